@@ -1,0 +1,96 @@
+"""Anchors, verdicts and flags: what a memory rests on, and whether that still holds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What became of an anchor."""
+
+    FRESH = "fresh"
+    TOUCHED = "touched"
+    MOVED = "moved"
+    CHANGED = "changed"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+class Method(StrEnum):
+    """How the anchored span is compared with what it was."""
+
+    FILE = "file"  # only whether the file is there
+    TREE = "tree"  # the definition's syntax tree, as a fingerprint
+    HUNKS = "hunks"  # the function headers of git's hunks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A node rests on a file, or on a definition in it, as it was at a commit.
+
+    `path` is relative to the work tree with '/' separators; `symbol` is empty for a whole file; `commit` is
+    empty before the first commit; `blob` is git's id of the file's bytes at that time, committed or not.
+    """
+
+    node: str
+    path: str
+    symbol: str
+    commit: str
+    blob: str
+    method: Method
+    fingerprint: str
+    line: int | None
+    trust: str = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """How an anchored path looked when it was last read; see the table of that name."""
+
+    path: str
+    signature: str
+    blob: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit as evidence: id (hex), author date, subject."""
+
+    id: str
+    at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Why a memory is in doubt: where, since which commit (None: not committed), in words."""
+
+    path: str
+    symbol: str
+    commit: Commit | None
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What would make the memory true again: a new path, and the text with it put in."""
+
+    path: str | None
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """The present doubt about a node in a worktree. `score` is 0..1; `level` warn, suspect or ''."""
+
+    node: str
+    worktree: int
+    verdict: Verdict
+    score: float
+    level: str
+    reason: str
+    since: datetime
+    branch: str
+    uncommitted: bool
+    evidence: tuple[Evidence, ...]
+    suggestion: Suggestion | None = None

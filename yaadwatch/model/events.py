@@ -1,0 +1,42 @@
+"""Events: the closed list of what can happen, as it stands in the log of a store."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+NODE_CREATED: Final = "node.created"
+NODE_UPDATED: Final = "node.updated"
+NODE_ARCHIVED: Final = "node.archived"
+NODE_RESTORED: Final = "node.restored"
+NODE_ERASED: Final = "node.erased"
+EDGE_CREATED: Final = "edge.created"
+STALE_RAISED: Final = "stale.raised"
+STALE_CLEARED: Final = "stale.cleared"
+HEAD_MOVED: Final = "head.moved"
+JOB_RAN: Final = "job.ran"
+STORE_RESTORED: Final = "store.restored"
+
+EVENTS: Final = (
+    NODE_CREATED,
+    NODE_UPDATED,
+    NODE_ARCHIVED,
+    NODE_RESTORED,
+    NODE_ERASED,
+    EDGE_CREATED,
+    STALE_RAISED,
+    STALE_CLEARED,
+    HEAD_MOVED,
+    JOB_RAN,
+    STORE_RESTORED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened. `seq` is 0 until the store has numbered it; `body` is JSON-able."""
+
+    kind: str
+    at: datetime
+    subject: str
+    body: dict[str, object] = field(default_factory=dict)
+    seq: int = 0

@@ -1,0 +1,98 @@
+"""Nodes: a memory, or a file or symbol that memories touch."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+KINDS = (
+    "convention",
+    "decision",
+    "preference",
+    "command",
+    "bug",
+    "fix",
+    "spec",
+    "task",
+    "skill",
+    "session",
+    "file",
+    "entity",
+)
+"""The kinds we know. A caller may give others of the same form."""
+
+HOT, WARM, COLD = 1, 2, 3
+
+_TIERS = dict.fromkeys(("convention", "decision", "preference", "command"), HOT) | dict.fromkeys(
+    ("session", "file", "entity"), COLD
+)
+_KIND_FORM = re.compile(r"[a-z][a-z0-9-]{0,31}")
+
+
+def canonical_kind(kind: str) -> str:
+    """Return `kind` in its stored form: lower case, words separated by '-'.
+
+    Raises:
+        ValueError: what is left does not look like `[a-z][a-z0-9-]{0,31}`.
+    """
+    canonical = re.sub(r"[\s_.-]+", "-", kind.strip().lower()).strip("-")
+    if not _KIND_FORM.fullmatch(canonical):
+        raise ValueError(f"a kind is a word of 1 to 32 letters, digits and '-', got {kind!r}")
+    return canonical
+
+
+def tier_of(kind: str) -> int:
+    """Return the tier that memories of `kind` start in: 1 hot, 2 warm, 3 cold."""
+    return _TIERS.get(kind, WARM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node as it is stored; `text` is masked."""
+
+    id: str
+    kind: str
+    tier: int
+    scope: str
+    text: str
+    text_hash: str
+    summary: str
+    origin: str
+    confidence: float
+    confirmed_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    session: str | None = None
+    accessed_at: datetime | None = None
+    pinned: bool = False
+    version: int = 1
+    archived_at: datetime | None = None
+    archive_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """How a node read after one change; `actor` is an origin or the name of a job."""
+
+    node: str
+    version: int
+    at: datetime
+    change: str
+    actor: str
+    reason: str
+    kind: str
+    tier: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """A place in a person's own file that says a node; `line` is None while git hides it."""
+
+    node: str
+    worktree: int
+    path: str
+    position: int
+    line: int | None
+    since: datetime

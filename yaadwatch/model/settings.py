@@ -1,0 +1,113 @@
+"""Settings a person may change, and limits nobody needs to: each with its unit."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+HALF_LIFE_DAYS: Final = {
+    "convention": 180.0,
+    "decision": 180.0,
+    "preference": 180.0,
+    "command": 90.0,
+    "skill": 90.0,
+    "task": 14.0,
+    "session": 14.0,
+}
+"""Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
+
+TEXT_CHARS_MAX: Final = 64_000
+"""A memory's text, in characters. Longer texts are documents; link them."""
+ID_CHARS_MAX: Final = 128
+QUERY_CHARS_MAX: Final = 8_000
+TAGS_MAX: Final = 32
+FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
+"""One line on the socket."""
+CONNECTIONS_MAX: Final = 256
+REQUESTS_AT_ONCE_MAX: Final = 4
+"""Verbs running at the same time, over all connections."""
+
+FILE_BYTES_MAX: Final = 2 * 1024 * 1024
+"""A file larger than this is never parsed; its definitions are unknown."""
+AGENT_FILE_BYTES_MAX: Final = 1024 * 1024
+STATEMENTS_MAX: Final = 2_000
+"""Statements taken from one agent file."""
+ANCHORS_PER_NODE_MAX: Final = 16
+SYMBOL_FILES_MAX: Final = 12
+"""A name that is defined or used in more files than this anchors nothing."""
+DEFINITIONS_MAX: Final = 3
+"""A name defined more often than this in one file anchors nothing there."""
+HISTORY_COMMITS_MAX: Final = 2_000
+"""Commits looked through for the one that removed or renamed a file."""
+EVIDENCE_COMMITS_MAX: Final = 50
+MOVE_CANDIDATES_MAX: Final = 200
+"""Untracked files looked at for a file that was moved without git knowing."""
+
+DIRTY_PATHS_MAX: Final = 512
+"""More changed paths than this at once are one check of everything."""
+HOLD: Final = timedelta(seconds=30)
+"""Git's index lock holds a check back for so long at most."""
+BURST: Final = timedelta(seconds=2)
+"""A burst of changes that never pauses is checked after this."""
+STORES_OPEN_MAX: Final = 16
+UPKEEP_BATCH: Final = 500
+"""Nodes changed in one transaction by upkeep."""
+ACCESS_BOOST: Final = 0.2
+EVENT_TRIES_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """How memories age."""
+
+    half_life_days: float = 30.0
+    min_confidence: float = 0.1
+    prune_after_days: float = 90.0
+
+    def __post_init__(self) -> None:
+        if self.half_life_days <= 0:
+            raise ValueError(f"half_life_days must be positive, got {self.half_life_days}")
+        if not 0 <= self.min_confidence < 1:
+            raise ValueError(f"min_confidence must be from 0 to below 1, got {self.min_confidence}")
+        if self.prune_after_days < 0:
+            raise ValueError(f"prune_after_days must not be negative, got {self.prune_after_days}")
+
+    def half_life(self, kind: str) -> timedelta:
+        """Return the age at which half the confidence of a memory of `kind` is left."""
+        return timedelta(days=HALF_LIFE_DAYS.get(kind, self.half_life_days))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """How files are watched."""
+
+    quiet_ms: int = 100
+    poll_s: int = 60
+    directories_max: int = 4096
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.quiet_ms <= 2000:
+            raise ValueError(f"quiet_ms must be within 0 and 2000, got {self.quiet_ms}")
+        if not 1 <= self.poll_s <= 3600:
+            raise ValueError(f"poll_s must be within 1 and 3600, got {self.poll_s}")
+        if self.directories_max < 0:
+            raise ValueError(f"directories_max must not be negative, got {self.directories_max}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """How git is run."""
+
+    timeout_ms: int = 10_000
+
+    def __post_init__(self) -> None:
+        if not 50 <= self.timeout_ms <= 600_000:
+            raise ValueError(f"timeout_ms must be within 50 and 600000, got {self.timeout_ms}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything a person may set."""
+
+    memory: Memory = field(default_factory=Memory)
+    watch: Watch = field(default_factory=Watch)
+    git: Git = field(default_factory=Git)
