@@ -28,8 +28,9 @@ class Method(StrEnum):
 class Anchor:
     """A node rests on a file, or on a definition in it, as it was at a commit.
 
-    `path` is relative to the work tree with '/' separators; `symbol` is empty for a whole file; `commit` is
-    empty before the first commit; `blob` is git's id of the file's bytes at that time, committed or not.
+    `path` is relative to the work tree with '/' separators; `symbol` is empty for a whole file;
+    `commit` is empty before the first commit; `blob` is git's id of the file's bytes at that time,
+    committed or not.
     """
 
     node: str
@@ -62,6 +63,15 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One change between two texts: the function header git shows, and the lines."""
+
+    header: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Why a memory is in doubt: where, since which commit (None: not committed), in words."""
 
@@ -81,7 +91,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """The present doubt about a node in a worktree. `score` is 0..1; `level` warn, suspect or ''."""
+    """The present doubt about a node in a worktree; `score` 0..1, `level` warn, suspect or ''."""
 
     node: str
     worktree: int

@@ -9,7 +9,7 @@ ACYCLIC = frozenset({"caused_by", "led_to", "supersedes", "learned_in", "part_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """`from_node` relates to `to_node`; valid in the half-open interval [valid_from, valid_until)."""
+    """`from_node` relates to `to_node`, in the half-open interval [valid_from, valid_until)."""
 
     from_node: str
     to_node: str

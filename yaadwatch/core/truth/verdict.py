@@ -1,0 +1,162 @@
+"""Is it still true? A verdict is a function of an anchor and of what the tree is now.
+
+First each anchor is judged by what was seen of it, then the anchors of one node are combined.
+Nothing here knows of events: the same sight gives the same verdict, whatever happened in between.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
+
+
+class Span(StrEnum):
+    """What became of the anchored definition inside the file it was looked for in."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a tree shows where an anchor points.
+
+    Args:
+        place: the path at which the file is now; None when it is nowhere.
+        same_bytes: the file's bytes are those of the anchor.
+        span: the definition; None for a whole file, or when `place` is None.
+        elsewhere: other files that define the symbol now; only looked for when it is missing.
+        line: first line of the definition now.
+        unknown: why it could not be told; then nothing else counts.
+    """
+
+    place: str | None = None
+    same_bytes: bool = False
+    span: Span | None = None
+    elsewhere: tuple[str, ...] = ()
+    line: int | None = None
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What became of one anchor, in words; `place` is where it is now, when that is one place."""
+
+    anchor: Anchor
+    verdict: Verdict
+    reason: str
+    place: str | None = None
+
+
+SCORES = {
+    Verdict.FRESH: 0.0,
+    Verdict.TOUCHED: 0.0,
+    Verdict.UNKNOWN: 0.0,
+    Verdict.CHANGED: 0.7,
+    Verdict.MOVED: 0.9,
+    Verdict.GONE: 0.95,
+}
+"""How sure a verdict makes us that the text is no longer true, 0..1: a changed body often leaves a
+sentence true, a vanished file hardly ever. Set by judgement; to be fitted."""
+
+_ORDER = (
+    Verdict.FRESH,
+    Verdict.TOUCHED,
+    Verdict.UNKNOWN,
+    Verdict.CHANGED,
+    Verdict.MOVED,
+    Verdict.GONE,
+)
+
+
+def level_of(verdict: Verdict) -> str:
+    """Return 'warn' for the verdicts that are shown, '' for the others."""
+    return "warn" if SCORES[verdict] > 0 else ""
+
+
+def judge(anchor: Anchor, seen: Seen) -> Judgement:
+    """Return what became of `anchor`, given what was seen."""
+    if seen.unknown:
+        return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
+    if anchor.method is Method.FILE:
+        return _judge_file(anchor, seen)
+    name = anchor.symbol
+    if seen.place is None or seen.span is Span.MISSING:
+        return _judge_missing(anchor, seen)
+    if seen.place != anchor.path:
+        changed = " and changed" if seen.span is Span.DIFFERENT else ""
+        reason = f"{name} moved{changed}: {anchor.path} is now {seen.place}"
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+    if seen.span is Span.DIFFERENT:
+        reason = f"{name} in {anchor.path} changed"
+        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+    return _still_there(anchor, seen)
+
+
+def combine(judgements: Sequence[Judgement]) -> Judgement:
+    """Return the judgement that stands for a node: the gravest, the first of equals.
+
+    A file that is gone says less than where its definition went: when a symbol of that file was
+    found elsewhere, the file's own verdict does not count.
+
+    Raises:
+        ValueError: there is none.
+    """
+    moved_from = {
+        j.anchor.path for j in judgements if j.anchor.symbol and j.verdict is Verdict.MOVED
+    }
+    counted = [
+        j
+        for j in judgements
+        if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
+    ]
+    return max(counted, key=lambda j: (_ORDER.index(j.verdict), bool(j.anchor.symbol)))
+
+
+def suggest(text: str, judgement: Judgement) -> Suggestion | None:
+    """Return what would make a moved memory true again; None when there is nothing to propose.
+
+    The text is rewritten only where it names the old path, or its file name, in full.
+    """
+    new = judgement.place
+    old = judgement.anchor.path
+    if judgement.verdict is not Verdict.MOVED or new is None:
+        return None
+    rewritten = None
+    if old in text:
+        rewritten = text.replace(old, new)
+    else:
+        name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+        if name in text and name != new_name:
+            rewritten = text.replace(name, new_name)
+    return Suggestion(path=new, text=rewritten)
+
+
+def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
+    if seen.place is None:
+        return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=f"{anchor.path} is gone")
+    if seen.place != anchor.path:
+        reason = f"{anchor.path} is now {seen.place}"
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+    return _still_there(anchor, seen)
+
+
+def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
+    name = anchor.symbol
+    if seen.elsewhere:
+        only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
+        places = " or ".join(seen.elsewhere[:3]) + (" ..." if len(seen.elsewhere) > 3 else "")
+        reason = f"{name} is no longer in {anchor.path}; it is now in {places}"
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only)
+    if seen.place is None:
+        reason = f"{anchor.path} is gone, and {name} with it"
+    else:
+        reason = f"{name} is gone from {seen.place}"
+    return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason)
+
+
+def _still_there(anchor: Anchor, seen: Seen) -> Judgement:
+    verdict = Verdict.FRESH if seen.same_bytes else Verdict.TOUCHED
+    return Judgement(anchor=anchor, verdict=verdict, reason="", place=seen.place)
