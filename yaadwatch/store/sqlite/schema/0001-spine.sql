@@ -114,13 +114,17 @@ CREATE VIRTUAL TABLE nodes_fts USING fts5 (
     text, sub, tags,
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
+-- A num may be given out again; words left behind would then be found under another node.
+CREATE TRIGGER nodes_erased AFTER DELETE ON nodes BEGIN
+    DELETE FROM nodes_fts WHERE rowid = old.num;
+END;
 
 -- An anchor: a node rests on a file, or on a definition in it, as it was when the node was last confirmed.
 CREATE TABLE file_watch (
     id          INTEGER PRIMARY KEY,
     node        TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     path        TEXT NOT NULL,            -- relative to the work tree, '/' on every OS
-    reference   TEXT NOT NULL CHECK (reference IN ('file', 'symbol')),
+    reference   TEXT NOT NULL AS (iif(symbol = '', 'file', 'symbol')),
     symbol      TEXT NOT NULL DEFAULT '', -- '' for a file
     commit_id   TEXT NOT NULL DEFAULT '', -- HEAD then, hex; '' before the first commit
     blob        TEXT NOT NULL,            -- git's id of the file's bytes then, hex
@@ -171,6 +175,6 @@ CREATE TABLE events (
 CREATE TABLE cursors (
     name       TEXT PRIMARY KEY,
     seq        INTEGER NOT NULL,
-    failed_seq INTEGER,
+    failed_seq INTEGER NOT NULL DEFAULT 0,  -- 0 when the last event went well
     tries      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;

@@ -1,0 +1,124 @@
+"""Which files and definitions the memories rest on, as they were when last confirmed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.store.codec import json_list
+
+
+def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
+    """Add anchors; one that its node has on the same path and symbol is replaced.
+
+    Raises:
+        apsw.ConstraintError: a node is not there.
+    """
+    conn.executemany(
+        """
+        INSERT INTO file_watch (node, path, symbol, commit_id, blob, method, fingerprint, line,
+                                trust)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (node, path, symbol) DO UPDATE
+           SET commit_id = excluded.commit_id, blob = excluded.blob, method = excluded.method,
+               fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust
+        """,
+        [
+            (
+                anchor.node,
+                anchor.path,
+                anchor.symbol,
+                anchor.commit,
+                anchor.blob,
+                anchor.method.value,
+                anchor.fingerprint,
+                anchor.line,
+                anchor.trust,
+            )
+            for anchor in anchors
+        ],
+    )
+
+
+def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor]]:
+    """Return the anchors of these nodes, living or archived, in the order of their making.
+
+    Every given id is a key; the list of a node without anchors is empty.
+    """
+    wanted = sorted(set(ids))
+    rows = conn.execute(
+        """
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+          FROM file_watch
+         WHERE node IN (SELECT value FROM json_each(?))
+         ORDER BY node, id
+        """,
+        (json_list(wanted),),
+    )
+    found: dict[str, list[Anchor]] = {node: [] for node in wanted}
+    for row in rows:
+        anchor = _anchor(row)
+        found[anchor.node].append(anchor)
+    return found
+
+
+def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
+    """Return the anchors of living nodes on any of `paths`, by path, then node."""
+    rows = conn.execute(
+        """
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+          FROM file_watch
+         WHERE path IN (SELECT value FROM json_each(?))
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path, node, symbol
+        """,
+        (json_list(paths),),
+    )
+    return [_anchor(row) for row in rows]
+
+
+def everything(conn: apsw.Connection) -> list[Anchor]:
+    """Return the anchors of living nodes, by path, then node."""
+    rows = conn.execute(
+        """
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+          FROM file_watch
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path, node, symbol
+        """
+    )
+    return [_anchor(row) for row in rows]
+
+
+def paths(conn: apsw.Connection) -> list[str]:
+    """Return the paths that living nodes rest on, sorted."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT path
+          FROM file_watch
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path
+        """
+    )
+    return [path for (path,) in rows]
+
+
+def drop(conn: apsw.Connection, node: str) -> None:
+    """Take every anchor of a node away."""
+    conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
+
+
+def _anchor(row: tuple[Any, ...]) -> Anchor:
+    node, path, symbol, commit, blob, method, fingerprint, line, trust = row
+    return Anchor(
+        node=node,
+        path=path,
+        symbol=symbol,
+        commit=commit,
+        blob=blob,
+        method=Method(method),
+        fingerprint=fingerprint,
+        line=line,
+        trust=trust,
+    )

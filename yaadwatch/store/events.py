@@ -1,0 +1,40 @@
+"""What happened in a store, in order: written in the transaction of the change it reports."""
+
+import json
+
+import apsw
+
+from yaadwatch.model.events import Event
+from yaadwatch.store.codec import from_ms, to_json, to_ms
+
+
+def append(conn: apsw.Connection, event: Event) -> int:
+    """Write `event` down, whatever its `seq` is; return the number it got."""
+    conn.execute(
+        "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
+        (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
+    )
+    return conn.last_insert_rowid()
+
+
+def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
+    """Return at most `limit` events that came after number `seq`, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT seq, kind, at_ms, subject, body
+          FROM events
+         WHERE seq > ?
+         ORDER BY seq
+         LIMIT ?
+        """,
+        (seq, limit),
+    )
+    return [
+        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=subject, body=json.loads(body))
+        for number, kind, at_ms, subject, body in rows
+    ]
+
+
+def last(conn: apsw.Connection) -> int:
+    """Return the number of the newest event; 0 when nothing has happened yet."""
+    return int(conn.execute("SELECT coalesce(max(seq), 0) FROM events").get)

@@ -1,0 +1,339 @@
+"""What is remembered: memories, and the files and symbols that memories touch."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node, Version
+from yaadwatch.model.settings import ID_CHARS_MAX
+from yaadwatch.store.codec import (
+    from_ms,
+    from_ms_or_null,
+    json_list,
+    to_json,
+    to_ms,
+    to_ms_or_null,
+)
+
+
+def insert(conn: apsw.Connection, node: Node) -> int:
+    """Add a node; return its number, which the full-text index knows it by.
+
+    Raises:
+        apsw.ConstraintError: its id is taken, a living node of its scope says the same or has the
+            same key, or its confidence is outside 0 to 1.
+    """
+    conn.execute(
+        """
+        INSERT INTO nodes (id, kind, tier, scope, text, text_hash, summary, key, tags, origin,
+                           session, confidence, confirmed_ms, accessed_ms, pinned, version,
+                           created_ms, updated_ms, archived_ms, archive_reason)
+        VALUES (:id, :kind, :tier, :scope, :text, :text_hash, :summary, :key, :tags, :origin,
+                :session, :confidence, :confirmed_ms, :accessed_ms, :pinned, :version,
+                :created_ms, :updated_ms, :archived_ms, :archive_reason)
+        """,
+        _row(node),
+    )
+    return conn.last_insert_rowid()
+
+
+def get(conn: apsw.Connection, id: str) -> Node | None:  # noqa: A002
+    """Return the node, living or archived, or None."""
+    return many(conn, [id]).get(id)
+
+
+def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
+    """Return those of `ids` that exist, living or archived, sorted by id."""
+    rows = conn.execute(
+        """
+        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, origin,
+               session, confidence, confirmed_ms, accessed_ms, pinned, version,
+               created_ms, updated_ms, archived_ms, archive_reason
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,
+        (json_list(ids),),
+    )
+    return {node.id: node for node in map(_node, rows)}
+
+
+def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
+    """Return at most `limit` ids that begin or end with `fragment`, living or archived, sorted.
+
+    An id that is `fragment` itself stands alone. ASCII letters match in either case.
+    """
+    if not fragment or len(fragment) > ID_CHARS_MAX:
+        return []
+    exact = conn.execute("SELECT id FROM nodes WHERE id = ?", (fragment,)).fetchone()
+    if exact is not None:
+        return [exact[0]]
+    literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = conn.execute(
+        r"""
+        SELECT id
+          FROM nodes
+         WHERE id LIKE ? ESCAPE '\' OR id LIKE ? ESCAPE '\'
+         ORDER BY id
+         LIMIT ?
+        """,
+        (f"{literal}%", f"%{literal}", limit),
+    )
+    return [node for (node,) in rows]
+
+
+def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -> Node | None:
+    """Return the living node of `scope` with this text: a file or entity if `thing`, else not."""
+    found = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
+           AND archived_ms IS NULL
+        """,
+        (scope, text_hash, int(thing)),
+    ).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:
+    """Write every field of a node; `node.version` is the new one.
+
+    Raises:
+        YaadError: CONFLICT when the stored version is not `expected_version`, NOT_FOUND when there
+            is no such node; nothing was changed.
+        ValueError: `node.version` is not the one after `expected_version`.
+        apsw.ConstraintError: a living node of its scope says the same or has the same key.
+    """
+    if node.version != expected_version + 1:
+        raise ValueError(f"version after {expected_version} must be the next, got {node.version}")
+    conn.execute(
+        """
+        UPDATE nodes
+           SET kind = :kind, tier = :tier, scope = :scope, text = :text, text_hash = :text_hash,
+               summary = :summary, key = :key, tags = :tags, origin = :origin, session = :session,
+               confidence = :confidence, confirmed_ms = :confirmed_ms, accessed_ms = :accessed_ms,
+               pinned = :pinned, version = :version, created_ms = :created_ms,
+               updated_ms = :updated_ms, archived_ms = :archived_ms,
+               archive_reason = :archive_reason
+         WHERE id = :id AND version = :version - 1
+        """,
+        _row(node),
+    )
+    if conn.changes() == 0:
+        raise _not_the_expected_version(conn, node.id, expected_version)
+
+
+def num(conn: apsw.Connection, id: str) -> int:  # noqa: A002
+    """Return the number that the full-text index knows a node by.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such node.
+    """
+    found = conn.execute("SELECT num FROM nodes WHERE id = ?", (id,)).get
+    if found is None:
+        raise _not_found(id)
+    return int(found)
+
+
+def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> list[Node]:
+    """Return at most `limit` memories with an id greater than `after`, sorted by id.
+
+    Args:
+        conn: a snapshot.
+        after: the last id of the batch before; '' to begin.
+        limit: how many at most.
+        archived: the archived ones instead of the living ones.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE id > ? AND (archived_ms IS NOT NULL) = ? AND kind NOT IN ('file', 'entity')
+         ORDER BY id
+         LIMIT ?
+        """,
+        (after, int(archived), limit),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
+def count(conn: apsw.Connection) -> int:
+    """Return how many memories live."""
+    rows = conn.execute(
+        """
+        SELECT count(*)
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+        """
+    )
+    return int(rows.get)
+
+
+def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take nodes away for good, with their versions, words, places, edges, anchors and flags."""
+    conn.execute(
+        "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json_list(ids),)
+    )
+
+
+def boost(conn: apsw.Connection, ids: Iterable[str], *, now: datetime, amount: float) -> int:
+    """Raise the stated confidence of living nodes, to 1.0 at most; return how many were raised.
+
+    A node that was raised on the same UTC day, or a later one, stays as it is.
+    """
+    conn.execute(
+        """
+        UPDATE nodes
+           SET confidence = min(1.0, confidence + :amount), accessed_ms = :now_ms
+         WHERE id IN (SELECT value FROM json_each(:ids))
+           AND archived_ms IS NULL
+           AND (accessed_ms IS NULL OR accessed_ms / 86400000 < :now_ms / 86400000)
+        """,
+        {"ids": json_list(ids), "now_ms": to_ms(now), "amount": amount},
+    )
+    return conn.changes()
+
+
+def add_version(conn: apsw.Connection, version: Version) -> None:
+    """Keep how a node reads after a change.
+
+    Raises:
+        apsw.ConstraintError: the node is not there, or has a version of that number.
+    """
+    conn.execute(
+        """
+        INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            version.node,
+            version.version,
+            to_ms(version.at),
+            version.change,
+            version.actor,
+            version.reason,
+            version.kind,
+            version.tier,
+            version.text,
+        ),
+    )
+
+
+def versions(conn: apsw.Connection, id: str) -> list[Version]:  # noqa: A002
+    """Return how a node read after each of its changes, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT node, version, at_ms, change, actor, reason, kind, tier, text
+          FROM node_versions
+         WHERE node = ?
+         ORDER BY version
+        """,
+        (id,),
+    )
+    return [
+        Version(
+            node=node,
+            version=version,
+            at=from_ms(at_ms),
+            change=change,
+            actor=actor,
+            reason=reason,
+            kind=kind,
+            tier=tier,
+            text=text,
+        )
+        for node, version, at_ms, change, actor, reason, kind, tier, text in rows
+    ]
+
+
+def _not_found(id: str) -> YaadError:  # noqa: A002
+    return YaadError(Code.NOT_FOUND, f"There is no memory {id}.", "yaadwatch recall finds the id.")
+
+
+def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> YaadError:  # noqa: A002
+    there = get(conn, id)
+    if there is None:
+        return _not_found(id)
+    return YaadError(
+        Code.CONFLICT,
+        f"{id} was changed by somebody else: it is at version {there.version}, not {expected}, and"
+        f" reads: {there.text} Nothing was written.",
+        "Look at it again, then repeat the change.",
+    )
+
+
+def _row(node: Node) -> dict[str, str | int | float | None]:
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "tier": node.tier,
+        "scope": node.scope,
+        "text": node.text,
+        "text_hash": node.text_hash,
+        "summary": node.summary,
+        "key": node.key,
+        "tags": to_json(node.tags),
+        "origin": node.origin,
+        "session": node.session,
+        "confidence": node.confidence,
+        "confirmed_ms": to_ms(node.confirmed_at),
+        "accessed_ms": to_ms_or_null(node.accessed_at),
+        "pinned": int(node.pinned),
+        "version": node.version,
+        "created_ms": to_ms(node.created_at),
+        "updated_ms": to_ms(node.updated_at),
+        "archived_ms": to_ms_or_null(node.archived_at),
+        "archive_reason": node.archive_reason,
+    }
+
+
+def _node(row: tuple[Any, ...]) -> Node:
+    (
+        id,  # noqa: A001
+        kind,
+        tier,
+        scope,
+        text,
+        text_hash,
+        summary,
+        key,
+        tags,
+        origin,
+        session,
+        confidence,
+        confirmed_ms,
+        accessed_ms,
+        pinned,
+        version,
+        created_ms,
+        updated_ms,
+        archived_ms,
+        archive_reason,
+    ) = row
+    return Node(
+        id=id,
+        kind=kind,
+        tier=tier,
+        scope=scope,
+        text=text,
+        text_hash=text_hash,
+        summary=summary,
+        key=key,
+        tags=tuple(json.loads(tags)),
+        origin=origin,
+        session=session,
+        confidence=confidence,
+        confirmed_at=from_ms(confirmed_ms),
+        accessed_at=from_ms_or_null(accessed_ms),
+        pinned=bool(pinned),
+        version=version,
+        created_at=from_ms(created_ms),
+        updated_at=from_ms(updated_ms),
+        archived_at=from_ms_or_null(archived_ms),
+        archive_reason=archive_reason,
+    )

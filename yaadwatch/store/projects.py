@@ -1,0 +1,121 @@
+"""The registry: which repositories are watched, and which once were."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import apsw
+
+from yaadwatch.model.projects import Project
+from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+
+
+def add(conn: apsw.Connection, project: Project) -> None:
+    """Enter a project.
+
+    Raises:
+        apsw.ConstraintError: its id is known, or its common directory is watched already.
+    """
+    conn.execute(
+        """
+        INSERT INTO projects (root, common_dir, device, inode, store, excluded, added_ms,
+                              removed_ms, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        _row(project),
+    )
+
+
+def get(conn: apsw.Connection, id: str) -> Project | None:  # noqa: A002
+    """Return the project, watched or removed."""
+    return next(iter(_many(conn, [id])), None)
+
+
+def everything(conn: apsw.Connection) -> list[Project]:
+    """Return the watched projects, by root."""
+    ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
+    return _many(conn, [project for (project,) in ids])
+
+
+def by_common_dir(conn: apsw.Connection, path: Path) -> Project | None:
+    """Return the watched project of this git common directory."""
+    found = conn.execute(
+        "SELECT id FROM projects WHERE common_dir = ? AND removed_ms IS NULL", (str(path),)
+    ).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def removed(conn: apsw.Connection, common_dir: Path) -> Project | None:
+    """Return the project of this git common directory that was removed last."""
+    found = conn.execute(
+        """
+        SELECT id
+          FROM projects
+         WHERE common_dir = ? AND removed_ms IS NOT NULL
+         ORDER BY removed_ms DESC, id DESC
+         LIMIT 1
+        """,
+        (str(common_dir),),
+    ).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def replace(conn: apsw.Connection, project: Project) -> None:
+    """Write every field of the project with that id; nothing happens when there is none.
+
+    Raises:
+        apsw.ConstraintError: its common directory is watched as another project.
+    """
+    conn.execute(
+        """
+        UPDATE projects
+           SET root = ?, common_dir = ?, device = ?, inode = ?, store = ?, excluded = ?,
+               added_ms = ?, removed_ms = ?
+         WHERE id = ?
+        """,
+        _row(project),
+    )
+
+
+def drop(conn: apsw.Connection, id: str) -> None:  # noqa: A002
+    """Take the project out of the registry for good."""
+    conn.execute("DELETE FROM projects WHERE id = ?", (id,))
+
+
+def _row(project: Project) -> tuple[str | int | None, ...]:
+    return (
+        str(project.root),
+        str(project.common_dir),
+        project.device,
+        project.inode,
+        str(project.store),
+        project.excluded,
+        to_ms(project.added_at),
+        to_ms_or_null(project.removed_at),
+        project.id,
+    )
+
+
+def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
+    rows = conn.execute(
+        """
+        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
+          FROM projects
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY root, id
+        """,
+        (json_list(ids),),
+    )
+    return [
+        Project(
+            id=id,
+            root=Path(root),
+            common_dir=Path(common_dir),
+            device=device,
+            inode=inode,
+            store=Path(store),
+            excluded=excluded,
+            added_at=from_ms(added_ms),
+            removed_at=from_ms_or_null(removed_ms),
+        )
+        for id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms in rows  # noqa: A001
+    ]

@@ -1,0 +1,85 @@
+"""Which places in people's own files say a node."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from yaadwatch.model.nodes import Provenance
+from yaadwatch.store.codec import from_ms, json_list, to_ms
+
+
+def of_node(conn: apsw.Connection, id: str) -> list[Provenance]:  # noqa: A002
+    """Return the places that say a node, by work tree, path and position."""
+    rows = conn.execute(
+        """
+        SELECT node, worktree, path, position, line, since_ms
+          FROM provenance
+         WHERE node = ?
+         ORDER BY worktree, path, position
+        """,
+        (id,),
+    )
+    return [_place(row) for row in rows]
+
+
+def on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
+    """Return what one file of a work tree says, from its top to its end."""
+    rows = conn.execute(
+        """
+        SELECT node, worktree, path, position, line, since_ms
+          FROM provenance
+         WHERE worktree = ? AND path = ?
+         ORDER BY position
+        """,
+        (worktree, path),
+    )
+    return [_place(row) for row in rows]
+
+
+def put_path(conn: apsw.Connection, worktree: int, path: str, rows: Iterable[Provenance]) -> None:
+    """Note what one file of a work tree says now; what it said before is replaced.
+
+    Args:
+        conn: a transaction.
+        worktree: the work tree of the file; decides, whatever the rows say.
+        path: the file, relative to the work tree; decides, whatever the rows say.
+        rows: one for each statement; no position twice.
+
+    Raises:
+        apsw.ConstraintError: a position comes twice, or a node or the work tree is not there.
+    """
+    conn.execute("DELETE FROM provenance WHERE worktree = ? AND path = ?", (worktree, path))
+    conn.executemany(
+        """
+        INSERT INTO provenance (node, worktree, path, position, line, since_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        [(row.node, worktree, path, row.position, row.line, to_ms(row.since)) for row in rows],
+    )
+
+
+def said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that at least one place says, even one that git hides just now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE node IN (SELECT value FROM json_each(?))
+         ORDER BY node
+        """,
+        (json_list(ids),),
+    )
+    return {node for (node,) in rows}
+
+
+def _place(row: tuple[Any, ...]) -> Provenance:
+    node, worktree, path, position, line, since_ms = row
+    return Provenance(
+        node=node,
+        worktree=worktree,
+        path=path,
+        position=position,
+        line=line,
+        since=from_ms(since_ms),
+    )
