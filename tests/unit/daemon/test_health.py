@@ -1,0 +1,32 @@
+import logging
+
+from yaadwatch.daemon.health import Health, Problem
+
+
+def test_a_problem_is_shown_until_its_part_is_well():
+    health = Health()
+
+    health.degraded("watch", "No folders can be watched.", mend="yaadwatch status")
+    health.degraded("git", "git is not there.", mend="apt install git")
+
+    assert health.problems() == [
+        Problem(what="git is not there.", mend="apt install git"),
+        Problem(what="No folders can be watched.", mend="yaadwatch status"),
+    ]
+    health.well("git")
+    health.well("watch")
+    health.well("never heard of")
+    assert health.problems() == []
+
+
+def test_a_problem_is_logged_when_it_is_news_and_when_it_is_over(caplog):
+    health = Health()
+
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            health.degraded("git", "git is not there.", mend="apt install git")
+        health.degraded("git", "git is too old.", mend="apt install git")
+        for _ in range(3):
+            health.well("git")
+
+    assert caplog.messages == ["health.degraded", "health.degraded", "health.restored"]

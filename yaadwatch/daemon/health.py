@@ -1,0 +1,45 @@
+"""What is degraded right now, and which command mends it; `status` shows it."""
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that does not work as it should: what, in words, and the command that mends it."""
+
+    what: str
+    mend: str
+
+
+class Health:
+    """The present problems, one for each part of the daemon. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._problems: dict[str, Problem] = {}
+
+    def degraded(self, part: str, what: str, *, mend: str) -> None:
+        """Note that `part` is degraded; logged when it is news."""
+        problem = Problem(what=what, mend=mend)
+        with self._lock:
+            known = self._problems.get(part)
+            self._problems[part] = problem
+        if known != problem:
+            _log.warning("health.degraded", extra={"part": part, "what": what, "mend": mend})
+
+    def well(self, part: str) -> None:
+        """Note that `part` works; logged when it did not before."""
+        with self._lock:
+            known = self._problems.pop(part, None)
+        if known is not None:
+            _log.info("health.restored", extra={"part": part})
+
+    def problems(self) -> list[Problem]:
+        """Return what is degraded now, in the order of the parts' names."""
+        with self._lock:
+            return [problem for _, problem in sorted(self._problems.items())]
