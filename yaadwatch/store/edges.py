@@ -40,7 +40,7 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
     return conn.changes() > 0
 
 
-def of_node(conn: apsw.Connection, id: str) -> list[Edge]:  # noqa: A002
+def of_node(conn: apsw.Connection, id: str) -> list[Edge]:
     """Return the open edges that begin or end in a node, oldest first."""
     rows = conn.execute(
         """

@@ -41,7 +41,7 @@ def insert(conn: apsw.Connection, node: Node) -> int:
     return conn.last_insert_rowid()
 
 
-def get(conn: apsw.Connection, id: str) -> Node | None:  # noqa: A002
+def get(conn: apsw.Connection, id: str) -> Node | None:
     """Return the node, living or archived, or None."""
     return many(conn, [id]).get(id)
 
@@ -128,7 +128,7 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
         raise _not_the_expected_version(conn, node.id, expected_version)
 
 
-def num(conn: apsw.Connection, id: str) -> int:  # noqa: A002
+def num(conn: apsw.Connection, id: str) -> int:
     """Return the number that the full-text index knows a node by.
 
     Raises:
@@ -224,7 +224,7 @@ def add_version(conn: apsw.Connection, version: Version) -> None:
     )
 
 
-def versions(conn: apsw.Connection, id: str) -> list[Version]:  # noqa: A002
+def versions(conn: apsw.Connection, id: str) -> list[Version]:
     """Return how a node read after each of its changes, oldest first."""
     rows = conn.execute(
         """
@@ -251,11 +251,11 @@ def versions(conn: apsw.Connection, id: str) -> list[Version]:  # noqa: A002
     ]
 
 
-def _not_found(id: str) -> YaadError:  # noqa: A002
+def _not_found(id: str) -> YaadError:
     return YaadError(Code.NOT_FOUND, f"There is no memory {id}.", "yaadwatch recall finds the id.")
 
 
-def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> YaadError:  # noqa: A002
+def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> YaadError:
     there = get(conn, id)
     if there is None:
         return _not_found(id)

@@ -25,7 +25,7 @@ def add(conn: apsw.Connection, project: Project) -> None:
     )
 
 
-def get(conn: apsw.Connection, id: str) -> Project | None:  # noqa: A002
+def get(conn: apsw.Connection, id: str) -> Project | None:
     """Return the project, watched or removed."""
     return next(iter(_many(conn, [id])), None)
 
@@ -76,7 +76,7 @@ def replace(conn: apsw.Connection, project: Project) -> None:
     )
 
 
-def drop(conn: apsw.Connection, id: str) -> None:  # noqa: A002
+def drop(conn: apsw.Connection, id: str) -> None:
     """Take the project out of the registry for good."""
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))
 

@@ -9,7 +9,7 @@ from yaadwatch.model.nodes import Provenance
 from yaadwatch.store.codec import from_ms, json_list, to_ms
 
 
-def of_node(conn: apsw.Connection, id: str) -> list[Provenance]:  # noqa: A002
+def of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
     """Return the places that say a node, by work tree, path and position."""
     rows = conn.execute(
         """

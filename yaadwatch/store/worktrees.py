@@ -31,16 +31,16 @@ def add(conn: apsw.Connection, path: Path) -> Worktree:
     return next(tree for tree in everything(conn) if tree.path == path)
 
 
-def set_head(conn: apsw.Connection, id: int, head: str, branch: str) -> None:  # noqa: A002
+def set_head(conn: apsw.Connection, id: int, head: str, branch: str) -> None:
     """Note the commit (hex, '' before the first) and branch ('' when detached) checked out."""
     conn.execute("UPDATE worktrees SET head = ?, branch = ? WHERE id = ?", (head, branch, id))
 
 
-def set_checked(conn: apsw.Connection, id: int, at: datetime) -> None:  # noqa: A002
+def set_checked(conn: apsw.Connection, id: int, at: datetime) -> None:
     """Note that every anchor was known to be judged at `at`."""
     conn.execute("UPDATE worktrees SET checked_ms = ? WHERE id = ?", (to_ms(at), id))
 
 
-def drop(conn: apsw.Connection, id: int) -> None:  # noqa: A002
+def drop(conn: apsw.Connection, id: int) -> None:
     """Forget a work tree, with its flags, its sightings and the places in its files."""
     conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))

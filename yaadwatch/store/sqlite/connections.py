@@ -1,0 +1,111 @@
+"""Connections to a store: what is set on each, and proof that SQLite took it."""
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import apsw
+
+from yaadwatch.store.sqlite.faults import unavailable
+
+APPLICATION_ID: Final = 0x79616164
+"""Stands in the header of every store, and reads 'yaad'."""
+
+_BUSY_MS: Final = 5_000
+_WRITER_CACHE_KIB: Final = 1_024
+_READER_CACHE_KIB: Final = 256
+_STATEMENTS_KEPT: Final = 32
+
+
+def probe(path: Path) -> int:
+    """Return the version in the header of the file at `path`, without leaving a trace.
+
+    Raises:
+        YaadError: UNAVAILABLE; it is no database, or a database of another program.
+    """
+    # Immutable: no lock is taken, no log is replayed, and no file appears beside it.
+    conn = apsw.Connection(
+        f"file:{quote(str(path))}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
+    )
+    try:
+        if conn.pragma("application_id") != APPLICATION_ID:
+            raise unavailable(
+                f"{path} is not a yaadwatch store; nothing was changed.",
+                "Move it away, then try again.",
+            )
+        return int(conn.pragma("user_version"))
+    finally:
+        conn.close()
+
+
+def writer(path: Path) -> apsw.Connection:
+    """Return a connection that may write.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take.
+    """
+    conn = _connect(path)
+    try:
+        conn.pragma("journal_mode", "wal")
+        _settle(conn, path, cache_kib=_WRITER_CACHE_KIB, query_only=False)
+    except BaseException:
+        discard(conn)
+        raise
+    return conn
+
+
+def reader(path: Path) -> apsw.Connection:
+    """Return a connection that cannot write.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take.
+    """
+    conn = _connect(path)
+    try:
+        _settle(conn, path, cache_kib=_READER_CACHE_KIB, query_only=True)
+    except BaseException:
+        discard(conn)
+        raise
+    return conn
+
+
+def discard(conn: apsw.Connection) -> None:
+    """Close a connection whose file is gone or not ours: the logs at its path are left alone."""
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    conn.close()
+
+
+def _connect(path: Path) -> apsw.Connection:
+    return apsw.Connection(
+        str(path),
+        flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
+        statementcachesize=_STATEMENTS_KEPT,
+    )
+
+
+def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bool) -> None:
+    wanted: dict[str, int | str] = {
+        "busy_timeout": _BUSY_MS,
+        "cache_size": -cache_kib,
+        "foreign_keys": 1,
+        "mmap_size": 0,
+        "query_only": int(query_only),
+        "synchronous": 1,  # NORMAL: an acknowledged commit outlives the process
+        "temp_store": 2,  # memory
+        "trusted_schema": 0,
+    }
+    for name, value in wanted.items():
+        conn.pragma(name, value)
+    found: dict[str, int | str] = {name: conn.pragma(name) for name in wanted} | {
+        "defensive": conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        "journal_mode": conn.pragma("journal_mode"),
+    }
+    wanted |= {"defensive": 1, "journal_mode": "wal"}
+    for name, value in wanted.items():
+        if found[name] != value:
+            raise unavailable(
+                f"{path} cannot be used safely here: {name} is {found[name]}, not {value};"
+                " nothing was changed.",
+                "Keep it on a local disk.",
+            )

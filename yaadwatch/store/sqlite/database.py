@@ -1,0 +1,272 @@
+"""One store: runs functions on it, and hides threads, snapshots, transactions and lost files."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Concatenate, Literal, ParamSpec, TypeVar
+
+import apsw
+
+from yaadwatch.model.events import STORE_RESTORED, Event
+from yaadwatch.store import codec, events, meta
+from yaadwatch.store.sqlite import connections, migrations
+from yaadwatch.store.sqlite.faults import refused, told, unavailable
+from yaadwatch.store.sqlite.files import Place, StoreFile, drop_logs, make_folder, put_in_place
+from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Role = Literal["user", "project"]
+
+
+class Database:
+    """A store that is open: one writer at a time, any number of readers, from any thread.
+
+    A process opens a file once. When the file is deleted underneath (`git clean -fdx`), the next
+    write first puts it back, from the connection that still has it: what was acknowledged stays.
+    """
+
+    def __init__(self, path: Path, pool: Pool, on_commit: Callable[[], None] | None) -> None:
+        """Take over what is open; use `Database.open`."""
+        self.path = path
+        self._pool = pool
+        self._on_commit = on_commit
+        self._restored = 0
+        self._closed = False
+        self._writing = RLock()  # one transaction at a time
+        self._guard = Lock()  # which pool is ours, and whether it is closed
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        role: Role,
+        project: str = "",
+        create: bool = False,
+        on_commit: Callable[[], None] | None = None,
+    ) -> "Database":
+        """Open the store at `path`; an older one is brought to the newest version first.
+
+        Args:
+            path: the file. Links are followed in its folders only.
+            role: what the store must be.
+            project: the id of the project that it must belong to; '' for any.
+            create: make an empty store, and its folder (0700), when nothing is there.
+            on_commit: called after each commit, by the thread that wrote, when no lock is held.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
+                REFUSED when it is a link, belongs to another user, or is not the store that was
+                asked for. The file is left as it was.
+        """
+        path = path.absolute()
+        real = path.parent.resolve() / path.name
+        with told(path):
+            if create and not os.path.lexists(real):
+                _make(real, role, project)
+            pool = _open(real)
+            try:
+                migrations.upgrade(pool.writer, real, migrations.chain())
+                _check_identity(pool.writer, path, role, project)
+            except BaseException:
+                pool.close()
+                raise
+        return cls(path, pool, on_commit)
+
+    @property
+    def restored(self) -> int:
+        """How often the file was put back after it had been deleted underneath."""
+        return self._restored
+
+    def read(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Run `look(conn, ...)` on one consistent snapshot and return its result.
+
+        Raises:
+            YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read.
+            apsw.ReadOnlyError: `look` tried to write.
+        """
+        try:
+            return self._read(look, *args, **kw)
+        except OutOfPlace:
+            with self._writing:
+                self._stay_in_place()
+        return self._read(look, *args, **kw)
+
+    def write(
+        self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Run `change(conn, ...)` in one transaction: all of it happens, or none of it.
+
+        Raises:
+            YaadError: UNAVAILABLE when the store is closed, damaged, full or locked; REFUSED when
+                something else stands where its file was. Nothing was changed.
+            RuntimeError: called from inside a write of the same thread.
+        """
+        with self._writing:
+            self._stay_in_place()
+            with self._pool.in_use(), told(self.path):
+                result = _in_one_transaction(self._pool.writer, change, *args, **kw)
+        if self._on_commit is not None:
+            self._on_commit()
+        return result
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.
+
+        Readers go on meanwhile, writers wait. What was at `target` is replaced once the copy is
+        whole.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
+        """
+        with self._writing, self._pool.in_use(), told(target, "no backup was made"):
+            make_folder(target.parent)
+            migrations.copy_into(self._pool.writer, target)
+
+    def close(self) -> None:
+        """Close the store. Calls in progress go on to their end."""
+        with self._guard:
+            self._closed = True
+            self._pool.close()
+
+    def _read(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        with told(self.path), self._pool.reader() as conn:
+            conn.execute("BEGIN")
+            try:
+                return look(conn, *args, **kw)
+            finally:
+                _roll_back(conn)
+
+    def _stay_in_place(self) -> None:
+        """Put the file back if it was deleted; `_writing` is held.
+
+        Raises:
+            YaadError: REFUSED when the file was moved, or something else stands in its place.
+        """
+        place = self._pool.place()
+        if place is Place.DELETED:
+            self._put_back()
+        elif place is Place.MOVED:
+            raise refused(
+                f"{self.path} was moved away while it was open; nothing was written.",
+                "Put it back, or restart the daemon.",
+            )
+        elif place is Place.TAKEN:
+            raise refused(
+                f"{self.path} is not the file that was opened any more; nothing was written.",
+                "Take the other file away, and what was opened is put back.",
+            )
+
+    def _put_back(self) -> None:
+        real = self._pool.path
+        with told(self.path, "it was deleted, and could not be put back; nothing was written"):
+            _make_last_folder(real.parent)
+            with self._pool.in_use(), put_in_place(real) as temporary:
+                copy = apsw.Connection(str(temporary))
+                try:
+                    with copy.backup("main", self._pool.writer, "main") as pages:
+                        pages.step(-1)
+                finally:
+                    copy.close()
+                drop_logs(real)
+            pool = Pool(StoreFile(real))
+            with self._guard:
+                self._pool.abandon()
+                self._pool = pool
+                if self._closed:
+                    pool.close()
+            self._restored += 1
+            with pool.in_use():
+                _in_one_transaction(pool.writer, _append_restored, str(self.path))
+
+
+def _open(path: Path) -> Pool:
+    """Open the file at `path`, once its header says that it is a store, and not a newer one."""
+    file = StoreFile(path)
+    try:
+        migrations.check(path, connections.probe(path), migrations.chain())
+    except BaseException:
+        file.close()
+        raise
+    return Pool(file)
+
+
+def _make(path: Path, role: Role, project: str) -> None:
+    """Make an empty store at `path`: it is there with everything, or not at all."""
+    make_folder(path.parent)
+    with put_in_place(path) as temporary:
+        conn = apsw.Connection(str(temporary))
+        try:
+            # Nobody sees the file before it is whole and on the disk.
+            conn.pragma("journal_mode", "memory")
+            conn.pragma("synchronous", 0)
+            conn.pragma("application_id", connections.APPLICATION_ID)
+            migrations.run(conn, migrations.chain())
+            meta.put(conn, "role", role)
+            if project:
+                meta.put(conn, "project", project)
+        finally:
+            conn.close()
+
+
+def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str) -> None:
+    found_role, found_project = meta.get(conn, "role"), meta.get(conn, "project") or ""
+    if found_role != role:
+        raise refused(
+            f"{path} is a {found_role} store, not a {role} store; it was not used.",
+            "Move it away, then try again.",
+        )
+    if project not in {"", found_project}:
+        raise refused(
+            f"{path} belongs to project {found_project}, not to {project}; it was not used.",
+            "Add the project again.",
+        )
+
+
+def _in_one_transaction(
+    conn: apsw.Connection,
+    change: Callable[Concatenate[apsw.Connection, P], R],
+    *args: P.args,
+    **kw: P.kwargs,
+) -> R:
+    if conn.in_transaction:
+        raise RuntimeError("a write cannot begin inside a write")
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        result = change(conn, *args, **kw)
+        conn.execute("COMMIT")
+    except BaseException:
+        _roll_back(conn)
+        raise
+    return result
+
+
+def _roll_back(conn: apsw.Connection) -> None:
+    """Undo what is open; after some faults SQLite has done so itself."""
+    if conn.in_transaction:
+        conn.execute("ROLLBACK")
+
+
+def _append_restored(conn: apsw.Connection, path: str) -> None:
+    # The database's clock: there is no caller here that could bring the time along.
+    now_ms = conn.execute("SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)").get
+    events.append(conn, Event(kind=STORE_RESTORED, at=codec.from_ms(now_ms), subject=path))
+
+
+def _make_last_folder(folder: Path) -> None:
+    """Make the folder of a store again, but nothing above it: the project may be gone for good."""
+    if folder.is_symlink():
+        raise refused(f"{folder} is a link now; nothing was written.", "Take the link away.")
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise unavailable(
+            f"{folder} could not be made again ({error.strerror}); nothing was written.",
+            "Look at the folder above it.",
+        ) from error

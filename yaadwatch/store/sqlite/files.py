@@ -1,0 +1,164 @@
+"""The file of a store: opened without following a link, and whether it still is where it was."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum, auto
+from pathlib import Path
+
+from yaadwatch.store.sqlite.faults import damaged, refused, unavailable
+
+_WRITE_AHEAD = "-wal"
+_SHARED_MEMORY = "-shm"
+
+
+class Place(Enum):
+    """What is found where a store was opened."""
+
+    HERE = auto()
+    DELETED = auto()
+    MOVED = auto()
+    TAKEN = auto()  # by something that is not ours
+
+
+class StoreFile:
+    """The file of an open store, held by a descriptor.
+
+    Closing any descriptor of a file drops every lock that the process has on it: so there is one
+    for each store, and `close` comes after the last connection is closed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Hold the file at `path`, an absolute path without links in its folders.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no file, or none that can be opened; REFUSED when
+                it is a link or belongs to somebody else.
+        """
+        self.path = path
+        self._descriptor = _open_own_file(path)
+        self._main = _identity(os.fstat(self._descriptor))
+        self._write_ahead: tuple[int, int] | None = None
+        self.closed = False
+
+    def note_write_ahead(self) -> None:
+        """Remember which write-ahead log the first connection made or found."""
+        self._write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
+
+    def place(self) -> Place:
+        """Return whether database and write-ahead log are where they were opened."""
+        main = _find(self.path)
+        write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
+        if main == self._main and write_ahead == self._write_ahead:
+            return Place.HERE
+        if main not in {None, self._main} or write_ahead not in {None, self._write_ahead}:
+            return Place.TAKEN
+        if main is None and os.fstat(self._descriptor).st_nlink > 0:
+            return Place.MOVED
+        return Place.DELETED
+
+    def close(self) -> None:
+        """Let the file go."""
+        self.closed = True
+        os.close(self._descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, 0700, and what is missing above it; one that is there stays as it is."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def drop_logs(path: Path) -> None:
+    """Delete what a database that is gone left beside it; its successor must not read it."""
+    for ending in (_WRITE_AHEAD, _SHARED_MEMORY):
+        _beside(path, ending).unlink(missing_ok=True)
+
+
+@contextmanager
+def put_in_place(path: Path) -> Iterator[Path]:
+    """Give an empty file beside `path`, 0600; it takes the place of `path` when all went well.
+
+    What was written to it is on the disk before it is seen under its name.
+
+    Raises:
+        YaadError: UNAVAILABLE when the folder cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.unlink(missing_ok=True)
+        temporary.touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise unavailable(
+            f"{path.parent} cannot be written to ({error.strerror}); {path.name} was not made.",
+            "Look at the permissions of the folder.",
+        ) from error
+    try:
+        yield temporary
+        _sync(temporary, os.O_RDWR)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    # Without this, a power cut could bring the old name back.
+    _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _open_own_file(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise unavailable(f"There is no store at {path}.", "yaadwatch add makes one.") from None
+    except OSError as error:
+        if path.is_symlink():
+            raise refused(
+                f"{path} is a link; it was not followed.", "Put the file itself there."
+            ) from None
+        raise unavailable(
+            f"{path} could not be opened ({error.strerror}); nothing was changed.",
+            "Look at the permissions of the file and of its folder.",
+        ) from error
+    try:
+        _check_own_file(path, os.fstat(descriptor))
+        os.fchmod(descriptor, 0o600)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_own_file(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise unavailable(f"{path} is no file; nothing was changed.", "Move it away.")
+    if found.st_uid != os.geteuid():
+        raise refused(
+            f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}; it was not read.",
+            "Use a store of your own.",
+        )
+    if found.st_size == 0:
+        raise damaged(path, "it is empty")
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _find(path: Path) -> tuple[int, int] | None:
+    try:
+        return _identity(os.lstat(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,118 @@
+"""Which version a store has, and how an older one becomes the newest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from yaadwatch.store.sqlite.faults import told, unavailable
+from yaadwatch.store.sqlite.files import put_in_place
+
+# Beside this module in a checkout and in an installed package. importlib.resources would find the
+# same folder, for 1.7 MB of memory that the daemon then keeps.
+_SCHEMA: Final = Path(__file__).parent / "schema"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One numbered file of the schema: SQL that leads from the version before to `version`."""
+
+    version: int
+    sql: str
+
+
+@cache
+def chain() -> tuple[Step, ...]:
+    """Return all steps, from an empty file to the newest version."""
+    return tuple(
+        Step(version=int(path.name[:4]), sql=path.read_text(encoding="utf-8"))
+        for path in sorted(_SCHEMA.glob("[0-9][0-9][0-9][0-9]-*.sql"))
+    )
+
+
+def check(path: Path, version: int, steps: Sequence[Step]) -> None:
+    """Refuse a store that a later program has written.
+
+    Raises:
+        YaadError: UNAVAILABLE when `version` is above the one that `steps` lead to.
+    """
+    if version > steps[-1].version:
+        raise unavailable(
+            f"{path} has version {version}, and this program knows versions up to"
+            f" {steps[-1].version}; nothing was changed.",
+            "Install the newer yaadwatch that wrote it, or put an older backup in its place.",
+        )
+
+
+def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> Path | None:
+    """Bring the store at `path` to the newest version: all steps, or none of them.
+
+    Returns:
+        The copy of the store as it was, beside it; None when there was nothing to do.
+
+    Raises:
+        YaadError: UNAVAILABLE; it is newer than `steps`, or a step did not go through. The store is
+            as it was.
+    """
+    version, newest = conn.pragma("user_version"), steps[-1].version
+    check(path, version, steps)
+    if version == newest:
+        return None
+    copy = path.with_name(f"{path.stem}-v{version}{path.suffix}")
+    with told(path, f"it still has version {version}"):
+        copy_into(conn, copy)
+        try:
+            run(conn, steps)
+        except (apsw.SQLError, apsw.ConstraintError) as error:
+            raise unavailable(
+                f"{path} could not be brought from version {version} to {newest} ({error});"
+                " it was not changed.",
+                "Go on with the version of yaadwatch that wrote it, and report this.",
+            ) from error
+    return copy
+
+
+def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
+    """Take the steps that the database has not seen, in one transaction.
+
+    Raises:
+        apsw.Error: a step did not go through; the database is as it was.
+    """
+    # A step may rebuild a table that others refer to; what they refer to is checked at the end.
+    enforced = conn.pragma("foreign_keys")
+    conn.pragma("foreign_keys", 0)
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            _take(conn, steps)
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
+    finally:
+        conn.pragma("foreign_keys", enforced)
+
+
+def copy_into(conn: apsw.Connection, target: Path) -> None:
+    """Write a consistent copy of the database to `target`, 0600; what was there is replaced.
+
+    Raises:
+        apsw.Error: it could not be written; what was at `target` is still there.
+    """
+    with put_in_place(target) as temporary:
+        conn.execute("VACUUM INTO ?", (str(temporary),))
+
+
+def _take(conn: apsw.Connection, steps: Sequence[Step]) -> None:
+    version = conn.pragma("user_version")
+    for step in steps:
+        if step.version > version:
+            conn.execute(step.sql).fetchall()
+            conn.pragma("user_version", step.version)
+    dangling = conn.execute('SELECT "table" FROM pragma_foreign_key_check LIMIT 1').get
+    if dangling is not None:
+        raise apsw.ConstraintError(f"rows of {dangling} refer to rows that are not there")

@@ -1,0 +1,131 @@
+"""The connections to one file: a writer, a few warm readers, and the descriptor they all need."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import apsw
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.sqlite import connections
+from yaadwatch.store.sqlite.faults import unavailable
+from yaadwatch.store.sqlite.files import Place, StoreFile
+
+_READERS_KEPT: Final = 2
+
+
+class OutOfPlace(YaadError):
+    """The file is not where it was opened, so no further connection to it can be had."""
+
+
+class Pool:
+    """What is open of one file. It closes when it was told to and nobody uses it any more."""
+
+    def __init__(self, file: StoreFile) -> None:
+        """Take over `file`, and open the writer.
+
+        Raises:
+            apsw.Error, YaadError: it could not be opened; `file` is closed.
+        """
+        self._file = file
+        self._guard = Lock()
+        self._idle: list[apsw.Connection] = []  # the last one in is the warmest
+        self._users = 0
+        self._closing = False
+        self._abandoned = False
+        try:
+            self.writer = connections.writer(file.path)
+            self.writer.pragma("user_version")  # the first look makes the write-ahead log
+            file.note_write_ahead()
+        except BaseException:
+            file.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """Where the file was opened, with no link in its folders."""
+        return self._file.path
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep everything open for a while.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed.
+        """
+        with self._guard:
+            if self._closing:
+                raise unavailable(f"{self._file.path} was closed; nothing was changed.")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._users -= 1
+                self._close_if_unused()
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that cannot write.
+
+        Raises:
+            OutOfPlace: a further connection is needed, and the file is gone.
+            YaadError: UNAVAILABLE when it was closed.
+        """
+        with self.in_use():
+            conn = self._idle_reader() or self._new_reader()
+            try:
+                yield conn
+            finally:
+                with self._guard:
+                    kept = len(self._idle) < _READERS_KEPT
+                    if kept:
+                        self._idle.append(conn)
+                if not kept:
+                    conn.close()
+
+    def place(self) -> Place:
+        """Return whether the file is where it was opened."""
+        with self.in_use():
+            return self._file.place()
+
+    def close(self) -> None:
+        """Close everything, what is in use as soon as it is not."""
+        with self._guard:
+            self._closing = True
+            self._close_if_unused()
+
+    def abandon(self) -> None:
+        """Close everything, and leave alone what now stands at the path of the file."""
+        self._abandoned = True
+        self.close()
+
+    def _idle_reader(self) -> apsw.Connection | None:
+        with self._guard:
+            return self._idle.pop() if self._idle else None
+
+    def _new_reader(self) -> apsw.Connection:
+        # Asked before, so that nothing of ours happens to a file that took its place; and after,
+        # for the moment in between.
+        if self._file.place() is Place.HERE:
+            conn = connections.reader(self._file.path)
+            if self._file.place() is Place.HERE:
+                return conn
+            connections.discard(conn)
+        raise OutOfPlace(
+            Code.UNAVAILABLE, f"{self._file.path} was replaced just now.", "Try again."
+        )
+
+    def _close_if_unused(self) -> None:
+        """Close everything if it is time; `_guard` is held."""
+        if not self._closing or self._users or self._file.closed:
+            return
+        for conn in [*self._idle, self.writer]:
+            if self._abandoned:
+                connections.discard(conn)
+            else:
+                conn.close()
+        self._idle.clear()
+        self._file.close()
