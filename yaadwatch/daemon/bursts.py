@@ -53,25 +53,31 @@ class Bursts:
         self._open: dict[Tree, _Burst] = {}
         self._outlived: dict[Tree, Hashable] = {}
 
-    def hint(self, tree: Tree, paths: Collection[str], now: float) -> None:
-        """Note that `paths` may have changed; without any, that HEAD may have moved."""
-        burst = self._burst(tree, now)
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def hint(self, tree: Tree, paths: Collection[str], at: float) -> None:
+        """Note that `paths` may have changed; without any, that HEAD may have moved.
+
+        Hints may be told late and in any order; `at` is when they came.
+        """
+        burst = self._burst(tree, at)
         if not burst.everything:
             burst.paths.update(paths)
         if len(burst.paths) > DIRTY_PATHS_MAX:
             burst.everything = True
             burst.paths.clear()
 
-    def everything(self, tree: Tree, now: float) -> None:
+    def everything(self, tree: Tree, at: float) -> None:
         """Note that anything in the tree may have changed."""
-        burst = self._burst(tree, now)
+        burst = self._burst(tree, at)
         burst.everything = True
         burst.paths.clear()
 
-    def held(self, tree: Tree, now: float) -> None:
+    def held(self, tree: Tree, at: float) -> None:
         """Note that git began or ended its work on the index: an open burst is not over yet."""
         if tree in self._open:
-            self._burst(tree, now)
+            self._burst(tree, at)
 
     def drop(self, tree: Tree) -> None:
         """Forget a tree that is watched no longer."""
@@ -108,11 +114,12 @@ class Bursts:
             default=None,
         )
 
-    def _burst(self, tree: Tree, now: float) -> _Burst:
+    def _burst(self, tree: Tree, at: float) -> _Burst:
         burst = self._open.get(tree)
         if burst is None:
-            burst = self._open[tree] = _Burst(first=now, last=now, not_before=now)
-        burst.last = now
+            burst = self._open[tree] = _Burst(first=at, last=at, not_before=at)
+        burst.first = min(burst.first, at)
+        burst.last = max(burst.last, at)
         return burst
 
     def _over_at(self, burst: _Burst) -> float:

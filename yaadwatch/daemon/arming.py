@@ -1,0 +1,308 @@
+"""Which folders are watched for which work tree, and what does a name in one of them mean?
+
+Never the whole tree: git's few folders (they tell that HEAD moved), and the folders on the way
+from the root to each anchored file. There is a budget of folders; over it, the work trees that were
+quiet for longest keep only git's folders, and polling looks after their files.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from yaadwatch.daemon.bursts import Tree
+from yaadwatch.system.watch import Watcher
+
+Mode = Literal["full", "poll", "off"]
+"""How changes in a tree are noticed: told by the system; polled; not at all, its folder is gone."""
+
+ANY: Final = "/"
+"""Stands for every name in a folder; no file can be called so."""
+ITSELF: Final = ""
+"""Stands for the folder itself: it was deleted or moved."""
+BRANCH_FOLDERS_MAX: Final = 64
+"""Folders of branches that are watched; the reflog and polling tell about the others."""
+
+
+class WatchedTree(Protocol):
+    """A work tree and the files in it whose changes matter; see `engine.stale.WatchedTree`."""
+
+    @property
+    def project(self) -> str:
+        """Return the project's id."""
+
+    @property
+    def worktree(self) -> int:
+        """Return the work tree's number in the project's store."""
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+
+    @property
+    def git_dir(self) -> Path:
+        """Return git's own folder of this work tree."""
+
+    @property
+    def common_dir(self) -> Path:
+        """Return the folder that all work trees of the repository share."""
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Return the anchored files, relative, with '/'."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a change of a name means for a work tree.
+
+    Args:
+        paths: anchored files that are this name, or lie below it.
+        head: HEAD may have moved.
+        shape: folders may have come or gone, so the tree must be armed again.
+        lock: git began or ended its work on the index.
+        trees: work trees of the repository may have come or gone.
+    """
+
+    paths: tuple[str, ...] = ()
+    head: bool = False
+    shape: bool = False
+    lock: bool = False
+    trees: bool = False
+
+
+Names = Mapping[str, Meaning]
+
+_HEAD = Meaning(head=True)
+_REFS = Meaning(head=True, shape=True)
+
+
+def key_of(tree: WatchedTree) -> Tree:
+    """Return what a work tree is called by."""
+    return tree.project, tree.worktree
+
+
+def plan(
+    tree: WatchedTree, branch_folders: Iterable[Path], *, files: bool
+) -> dict[Path, dict[str, Meaning]]:
+    """Return the folders to watch, each after its parent, and the names that matter in them.
+
+    Args:
+        tree: the work tree.
+        branch_folders: the folders below `refs/heads`.
+        files: whether the anchored files are watched too, not only git.
+    """
+    everything = Meaning(paths=tuple(sorted(tree.paths)), head=True, shape=True)
+    folders: dict[Path, dict[str, Meaning]] = {
+        tree.root.parent: {tree.root.name: everything},
+        tree.root: {ITSELF: everything, ".git": _REFS},
+    }
+    if files:
+        _plan_files(tree, folders)
+    git_names = {ITSELF: _REFS, "HEAD": _HEAD, "index.lock": Meaning(lock=True)}
+    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": Meaning(trees=True)}
+    for folder, names in ((tree.git_dir, git_names), (tree.common_dir, common_names)):
+        known = folders.setdefault(folder, {})
+        known.update(names)
+        known.update(dict.fromkeys(("logs", "reftable", "refs"), _REFS))
+    heads = tree.common_dir / "refs" / "heads"
+    for folder in (heads, *branch_folders):
+        folders[folder] = {ITSELF: _REFS, ANY: _REFS}
+    for git_dir in {tree.git_dir, tree.common_dir}:
+        folders[git_dir / "reftable"] = {ITSELF: _REFS, "tables.list": _HEAD}
+    folders[tree.git_dir / "logs"] = {ITSELF: _REFS, "HEAD": _HEAD}
+    folders[tree.common_dir / "worktrees"] = {ANY: Meaning(trees=True)}
+    return folders
+
+
+def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> None:
+    below: dict[str, dict[str, list[str]]] = {}
+    for path in sorted(tree.paths):
+        folder = ""
+        for name in path.split("/"):
+            below.setdefault(folder, {}).setdefault(name, []).append(path)
+            folder = f"{folder}/{name}" if folder else name
+    for folder in sorted(below):  # a folder sorts before what is below it
+        known = folders.setdefault(tree.root / folder, {})
+        for name, paths in below[folder].items():
+            child = f"{folder}/{name}" if folder else name
+            meaning = Meaning(paths=tuple(paths), shape=child in below)
+            known[name] = meaning
+            if child in below:
+                folders.setdefault(tree.root / child, {})[ITSELF] = meaning
+
+
+@dataclass(slots=True, kw_only=True)
+class _Armed:
+    tree: WatchedTree
+    folders: frozenset[Path]
+    mode: Mode
+    demoted: bool
+    used_at: float
+
+
+class Arms:
+    """Keeps the right folders watched. Any thread may call it.
+
+    Args:
+        watcher: watches the folders.
+        budget: watched folders at most.
+        tells: whether the file system of a folder tells about changes; network file systems don't.
+    """
+
+    def __init__(self, watcher: Watcher, *, budget: int, tells: Callable[[Path], bool]) -> None:
+        self._watcher = watcher
+        self._budget = budget
+        self._tells = tells
+        self._lock = threading.Lock()
+        self._armed: dict[Tree, _Armed] = {}
+        # Replaced entry by entry, never changed in place: the watcher's thread reads it unlocked.
+        self._interest: dict[Path, dict[Tree, Names]] = {}
+
+    def arm(self, tree: WatchedTree, now: float) -> None:
+        """Watch what `tree` needs as it is now, and nothing it needed before."""
+        with self._lock:
+            key = key_of(tree)
+            if not self._tells(tree.root):
+                self._apply(tree, {}, now, demoted=False)
+                return
+            branches = _branch_folders(tree.common_dir)
+            wanted = plan(tree, branches, files=True)
+            while not self._fits(key, wanted) and len(wanted) <= self._budget:
+                if not self._demote_one(key, now):
+                    break
+            demoted = not self._fits(key, wanted)
+            if demoted:
+                wanted = plan(tree, branches, files=False)
+            if not self._fits(key, wanted):
+                wanted = {}
+            self._apply(tree, wanted, now, demoted=demoted)
+
+    def disarm(self, key: Tree) -> None:
+        """Watch nothing for a tree any more."""
+        with self._lock:
+            armed = self._armed.pop(key, None)
+            if armed is not None:
+                self._release(key, armed.folders)
+
+    def used(self, key: Tree, now: float) -> None:
+        """Note that something happened in a tree; the budget goes to those used last."""
+        armed = self._armed.get(key)
+        if armed is not None:
+            armed.used_at = now
+
+    def cares(self, folder: Path, name: str) -> bool:
+        """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
+        if name.endswith(".lock") and name != "index.lock":
+            return False
+        return any(
+            name in names or (name != ITSELF and ANY in names)
+            for names in self._interest.get(folder, _NOBODY).values()
+        )
+
+    def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
+        """Return what a hint means, for each tree to which it means something."""
+        found = []
+        for key, names in self._interest.get(folder, _NOBODY).items():
+            meaning = names.get(name)
+            if meaning is None and name != ITSELF:
+                meaning = names.get(ANY)
+            if meaning is not None:
+                found.append((key, meaning))
+        return found
+
+    def mode(self, key: Tree) -> Mode:
+        """Return how changes in a tree are noticed."""
+        armed = self._armed.get(key)
+        return armed.mode if armed is not None else "off"
+
+    def is_demoted(self, key: Tree) -> bool:
+        """Return whether a tree's files are polled because the budget is spent."""
+        armed = self._armed.get(key)
+        return armed is not None and armed.demoted
+
+    @property
+    def demoted(self) -> int:
+        """Return how many trees are polled because the budget is spent."""
+        return sum(armed.demoted for armed in tuple(self._armed.values()))
+
+    def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
+        others = sum(
+            1 for folder, by in self._interest.items() if folder not in wanted and by.keys() - {key}
+        )
+        return others + len(wanted) <= self._budget
+
+    def _demote_one(self, but: Tree, now: float) -> bool:
+        """Stop watching the files of the tree that was quiet for longest; return if one was."""
+        older = [
+            (armed.used_at, key)
+            for key, armed in self._armed.items()
+            if key != but and armed.folders and not armed.demoted and armed.used_at < now
+        ]
+        if not older:
+            return False
+        armed = self._armed[min(older)[1]]
+        git_only = plan(armed.tree, _branch_folders(armed.tree.common_dir), files=False)
+        self._apply(armed.tree, git_only, armed.used_at, demoted=True)
+        return True
+
+    def _apply(
+        self, tree: WatchedTree, wanted: Mapping[Path, Names], now: float, *, demoted: bool
+    ) -> None:
+        key = key_of(tree)
+        before = self._armed.get(key)
+        missing: set[Path] = set()
+        refused = False
+        for folder, names in wanted.items():
+            if folder.parent in missing:
+                missing.add(folder)
+                continue
+            # First the interest, then the watch: the first hint may come at once.
+            self._interest[folder] = {**self._interest.get(folder, _NOBODY), key: names}
+            if self._watcher.watch(folder):
+                continue
+            if folder.is_dir() and not folder.is_symlink():
+                refused = True
+            else:
+                missing.add(folder)
+        folders = frozenset(wanted.keys() - missing)
+        self._release(key, missing | ((before.folders if before else frozenset()) - folders))
+        mode: Mode = "poll"
+        if tree.root in missing:
+            mode = "off"
+        elif folders and not demoted and not refused:
+            mode = "full"
+        self._armed[key] = _Armed(
+            tree=tree, folders=folders, mode=mode, demoted=demoted, used_at=now
+        )
+
+    def _release(self, key: Tree, folders: Iterable[Path]) -> None:
+        for folder in folders:
+            by = self._interest.get(folder, _NOBODY)
+            others = {other: names for other, names in by.items() if other != key}
+            if others:
+                self._interest[folder] = others
+            elif by:
+                del self._interest[folder]
+                self._watcher.unwatch(folder)
+
+
+_NOBODY: dict[Tree, Names] = {}
+
+
+def _branch_folders(common_dir: Path) -> list[Path]:
+    """Return the folders below `refs/heads`, each after its parent; branches may be called a/b."""
+    found: list[Path] = []
+    left = [common_dir / "refs" / "heads"]
+    while left and len(found) < BRANCH_FOLDERS_MAX:
+        folder = left.pop(0)
+        try:
+            with os.scandir(folder) as entries:
+                inner = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue  # git removes such a folder when its last branch goes
+        found += inner
+        left += inner
+    return found[:BRANCH_FOLDERS_MAX]
