@@ -1,6 +1,7 @@
 """How nodes relate: edges, who has them, and that the acyclic kinds stay acyclic."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import apsw
 
@@ -38,6 +39,18 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
         ),
     )
     return conn.changes() > 0
+
+
+def close(conn: apsw.Connection, edge: Edge, at: datetime) -> None:
+    """End the open edge like `edge` at `at`; nothing happens when there is none."""
+    conn.execute(
+        """
+        UPDATE edges
+           SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = ?1
+         WHERE from_node = ?2 AND kind = ?3 AND to_node = ?4 AND valid_until_ms IS NULL
+        """,
+        (to_ms(at), edge.from_node, edge.kind, edge.to_node),
+    )
 
 
 def of_node(conn: apsw.Connection, id: str) -> list[Edge]:

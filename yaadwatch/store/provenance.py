@@ -73,6 +73,22 @@ def said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
+def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the nodes that files of this work tree said, and that the checked-out ones do not."""
+    rows = conn.execute(
+        """
+        SELECT node
+          FROM provenance
+         WHERE worktree = ?
+         GROUP BY node
+        HAVING count(line) = 0
+         ORDER BY node
+        """,
+        (worktree,),
+    )
+    return {node for (node,) in rows}
+
+
 def _place(row: tuple[Any, ...]) -> Provenance:
     node, worktree, path, position, line, since_ms = row
     return Provenance(

@@ -86,7 +86,7 @@ def put_in_place(path: Path) -> Iterator[Path]:
     Raises:
         YaadError: UNAVAILABLE when the folder cannot be written to.
     """
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(f"{path.name}.new")
     try:
         temporary.unlink(missing_ok=True)
         temporary.touch(mode=0o600, exist_ok=False)

@@ -61,7 +61,7 @@ def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> Path | 
     check(path, version, steps)
     if version == newest:
         return None
-    copy = path.with_name(f"{path.stem}-v{version}{path.suffix}")
+    copy = path.with_name(f"{path.name}.v{version}")
     with told(path, f"it still has version {version}"):
         copy_into(conn, copy)
         try:

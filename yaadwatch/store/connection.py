@@ -1,0 +1,5 @@
+"""What a function that looks at a store, or changes it, is given: one connection of the driver."""
+
+from apsw import Connection
+
+__all__ = ["Connection"]

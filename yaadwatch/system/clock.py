@@ -1,0 +1,50 @@
+"""What time it is, and ids that sort by the time they were made. Nothing else reads the clock."""
+
+import secrets
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_RANDOM_BITS: Final = 74
+"""What a UUIDv7 holds beside its 48 bits of milliseconds, its version and its variant."""
+_STEP_BITS: Final = 32
+
+
+class Clock:
+    """The clock of this machine."""
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._last = 0
+
+    def now(self) -> datetime:
+        """Return the time in UTC, aware, cut to milliseconds: what stores and answers keep."""
+        return _EPOCH + timedelta(milliseconds=self.now_ns() // 1_000_000)
+
+    def now_ns(self) -> int:
+        """Return the time as Unix nanoseconds, to be held against those of files."""
+        return time.time_ns()
+
+    def monotonic_s(self) -> float:
+        """Return seconds since some start. They never go back, and may stand still in suspend."""
+        return time.monotonic()
+
+    def new_id(self) -> str:
+        """Return a UUIDv7, greater than each one before it from this clock, even if time went back.
+
+        Its last eight digits are random, so people can tell ids apart by their ends.
+        """
+        fresh = self.now_ns() // 1_000_000 << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+        with self._making:
+            self._last = max(fresh, self._last + 1 + secrets.randbits(_STEP_BITS))
+            return _as_uuid(self._last)
+
+
+def _as_uuid(number: int) -> str:
+    """Spread milliseconds and random bits around the version and the variant (RFC 9562)."""
+    high, low = number >> 62, number & (1 << 62) - 1
+    milliseconds, middle = high >> 12, high & 0xFFF
+    digits = f"{milliseconds << 80 | 0x7 << 76 | middle << 64 | 0b10 << 62 | low:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -1,0 +1,347 @@
+"""What stands at a path, seen through no link; and files replaced whole or appended to exactly."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from yaadwatch.model.errors import Code, YaadError
+
+Kind = Literal["file", "absent", "link", "other", "too_large", "unreadable"]
+
+ABSENT: Final = "-"
+UNBELIEVED: Final = ""
+"""The signature of what may change without its signature changing; it equals no other one."""
+
+_NOT_PLAIN: Final = re.compile(r"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
+_RACY_NS: Final = 50_000_000
+_RACY_COARSE_NS: Final = 2_000_000_000
+_SECOND_NS: Final = 1_000_000_000
+_CHUNK_BYTES: Final = 1024 * 1024
+_FOLDER_FLAGS: Final = (
+    getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+)
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+# fmt: off
+_NETWORK_FILE_SYSTEMS: Final = frozenset({
+    "9p", "afpfs", "afs", "beegfs", "ceph", "ceph-fuse", "cifs", "coda", "curlftpfs", "davfs",
+    "davfs2", "drvfs", "gcsfuse", "gfs2", "glusterfs", "goofys", "gpfs", "gvfsd-fuse",
+    "juicefs", "lustre", "moosefs", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs",
+    "prl_fs", "rclone", "s3fs", "smb", "smb2", "smb3", "smbfs", "smbnetfs", "sshfs", "v9fs",
+    "vboxsf", "virtiofs", "vmhgfs", "vmhgfs-fuse", "webdav",
+})
+# fmt: on
+"""Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What stands at a path. `data` is None unless `kind` is 'file'.
+
+    `signature` is `size:mtime_ns:ctime_ns:inode` from before the data was read, '-' when nothing is
+    there, and '' when it must not be believed.
+    """
+
+    kind: Kind
+    signature: str
+    data: bytes | None = None
+
+
+def observe(root: Path, relative: str, *, bytes_max: int, now_ns: int) -> Observation:
+    """Read a regular file below `root` if no link stands in the way; never block, never raise.
+
+    Args:
+        root: a folder we trust; links in its own path are followed.
+        relative: the path from there, with '/' separators, without '.', '..' or '.git' in it.
+        bytes_max: a larger file is not read.
+        now_ns: Unix nanoseconds, read before the call; a file changed since is not believed.
+    """
+    if _NOT_PLAIN.search(relative):
+        return Observation(kind="other", signature=UNBELIEVED)
+    try:
+        with _folder_of(root, relative) as (folder, name):
+            return _observe(folder, name, bytes_max, now_ns)
+    except _Elsewhere as found:
+        return found.observation
+    except UnicodeEncodeError:  # no file has such a name
+        return Observation(kind="other", signature=UNBELIEVED)
+
+
+def signature_of(root: Path, relative: str, now_ns: int) -> str:
+    """Return the signature that `observe` would give a file, without opening it.
+
+    It follows links above the file, which `observe` does not; what is behind one was never given a
+    signature to compare with.
+    """
+    if _NOT_PLAIN.search(relative):
+        return UNBELIEVED
+    try:
+        return _signature(os.lstat(f"{root}/{relative}"), now_ns)
+    except (FileNotFoundError, NotADirectoryError):
+        return ABSENT
+    except (OSError, UnicodeEncodeError):
+        return UNBELIEVED
+
+
+def replace_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Make `path` a file of `data`: readers and crashes find the old one or the new one, whole.
+
+    A link at `path` is replaced, not followed.
+
+    Raises:
+        OSError: it could not be written; what was there is still there.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def private_folder(path: Path) -> None:
+    """Make sure that `path` is a folder that only we can enter, 0700, and made if it was missing.
+
+    Raises:
+        YaadError: REFUSED when it is a link, no folder, or somebody else's; UNAVAILABLE when it
+            cannot be made.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except FileExistsError:
+        found = path.lstat()
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be made ({error.strerror}).",
+            "Look at the permissions of the folder above it.",
+        ) from error
+    if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
+        what = "a link" if stat.S_ISLNK(found.st_mode) else "no folder"
+        raise _refused(f"{path} is {what}; it was not used.", "Move it away, then try again.")
+    if found.st_uid != os.geteuid():
+        raise _refused(
+            f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}; it was not used.",
+            "Use a folder of your own.",
+        )
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        path.chmod(0o700)
+
+
+def append_line_exact(path: Path, text: str) -> str:
+    """Add a line at the end of a file and return what was really appended, for `remove_exact`.
+
+    File and folder are made when missing. A last line without its end gets one first; so does an
+    empty file, which is how one that was there is told from one that we made.
+
+    Raises:
+        YaadError: REFUSED when the file or its folder is a link.
+        OSError: it could not be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_links(path)
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+        made = False
+    except FileNotFoundError:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+        made = True
+    with os.fdopen(descriptor, "r+b", buffering=0) as stream:
+        before = stream.readall()
+        first = "" if made or before.endswith(b"\n") else "\n"
+        appended = f"{first}{text}\n"
+        stream.write(appended.encode())
+    return appended
+
+
+def remove_exact(path: Path, appended: str) -> bool:
+    """Take what `append_line_exact` appended out again, and every other byte stays.
+
+    A file that we made goes when nothing else is in it.
+
+    Returns:
+        False when it is not there any more: somebody has changed it, and nothing is done.
+
+    Raises:
+        YaadError: REFUSED when the file or its folder is a link.
+        OSError: the file could not be read or written.
+    """
+    _refuse_links(path)
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    left = _without(before, appended.encode())
+    if left is None:
+        return False
+    if left or appended.startswith("\n"):
+        replace_atomically(path, left, stat.S_IMODE(path.stat().st_mode))
+    else:
+        path.unlink()
+    return True
+
+
+def file_system(path: Path) -> str:
+    """Return the kind of file system that `path` is on, as the system calls it; '' if unknown."""
+    import psutil  # 1.5 MB, needed when a project is added
+
+    real = path.resolve()
+    best, kind = Path(), ""
+    for partition in psutil.disk_partitions(all=True):
+        mounted = Path(partition.mountpoint)
+        # The last of two on one place is the one that is seen.
+        if real.is_relative_to(mounted) and len(mounted.parts) >= len(best.parts):
+            best, kind = mounted, partition.fstype
+    return kind
+
+
+def is_network(path: Path) -> bool:
+    """Return whether `path` is on a file system that others may write to, or that lies about it."""
+    return file_system(path).lower().rpartition(".")[2] in _NETWORK_FILE_SYSTEMS
+
+
+class _Elsewhere(Exception):
+    """There is no folder to look into; `observation` says what was found instead."""
+
+    def __init__(self, observation: Observation) -> None:
+        super().__init__(observation.kind)
+        self.observation = observation
+
+
+@contextmanager
+def _folder_of(root: Path, relative: str) -> Iterator[tuple[int, str]]:
+    """Walk down to the folder of `relative`, one component at a time, through no link."""
+    *folders, name = relative.split("/")
+    try:
+        here = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    except OSError as error:
+        raise _Elsewhere(_nothing(error)) from None
+    try:
+        for folder in folders:
+            try:
+                below = os.open(folder, _FOLDER_FLAGS, dir_fd=here)
+            except OSError as error:
+                raise _Elsewhere(_in_the_way(here, folder, error)) from None
+            os.close(here)
+            here = below
+        yield here, name
+    finally:
+        os.close(here)
+
+
+def _in_the_way(here: int, folder: str, error: OSError) -> Observation:
+    try:
+        found = os.stat(folder, dir_fd=here, follow_symlinks=False)
+    except OSError as missing:
+        return _nothing(missing)
+    if stat.S_ISLNK(found.st_mode):
+        return Observation(kind="link", signature=UNBELIEVED)
+    return _nothing(error)
+
+
+def _nothing(error: OSError) -> Observation:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Observation(kind="absent", signature=ABSENT)
+    return Observation(kind="unreadable", signature=UNBELIEVED)
+
+
+def _observe(folder: int, name: str, bytes_max: int, now_ns: int) -> Observation:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        return _nothing(error)
+    signature = _signature(found, now_ns)
+    if stat.S_ISLNK(found.st_mode):
+        return Observation(kind="link", signature=signature)
+    if not stat.S_ISREG(found.st_mode):
+        return Observation(kind="other", signature=signature)
+    if found.st_size > bytes_max:
+        return Observation(kind="too_large", signature=signature)
+    try:
+        descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+    except FileNotFoundError:
+        return Observation(kind="absent", signature=ABSENT)
+    except OSError:
+        return Observation(kind="unreadable", signature=signature)
+    try:
+        # What was looked at by name may have been exchanged before it was opened.
+        found = os.fstat(descriptor)
+        signature = _signature(found, now_ns)
+        if not stat.S_ISREG(found.st_mode):
+            return Observation(kind="other", signature=UNBELIEVED)
+        data = _read(descriptor, bytes_max)
+    except OSError:
+        return Observation(kind="unreadable", signature=UNBELIEVED)
+    finally:
+        os.close(descriptor)
+    if len(data) > bytes_max:
+        return Observation(kind="too_large", signature=signature)
+    return Observation(kind="file", signature=signature, data=data)
+
+
+def _read(descriptor: int, bytes_max: int) -> bytes:
+    """Return at most one byte more than `bytes_max`."""
+    chunks = []
+    left = bytes_max + 1
+    while left > 0 and (chunk := os.read(descriptor, min(left, _CHUNK_BYTES))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def _signature(found: os.stat_result, now_ns: int) -> str:
+    # A file system that keeps whole seconds cannot tell two changes within one of them apart.
+    newest = max(found.st_mtime_ns, found.st_ctime_ns)
+    coarse = not (found.st_mtime_ns % _SECOND_NS or found.st_ctime_ns % _SECOND_NS)
+    if newest > now_ns - (_RACY_COARSE_NS if coarse else _RACY_NS):
+        return UNBELIEVED
+    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
+
+
+def _without(before: bytes, appended: bytes) -> bytes | None:
+    """Return `before` without the last line that reads like `appended`; None if none does."""
+    if before.endswith(appended):
+        start = len(before) - len(appended)
+        if start == 0 or appended.startswith(b"\n") or before[start - 1 : start] == b"\n":
+            return before[:start]
+    # Others have added to it since: the line end that we gave their last line is theirs now.
+    line = appended.removeprefix(b"\n")
+    at = before.rfind(b"\n" + line)
+    if at >= 0:
+        return before[: at + 1] + before[at + 1 + len(line) :]
+    return before[len(line) :] if before.startswith(line) else None
+
+
+def _refuse_links(path: Path) -> None:
+    for place in (path.parent, path):
+        if place.is_symlink():
+            raise _refused(
+                f"{place} is a link; nothing was written through it.", "Put the real one there."
+            )
+
+
+def _refused(message: str, hint: str) -> YaadError:
+    return YaadError(Code.REFUSED, message, hint)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

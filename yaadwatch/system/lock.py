@@ -1,0 +1,116 @@
+"""Who is the daemon: the process that holds the lock on one file, which says where it listens."""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from yaadwatch import places
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.files import private_folder
+
+_TRIES: Final = 10
+_PAUSE_S: Final = 0.02
+
+
+class DaemonLock:
+    """The lock of the daemon. It is held until `close`, or until the process ends in any way.
+
+    Args:
+        path: the file; None for the one in our home.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or places.lock_file()
+        self._descriptor: int | None = None
+
+    def acquire(self, socket: Path) -> None:
+        """Take the lock, and write down our pid and the socket that we listen on.
+
+        Raises:
+            YaadError: CONFLICT when another process holds it, or this object does; the message says
+                who. REFUSED when the folder is a link or somebody else's; UNAVAILABLE when the file
+                cannot be opened.
+        """
+        private_folder(self._path.parent)
+        descriptor = self._take() if self._descriptor is None else None
+        if descriptor is None:
+            raise self._held()
+        self._descriptor = descriptor
+        text = f"{os.getpid()}\n{socket}\n".encode()
+        # Written first and cut after: a client that reads meanwhile finds two whole lines.
+        os.pwrite(descriptor, text, 0)
+        os.ftruncate(descriptor, len(text))
+
+    def is_held(self) -> bool:
+        """Return whether some process holds the lock. Nobody who wants it is disturbed."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            # Shared: two who ask do not get in each other's way, and `acquire` waits this out.
+            return not _locks(descriptor, fcntl.LOCK_SH)
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Let the lock go, if we hold it. What the file says stays, and is nobody's."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _take(self) -> int | None:
+        """Return the locked file; None when another process holds it for good."""
+        for _ in range(_TRIES):
+            descriptor = self._open()
+            if _locks(descriptor, fcntl.LOCK_EX):
+                if self._is_at_path(descriptor):
+                    return descriptor
+                # Deleted between the two calls: somebody else may lock the next of that name.
+                os.close(descriptor)
+                continue
+            asked_only = _locks(descriptor, fcntl.LOCK_SH)
+            os.close(descriptor)
+            if not asked_only:
+                return None
+            time.sleep(_PAUSE_S)
+        return None
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{self._path} cannot be opened ({error.strerror}); the daemon did not start.",
+                "Look at the permissions of the file and of its folder.",
+            ) from error
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.lstat(self._path))
+        except FileNotFoundError:
+            return False
+
+    def _held(self) -> YaadError:
+        try:
+            pid, socket = self._path.read_text(encoding="utf-8").splitlines()[:2]
+        except (OSError, ValueError):
+            who = "Another daemon runs"
+        else:
+            who = f"Another daemon runs: pid {pid}, socket {socket}"
+        return YaadError(
+            Code.CONFLICT, f"{who}; this one did not start.", "End it first: yaadwatch stop"
+        )
+
+
+def _locks(descriptor: int, how: int) -> bool:
+    """Lock a file if that can be had at once; the lock goes when the descriptor is closed."""
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
