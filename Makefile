@@ -1,0 +1,36 @@
+# Two commands on a fresh machine: make run, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: install run test bench soak format clean
+
+install: $(INSTALLED)  ## a virtual environment with everything, and .venv/bin/yaadwatch
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+# A home of its own, so that a trial neither disturbs nor joins the daemon that may be installed here.
+run: $(INSTALLED)  ## watch this checkout in the foreground; Ctrl-C ends it
+	YAAD_HOME=$(CURDIR)/$(VENV)/trial $(BIN)/yaadwatch up .
+
+test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
+	$(BIN)/python -m tests.bench
+
+soak: $(INSTALLED)  ## the long forms: 2,000 examples a law, 100 kills
+	YAAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --timeout 3600
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -1,0 +1,63 @@
+"""The page of contracts and the code say the same: operations, events, tables, settings, codes."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from yaadwatch.api.operations import OPERATIONS
+from yaadwatch.model import settings
+from yaadwatch.model.errors import Code
+from yaadwatch.model.events import EVENTS
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+SCHEMA = "".join(
+    path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "yaadwatch" / "store" / "sqlite" / "schema").glob("*.sql"))
+)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
+def test_every_operation_is_in_the_contract(operation):
+    assert f"`{operation.name}`" in CONTRACTS
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_every_event_is_in_the_contract(event):
+    assert event in CONTRACTS
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_error_code_is_in_the_contract(code):
+    assert f"| `{code}` |" in CONTRACTS
+
+
+@pytest.mark.parametrize(
+    "table", re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA), ids=lambda name: name
+)
+def test_every_table_is_in_the_contract_and_says_what_a_row_means(table):
+    assert f"`{table}`" in CONTRACTS
+    assert re.search(rf"--[^\n]+\nCREATE (VIRTUAL )?TABLE {table}\b", SCHEMA)
+
+
+def test_every_setting_is_in_the_contract_with_its_default():
+    for section in dataclasses.fields(settings.Settings):
+        for setting in dataclasses.fields(
+            section.type
+            if isinstance(section.type, type)
+            else getattr(settings, section.name.capitalize())
+        ):
+            row = f"| `{section.name}.{setting.name}` | {setting.default:g} |"
+            assert row in CONTRACTS
+
+
+def test_every_limit_is_read_somewhere():
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "yaadwatch").rglob("*.py")
+        if path.name != "settings.py"
+    )
+    names = [name for name in vars(settings) if name.isupper() and name != "HALF_LIFE_DAYS"]
+    assert [name for name in names if not re.search(rf"\b{name}\b", code)] == []

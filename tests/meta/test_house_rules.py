@@ -1,0 +1,132 @@
+"""The shape of the code, as tests: sizes, first lines, the clock, async, layers, types, lint."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(
+    path for package in ("yaadwatch", "bridges") for path in (ROOT / package).rglob("*.py")
+)
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+LINES_MAX = 600
+MODULES_PER_FOLDER_MAX = 20
+ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")
+CATCH_ALL_HOMES = {
+    "yaadwatch/servers/dispatch.py",
+    "yaadwatch/cli/main.py",
+    "yaadwatch/daemon/supervisor.py",
+}
+
+
+def _name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+each_module = pytest.mark.parametrize("path", MODULES, ids=_name)
+
+
+def _tool(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+
+
+def test_there_is_something_to_hold_to_the_rules():
+    assert len(MODULES) > 50
+
+
+@each_module
+def test_no_module_is_longer_than_a_person_can_hold(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_MAX
+
+
+@each_module
+def test_every_module_says_what_it_is_for_in_its_first_line(path):
+    text = path.read_text(encoding="utf-8")
+    if path.name != "__init__.py" or text:
+        assert re.match(r'"""[^\n]{10,}[.:?]', text)
+
+
+@each_module
+def test_async_stays_in_the_outer_layers(path):
+    if not _name(path).startswith(ASYNC_HOMES):
+        assert "async def" not in path.read_text(encoding="utf-8")
+
+
+@each_module
+def test_time_comes_in_as_a_parameter(path):
+    if path.name != "clock.py":
+        found = re.findall(
+            r"datetime\.now|utcnow|time\.time\b|time_ns\(|perf_counter", path.read_text("utf-8")
+        )
+        assert found == []
+
+
+@each_module
+def test_only_three_modules_catch_everything(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    broad = [
+        handler.lineno
+        for handler in ast.walk(tree)
+        if isinstance(handler, ast.ExceptHandler)
+        and (
+            handler.type is None
+            or (isinstance(handler.type, ast.Name) and handler.type.id == "Exception")
+        )
+    ]
+    if _name(path) not in CATCH_ALL_HOMES:
+        assert broad == []
+
+
+@each_module
+def test_nothing_is_left_for_later(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"\b(TODO|FIXME|XXX|HACK)\b", text)
+    assert "NotImplementedError" not in text
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=_name)
+def test_no_folder_is_a_drawer(folder):
+    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= MODULES_PER_FOLDER_MAX
+
+
+def test_every_test_file_has_a_name_of_its_own():
+    names = [path.name for path in TESTS if path.name.startswith("test_")]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.xdist_group("tools")
+def test_the_layers_hold():
+    found = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.xdist_group("tools")
+@pytest.mark.timeout(600)
+def test_the_types_hold():
+    found = _tool("mypy", "--no-error-summary")
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.xdist_group("tools")
+def test_the_linter_has_nothing_to_say():
+    found = _tool("ruff", "check", "--output-format", "concise", ".")
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.xdist_group("tools")
+def test_everything_is_formatted():
+    found = _tool("ruff", "format", "--check", ".")
+    assert found.returncode == 0, found.stdout + found.stderr

@@ -1,0 +1,237 @@
+"""One memory at a time: show it, forget it, bring it back, confirm it, pin it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from yaadwatch.core import privacy
+from yaadwatch.core.truth import decay
+from yaadwatch.engine import remember, telling, writing
+from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import anchors, edges, flags, nodes, provenance, worktrees
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+REASON_CHARS_MAX = 500
+
+_Change = Callable[[Connection, Node, datetime], Node]
+
+
+def show(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Return everything known about one memory; the answer is Shown.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
+    """
+    with home.space(call) as space:
+        node_id = find_node(space.db, id)
+        return space.db.read(_show, node_id, space, home)
+
+
+def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, object]:
+    """Archive a memory: it is recalled no more and in doubt no more; the answer is Changed.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
+            still says it.
+    """
+    why = privacy.mask(reason.strip()[:REASON_CHARS_MAX]).text
+
+    def change(conn: Connection, node: Node, now: datetime) -> Node:
+        if node.archived_at is not None:
+            return node
+        places = provenance.of_node(conn, node.id)
+        if places:
+            raise YaadError(
+                Code.REFUSED,
+                f"{places[0].path} still says this; it was not forgotten.",
+                hint=f"Delete it there (line {places[0].line}), then: yaadwatch add",
+            )
+        return writing.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
+
+    return _change(home, call, id, change, undo="restore")
+
+
+def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Bring a forgotten memory back; it rests on the files as it did before.
+
+    What changed in its files meanwhile shows at the next check. The answer is Changed.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; CONFLICT too when a living memory
+            says the same.
+    """
+
+    def change(conn: Connection, node: Node, now: datetime) -> Node:
+        if node.archived_at is None:
+            return node
+        twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+        if twin is not None:
+            raise YaadError(
+                Code.CONFLICT,
+                f"Memory {twin.id[-8:]} says the same already; nothing was restored.",
+            )
+        return writing.unarchive(conn, node, now, actor=call.origin)
+
+    return _change(home, call, id, change, undo="forget")
+
+
+def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Say that a memory is true as things are now: doubts go, its age starts anew.
+
+    It rests on the files as they are now: what moved is followed, what is gone is let go.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived;
+            CONFLICT when somebody else changed it meanwhile.
+    """
+    with home.space(call) as space:
+        node_id = find_node(space.db, id)
+        node, old = space.db.read(_with_anchors, node_id)
+        _refuse_archived(node)
+        rests_on = remember.anchor_again(home, space, node, old)
+        now = home.clock.now()
+        confirmed = replace(
+            node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1
+        )
+        space.db.write(writing.confirm, home, confirmed, rests_on, now, actor=call.origin)
+        return telling.changed_row(confirmed)
+
+
+def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Keep a memory from ageing, and rank it a little higher; the answer is Changed.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived.
+    """
+    return _set_pin(home, call, id, pinned=True)
+
+
+def unpin(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Let a memory age again; the answer is Changed.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived.
+    """
+    return _set_pin(home, call, id, pinned=False)
+
+
+def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
+    def change(conn: Connection, node: Node, now: datetime) -> Node:
+        _refuse_archived(node)
+        if node.pinned == pinned:
+            return node
+        done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
+        nodes.replace(conn, done, expected_version=node.version)
+        word = "pinned" if pinned else "unpinned"
+        nodes.add_version(conn, writing.version_of(done, now, word, call.origin))
+        body: dict[str, object] = {"change": word}
+        log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
+        return done
+
+    return _change(home, call, fragment, change, undo="unpin" if pinned else "pin")
+
+
+def _change(
+    home: Home, call: Call, fragment: str, change: _Change, *, undo: str
+) -> dict[str, object]:
+    """Change one memory in a transaction; `undo` is the command that takes it back."""
+    with home.space(call) as space:
+        node_id = find_node(space.db, fragment)
+        now = home.clock.now()
+
+        def commit(conn: Connection) -> tuple[Node, bool]:
+            node = _require(conn, node_id)
+            done = change(conn, node, now)
+            return done, done.version != node.version
+
+        node, different = space.db.write(commit)
+    return telling.changed_row(node, undo=f"yaadwatch {undo} {node_id[-8:]}" if different else "")
+
+
+def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str, object]:
+    node = _require(conn, node_id)
+    flag = flags.of_nodes(conn, space.worktree.id, [node_id]).get(node_id)
+    places = provenance.of_node(conn, node_id)
+    trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
+    related = edges.of_node(conn, node_id)
+    ends = {edge.to_node if edge.from_node == node_id else edge.from_node for edge in related}
+    others = nodes.many(conn, ends)
+    half_life = home.settings.memory.half_life(node.kind)
+    facts = decay.Facts(
+        orphan=not edges.degrees(conn, [node_id]).get(node_id, 0),
+        superseded=node_id in edges.superseded(conn, [node_id]),
+        pinned=node.pinned,
+        said=bool(provenance.said(conn, [node_id])),
+    )
+    left = decay.confidence(
+        node.confidence, node.confirmed_at, home.clock.now(), half_life=half_life, facts=facts
+    )
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "tier": node.tier,
+        "text": node.text,
+        "tags": list(node.tags),
+        "origin": node.origin,
+        "pinned": node.pinned,
+        "version": node.version,
+        "confidence": round(left, 3),
+        "created_at": node.created_at,
+        "updated_at": node.updated_at,
+        "confirmed_at": node.confirmed_at,
+        "archived_at": node.archived_at,
+        "archive_reason": node.archive_reason,
+        "anchors": [
+            telling.anchor_row(anchor) | {"commit": anchor.commit or None}
+            for anchor in anchors.of_nodes(conn, [node_id]).get(node_id, ())
+        ],
+        "provenance": [
+            {"worktree": trees.get(place.worktree), "path": place.path, "line": place.line}
+            for place in places
+        ],
+        "edges": [
+            {
+                "kind": edge.kind,
+                "to": edge.to_node,
+                "text": others[edge.to_node].text if edge.to_node in others else node.text,
+            }
+            for edge in related
+        ],
+        "versions": [
+            {
+                "version": version.version,
+                "at": version.at,
+                "change": version.change,
+                "by": version.actor,
+                "text": version.text,
+            }
+            for version in nodes.versions(conn, node_id)
+        ],
+        "stale": telling.doubt_row(flag, node) if flag is not None else None,
+    }
+
+
+def _with_anchors(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
+    return _require(conn, node_id), anchors.of_nodes(conn, [node_id]).get(node_id, ())
+
+
+def _require(conn: Connection, node_id: str) -> Node:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {node_id[-8:]} was erased meanwhile.")
+    return node
+
+
+def _refuse_archived(node: Node) -> None:
+    if node.archived_at is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {node.id[-8:]} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {node.id[-8:]}",
+        )

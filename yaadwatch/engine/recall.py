@@ -1,0 +1,1 @@
+"""What do we remember about this? Best first, within a budget of tokens."""

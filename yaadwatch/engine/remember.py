@@ -1,0 +1,377 @@
+"""The one door for writes: raw text in, a masked, classified, anchored memory out.
+
+Nothing else may use the ingest policies, so nothing enters a store unmasked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from yaadwatch.core import privacy, references, text
+from yaadwatch.core.ingest import classify
+from yaadwatch.core.references import Mentions, Tree
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.engine import looking, telling, writing
+from yaadwatch.engine.looking import AtHead, WorkTree
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import HOT, Node
+from yaadwatch.model.settings import (
+    ANCHORS_PER_NODE_MAX,
+    SYMBOL_FILES_MAX,
+    TEXT_CHARS_MAX,
+)
+from yaadwatch.store import anchors, nodes
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+WORDS_PER_SCAN = 64
+"""Names looked for in one scan of the tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A statement on its way in; `folder` is where its relative paths start."""
+
+    text: str
+    origin: str
+    kind: str | None = None
+    tier: int | None = None
+    headings: tuple[str, ...] = ()
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    pinned: bool = False
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """What became of a draft; `decision` is 'new' or 'same'."""
+
+    node: Node
+    anchors: tuple[Anchor, ...]
+    masked: tuple[str, ...]
+    decision: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A draft with everything decided that does not need the store."""
+
+    draft: Draft
+    text: str
+    masked: tuple[str, ...]
+    kind: str
+    tier: int
+    why: str
+    anchors: tuple[Anchor, ...]
+
+
+def remember(
+    home: Home,
+    call: Call,
+    *,
+    text: str,
+    kind: str | None = None,
+    tier: int | None = None,
+    tags: Sequence[str] = (),
+    files: Sequence[str] = (),
+    symbols: Sequence[str] = (),
+    pin: bool = False,
+) -> dict[str, object]:
+    """Store a memory, or confirm the one that says the same; the answer is Remembered.
+
+    Raises:
+        YaadError: BAD_REQUEST (empty), TOO_LARGE, NOT_FOUND (no watched project here, or a file
+            given by the caller is not there).
+    """
+    draft = Draft(
+        text=text,
+        origin=call.origin,
+        kind=kind,
+        tier=tier,
+        tags=tuple(tags),
+        files=tuple(files),
+        symbols=tuple(symbols),
+        pinned=pin,
+    )
+    with home.space(call) as space:
+        admitted = admit(home, space, [draft])[0]
+    return {
+        "id": admitted.node.id,
+        "kind": admitted.node.kind,
+        "tier": admitted.node.tier,
+        "text": admitted.node.text,
+        "why": admitted.why,
+        "anchors": [telling.anchor_row(anchor) for anchor in admitted.anchors],
+        "masked": list(admitted.masked),
+        "decision": admitted.decision,
+    }
+
+
+def admit(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Admitted]:
+    """Store drafts, all or none, in one transaction; answers come in their order.
+
+    A draft that says what a living node says already is that node: said by a caller it is confirmed
+    (and rests on the files as they are now), read from a person's file it is left as it is.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
+    """
+    now = home.clock.now()
+    ready = _prepare(home, space, drafts)
+
+    def commit(conn: Connection) -> list[Admitted]:
+        return [_store(conn, home, item, now) for item in ready]
+
+    return space.db.write(commit)
+
+
+def anchor_again(home: Home, space: Space, node: Node, old: Sequence[Anchor]) -> list[Anchor]:
+    """Return what a memory rests on as things are now.
+
+    What its text names is found afresh; what was given by the caller or followed to another place
+    is kept where it still exists; what is gone is dropped.
+    """
+    tree, head = looking.look_at(space, (), home.clock.now_ns())
+    index = looking.index_of(space)
+    draft = Draft(text=node.text, origin=node.origin)
+    found = _anchors([draft], space, tree, head, index)[0]
+    known = {(anchor.path, anchor.symbol) for anchor in found}
+    for anchor in old:
+        seen = looking.see(anchor, tree, head)
+        place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
+        if place is None or (place, anchor.symbol) in known:
+            continue
+        again = _anchor(tree, head, place, anchor.symbol, anchor.trust)
+        if again is not None:
+            known.add((place, anchor.symbol))
+            found.append(again)
+    return [replace(anchor, node=node.id) for anchor in found[:ANCHORS_PER_NODE_MAX]]
+
+
+def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
+    masked = [privacy.mask(_checked(draft.text)) for draft in drafts]
+    clean = [replace(draft, text=m.text) for draft, m in zip(drafts, masked, strict=True)]
+    tree, head = looking.look_at(space, (), home.clock.now_ns())
+    index = looking.index_of(space)
+    for draft in clean:
+        _require_files(draft, tree)
+    anchored = _anchors(clean, space, tree, head, index)
+    ready = []
+    for draft, mask, found in zip(clean, masked, anchored, strict=True):
+        sort = classify.classify(
+            draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
+        )
+        ready.append(
+            _Ready(
+                draft=draft,
+                text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
+                masked=mask.kinds,
+                kind=sort.kind,
+                tier=sort.tier,
+                why=sort.why,
+                anchors=tuple(found),
+            )
+        )
+    return ready
+
+
+def _checked(raw: str) -> str:
+    if not raw.strip():
+        raise YaadError(
+            Code.BAD_REQUEST, "The text is empty; nothing was stored.", hint="Say what to remember."
+        )
+    if len(raw) > TEXT_CHARS_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The text has {len(raw)} characters, more than {TEXT_CHARS_MAX}; nothing was stored.",
+            hint="Put it into a file of the project, and remember in a sentence where it is.",
+        )
+    return raw
+
+
+def _require_files(draft: Draft, tree: WorkTree) -> None:
+    for path in draft.files:
+        if tree.find(path) is None:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"{path} is not a file of this work tree; nothing was stored.",
+                hint="Paths are relative to the top of the repository.",
+            )
+
+
+def _anchors(
+    drafts: Sequence[Draft], space: Space, tree: WorkTree, head: AtHead, index: Tree
+) -> list[list[Anchor]]:
+    """Return for each draft what it rests on, given files first, then those its text names."""
+    spoken = [references.mentions(draft.text) for draft in drafts]
+    named = [
+        _files(draft, mentions, tree, index) for draft, mentions in zip(drafts, spoken, strict=True)
+    ]
+    wanted = [
+        _symbols(draft, mentions, files)
+        for draft, mentions, files in zip(drafts, spoken, named, strict=True)
+    ]
+    found: list[list[Anchor]] = []
+    homeless: list[list[tuple[str, str]]] = []
+    for files, symbols in zip(named, wanted, strict=True):
+        own: list[Anchor] = []
+        without: list[tuple[str, str]] = []
+        for symbol, trust in symbols:
+            here = [_anchor(tree, head, path, symbol, trust) for path in files]
+            inside = [anchor for anchor in here if anchor is not None]
+            own.extend(inside)
+            if not inside:
+                without.append((symbol, trust))
+        found.append(own)
+        homeless.append(without)
+    _find_homes(homeless, found, space, tree, head)
+    for own, files in zip(found, named, strict=True):
+        for path, trust in files.items():
+            anchor = _anchor(tree, head, path, "", trust)
+            if anchor is not None:
+                own.append(anchor)
+    return [own[:ANCHORS_PER_NODE_MAX] for own in found]
+
+
+def _files(draft: Draft, mentions: Mentions, tree: WorkTree, index: Tree) -> dict[str, str]:
+    """Return the files a draft rests on, each with where the reference comes from."""
+    files = dict.fromkeys(draft.files, "given")
+    for mention in mentions.paths:
+        path = index.match(mention, folder=draft.folder)
+        if path is None and "/" in mention and not mention.endswith("/"):
+            found = tree.find(mention.removeprefix("./"))
+            path = mention.removeprefix("./") if found is not None and found.blob else None
+        if path is not None:
+            files.setdefault(path, "text")
+    return files
+
+
+def _symbols(draft: Draft, mentions: Mentions, files: dict[str, str]) -> list[tuple[str, str]]:
+    symbols = dict.fromkeys(draft.symbols, "given")
+    names = {part for path in files for part in (path, path.rpartition("/")[2])}
+    for symbol in mentions.symbols:
+        if symbol not in names:
+            symbols.setdefault(symbol, "text")
+    return list(symbols.items())
+
+
+def _find_homes(
+    homeless: list[list[tuple[str, str]]],
+    found: list[list[Anchor]],
+    space: Space,
+    tree: WorkTree,
+    head: AtHead,
+) -> None:
+    """Anchor names whose file the text does not tell, where exactly one file defines them."""
+    words = list(dict.fromkeys(symbol for row in homeless for symbol, _ in row))
+    parts = {word: last_part(word) for word in words}
+    holding: dict[str, list[str]] = {}
+    unique = list(dict.fromkeys(parts.values()))
+    for start in range(0, len(unique), WORDS_PER_SCAN):
+        holding |= space.repository.files_with(unique[start : start + WORDS_PER_SCAN])
+    only: dict[str, str | None] = {}
+    for word in words:
+        named = holding[parts[word]]
+        defining = (
+            [path for path in named if looking.define_in(tree, path, word) is not None]
+            if len(named) <= SYMBOL_FILES_MAX
+            else []
+        )
+        only[word] = defining[0] if len(defining) == 1 else None
+    for row, own in zip(homeless, found, strict=True):
+        for symbol, trust in row:
+            path = only[symbol]
+            anchor = _anchor(tree, head, path, symbol, trust) if path is not None else None
+            if anchor is not None:
+                own.append(anchor)
+
+
+def _anchor(tree: WorkTree, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
+    """Return the anchor on a file or a definition in it, as it is now; None if it is not there."""
+    found = tree.find(path)
+    if found is None or not found.blob:
+        return None
+    method, fingerprint, line = Method.FILE, "", None
+    if symbol:
+        defined = looking.define_in(tree, path, symbol)
+        if defined is None:
+            return None
+        method, fingerprint, line = defined
+    return Anchor(
+        node="",
+        path=path,
+        symbol=symbol,
+        commit=head.head.commit,
+        blob=found.blob,
+        method=method,
+        fingerprint=fingerprint,
+        line=line,
+        trust=trust,
+    )
+
+
+def _store(conn: Connection, home: Home, item: _Ready, now: datetime) -> Admitted:
+    known = nodes.by_hash(conn, "project", text.text_hash(item.text), thing=False)
+    if known is not None:
+        return _said_again(conn, home, item, known, now)
+    tier = max(item.tier, HOT + 1) if item.draft.baseline else item.tier
+    node = Node(
+        id=home.new_id(),
+        kind=item.kind,
+        tier=tier,
+        scope="project",
+        text=item.text,
+        text_hash=text.text_hash(item.text),
+        summary=text.summarise(item.text),
+        tags=item.draft.tags,
+        origin=item.draft.origin,
+        confidence=1.0,
+        confirmed_at=now,
+        created_at=now,
+        updated_at=now,
+        pinned=item.draft.pinned,
+    )
+    nodes.insert(conn, node)
+    writing.index(conn, node)
+    nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
+    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
+    writing.rest_on(conn, home, node, rests_on, now)
+    log.append(
+        conn,
+        Event(
+            kind=events.NODE_CREATED,
+            at=now,
+            subject=node.id,
+            body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
+        ),
+    )
+    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision="new", why=item.why)
+
+
+def _said_again(conn: Connection, home: Home, item: _Ready, known: Node, now: datetime) -> Admitted:
+    if item.draft.baseline:
+        rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
+        return Admitted(
+            node=known, anchors=rests_on, masked=item.masked, decision="same", why=item.why
+        )
+    node = replace(
+        known,
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        pinned=known.pinned or item.draft.pinned,
+        version=known.version + 1,
+    )
+    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
+    writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    return Admitted(
+        node=node, anchors=rests_on, masked=item.masked, decision="same", why="said before"
+    )

@@ -1,0 +1,58 @@
+"""What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?"""
+
+import os
+
+from yaadwatch import places
+from yaadwatch.engine import telling
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.projects import Project
+from yaadwatch.store import jobs
+from yaadwatch.store import projects as registry
+from yaadwatch.system import processes
+
+
+def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Return the state of the daemon and of every project; the answer is Status."""
+    pulse = home.pulse
+    watched = home.user.read(registry.everything)
+    rows = [_project(home, project) for project in watched]
+    next_runs = pulse.next_runs() if pulse is not None else {}
+    runs = home.user.read(jobs.everything)
+    names = sorted(next_runs.keys() | runs.keys())
+    return {
+        "daemon": {
+            "running": pulse is not None,
+            "pid": os.getpid(),
+            "version": places.VERSION,
+            "since": pulse.started_at() if pulse is not None else None,
+            "rss_bytes": processes.rss_bytes(),
+            "socket": pulse.socket() if pulse is not None else None,
+        },
+        "projects": rows,
+        "jobs": [
+            {
+                "name": name,
+                "last": runs[name].ended_at if name in runs else None,
+                "next": next_runs.get(name),
+                "ok": runs[name].error is None if name in runs and runs[name].ended_at else None,
+            }
+            for name in names
+        ],
+        "search": "words",
+        "problems": _problems(home, rows),
+    }
+
+
+def _project(home: Home, project: Project) -> dict[str, object]:
+    row = telling.project_row(home, project)
+    watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
+    return row | {"watch": watch if row["state"] == "ok" else "off", "lag_ms": lag}
+
+
+def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    problems = list(home.pulse.problems()) if home.pulse is not None else []
+    for row in rows:
+        if row["state"] != "ok":
+            mend = str(row.get("hint") or f"yaadwatch remove {row['path']}")
+            problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
+    return problems

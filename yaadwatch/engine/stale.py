@@ -1,0 +1,408 @@
+"""Is what we remember still true? Checks a work tree against its anchors; flags follow the state.
+
+A check is a function of the store and the tree: running it twice, late, or after any loss of
+events gives the same flags. What happened in between only decides when it runs and where it looks
+first.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from yaadwatch.core import privacy
+from yaadwatch.core.truth import verdict as judging
+from yaadwatch.core.truth.verdict import Judgement
+from yaadwatch.engine import looking, telling, tracing
+from yaadwatch.engine.looking import AtHead, WorkTree
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import anchors, flags, nodes, projects, sightings, worktrees
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.system import files
+from yaadwatch.system.git import layout as layouts
+
+TRIES_MAX = 3
+"""A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check did; `judged` counts memories, `raised` and `cleared` doubts."""
+
+    judged: int
+    raised: int
+    cleared: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedTree:
+    """A work tree and the files in it (relative paths) whose changes matter."""
+
+    project: str
+    worktree: int
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    paths: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """What looks different from the last check: files (relative paths), and whether HEAD moved."""
+
+    paths: frozenset[str]
+    head_moved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gathered:
+    """A work tree's verdicts, ready to be written down."""
+
+    branch: str
+    commit: str
+    full: bool
+    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
+    seen: tuple[Sighting, ...]
+
+
+def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> dict[str, object]:
+    """Return the memories in doubt here, gravest first; the answer is Stale.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        all: those of level suspect too.
+        check: look at the files first, so that the answer is of this moment.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        if check:
+            check_space(home, space, None)
+        found = space.db.read(flags.of_worktree, space.worktree.id)
+        known = space.db.read(nodes.many, [flag.node for flag in found])
+        rows = {row.id: row for row in space.db.read(worktrees.everything)}
+    levels = ("warn", "suspect") if all else ("warn",)
+    living = [flag for flag in found if flag.node in known]
+    shown = sorted(
+        (flag for flag in living if flag.level in levels), key=lambda flag: (-flag.score, flag.node)
+    )
+    return {
+        "stale": [telling.doubt_row(flag, known[flag.node]) for flag in shown],
+        "unknown": [
+            {"id": flag.node, "text": known[flag.node].text, "reason": flag.reason}
+            for flag in living
+            if flag.verdict is Verdict.UNKNOWN
+        ],
+        "checked_at": rows[space.worktree.id].checked_at,
+    }
+
+
+def check(home: Home, call: Call) -> dict[str, object]:
+    """Check every memory of this work tree now; the answer is Checked.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        done = check_space(home, space, None)
+    return {
+        "checked": done.judged,
+        "raised": done.raised,
+        "cleared": done.cleared,
+        "checked_at": done.at,
+    }
+
+
+def check_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
+    """Bring the flags of a work tree up to date.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+        worktree: its id.
+        paths: files that may have changed, relative; None: look at all anchored files.
+
+    Raises:
+        YaadError: NOT_FOUND when it is gone or not watched; UNAVAILABLE, REFUSED from its store.
+    """
+    with home.tree(project, worktree) as space:
+        return check_space(home, space, paths)
+
+
+def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Checked:
+    """Bring the flags of the work tree in `space` up to date; see `check_tree`."""
+    with home.stores.checking(space.project.id, space.worktree.id):
+        for _ in range(TRIES_MAX):
+            gathered = _gather(home, space, paths)
+            if space.repository.head().commit == gathered.commit:
+                break
+        return _write(home, space, gathered)
+
+
+def poll(home: Home, project: str, worktree: int) -> Polled:
+    """Return what looks different from the last check, by `stat` and HEAD alone.
+
+    Raises:
+        YaadError: as for `check_tree`.
+    """
+    with home.tree(project, worktree) as space:
+        known = space.db.read(sightings.of_worktree, worktree)
+        wanted = set(space.db.read(anchors.paths)) | known.keys()
+        head = space.repository.head()
+        changed = _differing(space.root, wanted, known, home.clock.now_ns())
+        moved = (head.commit, head.branch) != (space.worktree.head, space.worktree.branch)
+    return Polled(paths=frozenset(changed), head_moved=moved)
+
+
+def watched(home: Home) -> list[WatchedTree]:
+    """Return every work tree of every project, with the files that matter there.
+
+    Projects whose store or folder cannot be had are left out; `status` names them.
+    """
+    found = []
+    for project in home.user.read(projects.everything):
+        try:
+            with home.stores.use(project) as db:
+                paths = set(db.read(anchors.paths))
+                for row in db.read(worktrees.everything):
+                    layout = layouts.find(row.path)
+                    if layout is None or layout.common_dir != project.common_dir:
+                        continue
+                    places = {
+                        evidence.path
+                        for flag in db.read(flags.of_worktree, row.id)
+                        for evidence in flag.evidence
+                    }
+                    found.append(
+                        WatchedTree(
+                            project=project.id,
+                            worktree=row.id,
+                            root=row.path,
+                            git_dir=layout.git_dir,
+                            common_dir=layout.common_dir,
+                            paths=frozenset(paths | places),
+                        )
+                    )
+        except YaadError:  # reported by `status`, which asks each project by itself
+            continue
+    return found
+
+
+def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered:
+    db, worktree = space.db, space.worktree
+    row = next(row for row in db.read(worktrees.everything) if row.id == worktree.id)
+    known = db.read(sightings.of_worktree, worktree.id)
+    flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree.id)}
+    tree, head = looking.look_at(space, known.values(), home.clock.now_ns())
+    commit, branch = head.head.commit, head.head.branch
+    everything = (commit, branch) != (row.head, row.branch) or row.checked_at is None
+    if everything:
+        affected = {anchor.node for anchor in db.read(anchors.everything)} | flagged.keys()
+    else:
+        wanted = set(paths) if paths is not None else set(db.read(anchors.paths)) | known.keys()
+        changed = _differing(space.root, wanted, known, tree.now_ns) if paths is None else wanted
+        affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
+        affected |= flagged.keys()
+    anchored = db.read(anchors.of_nodes, affected)
+    texts = db.read(nodes.many, affected)
+    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
+    now = home.clock.now()
+    for node_id in sorted(affected):
+        own = tuple(anchored.get(node_id, ()))
+        node = texts.get(node_id)
+        flag = None
+        if own and node is not None and node.archived_at is None:
+            flag = _judge(
+                node,
+                own,
+                (tree, head),
+                before=flagged.get(node_id),
+                head_stands=not everything,
+                now=now,
+            )
+        judged[node_id] = (own, flag)
+    return _Gathered(
+        branch=branch,
+        commit=commit,
+        full=everything or paths is None,
+        judged=judged,
+        seen=tuple(tree.seen.values()),
+    )
+
+
+def _judge(
+    node: Node,
+    own: tuple[Anchor, ...],
+    views: tuple[WorkTree, AtHead],
+    *,
+    before: Flag | None,
+    head_stands: bool,
+    now: datetime,
+) -> Flag | None:
+    """Return the flag that a memory deserves in this work tree, or None.
+
+    `head_stands`: HEAD is where it was when `before` was raised, so its commits need not be sought
+    again.
+    """
+    tree, head = views
+    sights = {anchor: looking.see(anchor, tree, head) for anchor in own}
+    worst = judging.combine([judging.judge(anchor, sights[anchor]) for anchor in own])
+    if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        return None
+    evidence: tuple[Evidence, ...] = ()
+    uncommitted = False
+    committed = None
+    if worst.verdict is not Verdict.UNKNOWN:
+        committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
+        uncommitted = (committed.verdict, committed.place) != (worst.verdict, worst.place)
+    reason = privacy.mask(worst.reason).text
+    same = before is not None and before.verdict is worst.verdict
+    if before is not None and same and head_stands and before.reason == reason:
+        evidence = before.evidence
+    elif committed is not None:
+        evidence = _evidence(worst, committed, uncommitted, head)
+    return Flag(
+        node=node.id,
+        worktree=tree.space.worktree.id,
+        verdict=worst.verdict,
+        score=judging.SCORES[worst.verdict],
+        level=judging.level_of(worst.verdict),
+        reason=reason,
+        since=before.since if before is not None and same else now,
+        branch=head.head.branch,
+        uncommitted=uncommitted,
+        evidence=evidence,
+        suggestion=judging.suggest(node.text, worst),
+    )
+
+
+def _evidence(
+    worst: Judgement, committed: Judgement, uncommitted: bool, head: AtHead
+) -> tuple[Evidence, ...]:
+    """Return the commits that made the doubt, and what is not committed yet."""
+    found: list[Evidence] = []
+    path = worst.place or worst.anchor.path
+    if judging.level_of(committed.verdict):
+        found = [
+            Evidence(
+                path=step.path,
+                symbol=worst.anchor.symbol,
+                commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
+                summary=step.summary,
+            )
+            for step in tracing.trace(worst.anchor, head)
+        ]
+        if not found and not uncommitted:
+            summary = f"{committed.reason}; the history does not show in which commit"
+            found = [Evidence(path=path, symbol=worst.anchor.symbol, commit=None, summary=summary)]
+    if uncommitted:
+        found.append(
+            Evidence(
+                path=path,
+                symbol=worst.anchor.symbol,
+                commit=None,
+                summary=f"{worst.reason} (uncommitted)",
+            )
+        )
+    return tuple(found)
+
+
+def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
+    now = home.clock.now()
+    worktree = space.worktree.id
+
+    def commit(conn: Connection) -> Checked:
+        row = next(row for row in worktrees.everything(conn) if row.id == worktree)
+        before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
+        living = anchors.of_nodes(conn, gathered.judged.keys())
+        raised = cleared = 0
+        for node_id, (judged_on, flag) in gathered.judged.items():
+            if tuple(living.get(node_id, ())) != judged_on:
+                continue  # confirmed or forgotten meanwhile; that verb has dealt with its flag
+            old = before.get(node_id)
+            if flag is not None and flag != old:
+                flags.put(conn, flag)
+            elif flag is None and old is not None:
+                flags.drop(conn, worktree, [node_id])
+            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
+                raised += 1
+                log.append(conn, _raised(flag, now))
+            elif _shown(old) and not _shown(flag):
+                cleared += 1
+                body: dict[str, object] = {"worktree": worktree}
+                log.append(
+                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
+                )
+        sightings.put(conn, worktree, gathered.seen)
+        _forget_sightings(conn, worktree)
+        if (row.head, row.branch) != (gathered.commit, gathered.branch):
+            worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
+            log.append(
+                conn,
+                Event(
+                    kind=events.HEAD_MOVED,
+                    at=now,
+                    subject=str(space.root),
+                    body={
+                        "worktree": worktree,
+                        "from": row.head,
+                        "to": gathered.commit,
+                        "branch": gathered.branch,
+                    },
+                ),
+            )
+        if gathered.full:
+            worktrees.set_checked(conn, worktree, now)
+        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
+
+    return space.db.write(commit)
+
+
+def _forget_sightings(conn: Connection, worktree: int) -> None:
+    """Drop the sightings that no anchor and no doubt needs any more."""
+    needed = set(anchors.paths(conn))
+    for flag in flags.of_worktree(conn, worktree):
+        needed |= {evidence.path for evidence in flag.evidence}
+    known = sightings.of_worktree(conn, worktree)
+    sightings.drop(conn, worktree, known.keys() - needed)
+
+
+def _raised(flag: Flag | None, now: datetime) -> Event:
+    if flag is None:
+        raise ValueError("only a flag can be raised")
+    return Event(
+        kind=events.STALE_RAISED,
+        at=now,
+        subject=flag.node,
+        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
+    )
+
+
+def _shown(flag: Flag | None) -> bool:
+    return flag is not None and bool(flag.level)
+
+
+def _verdict(flag: Flag | None) -> Verdict | None:
+    return flag.verdict if flag is not None else None
+
+
+def _differing(
+    root: Path, paths: Iterable[str], known: dict[str, Sighting], now_ns: int
+) -> set[str]:
+    """Return the paths whose signature is not the recorded one, or must not be believed."""
+    changed = set()
+    for path in paths:
+        sighting = known.get(path)
+        believed = sighting.signature if sighting is not None else ""
+        if not believed or files.signature_of(root, path, now_ns) != believed:
+            changed.add(path)
+    return changed

@@ -1,0 +1,100 @@
+"""How things are told: the JSON of anchors, doubts, changed memories and projects."""
+
+import json
+
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.anchors import Anchor, Evidence, Flag
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.projects import Project
+from yaadwatch.store import flags, meta, nodes, worktrees
+from yaadwatch.store.connection import Connection
+
+
+def anchor_row(anchor: Anchor) -> dict[str, object]:
+    """Return the JSON of an anchor: path, and symbol and line where it has them."""
+    shown: dict[str, object] = {"path": anchor.path}
+    if anchor.symbol:
+        shown["symbol"] = anchor.symbol
+    if anchor.line is not None:
+        shown["line"] = anchor.line
+    return shown
+
+
+def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
+    """Return the JSON of a doubt."""
+    shown: dict[str, object] = {
+        "id": flag.node,
+        "text": node.text,
+        "verdict": flag.verdict.value,
+        "score": flag.score,
+        "level": flag.level,
+        "reason": flag.reason,
+        "since": flag.since,
+        "branch": flag.branch or None,
+        "uncommitted": flag.uncommitted,
+        "evidence": [_evidence_row(evidence) for evidence in flag.evidence],
+    }
+    if flag.suggestion is not None:
+        shown["suggestion"] = {"path": flag.suggestion.path, "text": flag.suggestion.text}
+    return shown
+
+
+def _evidence_row(evidence: Evidence) -> dict[str, object]:
+    commit = evidence.commit
+    return {
+        "path": evidence.path,
+        "symbol": evidence.symbol or None,
+        "commit": {"id": commit.id, "at": commit.at, "subject": commit.subject} if commit else None,
+        "summary": evidence.summary,
+    }
+
+
+def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
+    """Return the JSON of a memory that was just changed."""
+    return {
+        "id": node.id,
+        "text": node.text,
+        "kind": node.kind,
+        "tier": node.tier,
+        "pinned": node.pinned,
+        "archived": node.archived_at is not None,
+        "undo": undo or None,
+    }
+
+
+def project_row(home: Home, project: Project) -> dict[str, object]:
+    """Return the JSON of a project: where it is, what it holds, and what is wrong with it."""
+    shown: dict[str, object] = {
+        "id": project.id,
+        "path": str(project.root),
+        "branch": None,
+        "memories": 0,
+        "stale": 0,
+        "last_check": None,
+        "state": "ok",
+        "files": [],
+    }
+    if not project.common_dir.is_dir():
+        return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
+    try:
+        with home.stores.use(project) as db:
+            return shown | db.read(_contents, project)
+    except YaadError as error:
+        state = "refused" if error.code is Code.REFUSED else "broken"
+        return shown | {"state": state, "reason": error.message, "hint": error.hint}
+
+
+def _contents(conn: Connection, project: Project) -> dict[str, object]:
+    counts = flags.counts(conn)
+    trees = worktrees.everything(conn)
+    main = next((tree for tree in trees if tree.path == project.root), None) or next(
+        iter(trees), None
+    )
+    return {
+        "branch": (main.branch or None) if main is not None else None,
+        "memories": nodes.count(conn),
+        "stale": counts.get(main.id, 0) if main is not None else 0,
+        "last_check": main.checked_at if main is not None else None,
+        "files": json.loads(meta.get(conn, "agent_files") or "[]"),
+    }

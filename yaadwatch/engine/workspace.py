@@ -1,0 +1,361 @@
+"""What a verb is given: the home, the stores, the clock, and the project that a call is about."""
+
+import contextlib
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project, Worktree
+from yaadwatch.model.settings import STORES_OPEN_MAX, Settings
+from yaadwatch.store import meta, nodes, projects, worktrees
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.repository import Repository
+
+
+class Pulse(Protocol):
+    """What the running daemon knows of itself; the verbs only report it."""
+
+    def watch(self, project: str) -> tuple[str, int | None]:
+        """Return how the project is watched (full, poll or off) and the last lag in ms."""
+
+    def problems(self) -> list[dict[str, str]]:
+        """Return what is degraded: rows of `what` and `mend`."""
+
+    def next_runs(self) -> dict[str, datetime]:
+        """Return when each job runs next."""
+
+    def started_at(self) -> datetime:
+        """Return when the daemon was ready."""
+
+    def socket(self) -> str:
+        """Return the path that the daemon listens on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Where a request comes from: a folder inside the project meant, and who asks.
+
+    `origin` is 'cli' or 'agent:NAME'.
+    """
+
+    folder: Path
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """One work tree of a project: its store, its row, its repository."""
+
+    project: Project
+    db: Database
+    worktree: Worktree
+    repository: Repository
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+        return self.worktree.path
+
+
+class Stores:
+    """The open stores of projects: at most 16, the least recently used closed first.
+
+    Args:
+        on_commit: told the project's id after each transaction in its store.
+    """
+
+    def __init__(self, on_commit: Callable[[str], None]) -> None:
+        self._on_commit = on_commit
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, Database] = OrderedDict()
+        self._users: dict[str, int] = {}
+        self._checking: dict[tuple[str, int], threading.Lock] = {}
+
+    @contextlib.contextmanager
+    def use(self, project: Project) -> Iterator[Database]:
+        """Lend the project's database, opened if need be.
+
+        Raises:
+            YaadError: UNAVAILABLE (missing, corrupt, newer than the program), REFUSED (the store
+                is not the one that is registered).
+        """
+        db = self._borrow(project)
+        try:
+            yield db
+        finally:
+            self._give_back(project.id)
+
+    def checking(self, project: str, worktree: int) -> threading.Lock:
+        """Return the lock that keeps two checks of one work tree apart."""
+        with self._lock:
+            return self._checking.setdefault((project, worktree), threading.Lock())
+
+    def close_one(self, project: str) -> None:
+        """Close a project's store, if it is open; whoever still uses it gets an error."""
+        with self._lock:
+            db = self._open.pop(project, None)
+        if db is not None:
+            db.close()
+
+    def close(self) -> None:
+        """Close every store."""
+        with self._lock:
+            databases = tuple(self._open.values())
+            self._open.clear()
+        for db in databases:
+            db.close()
+
+    def _borrow(self, project: Project) -> Database:
+        with self._lock:
+            db = self._open.get(project.id)
+            if db is None:
+                db = self._open_store(project)
+                self._open[project.id] = db
+            self._open.move_to_end(project.id)
+            self._users[project.id] = self._users.get(project.id, 0) + 1
+            self._make_room()
+            return db
+
+    def _give_back(self, project: str) -> None:
+        with self._lock:
+            left = self._users[project] - 1
+            if left:
+                self._users[project] = left
+            else:
+                del self._users[project]
+            self._make_room()
+
+    def _make_room(self) -> None:
+        for project in list(self._open):
+            if len(self._open) <= STORES_OPEN_MAX:
+                return
+            if project not in self._users:
+                self._open.pop(project).close()
+
+    def _open_store(self, project: Project) -> Database:
+        if not project.store.exists():
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"The store of {project.root} is not at {project.store}.",
+                hint=f"Bring the newest backup back: yaadwatch add --restore {project.root}",
+            )
+        refuse_unsafe(project.store)
+        db = Database.open(
+            project.store,
+            role="project",
+            project=project.id,
+            on_commit=lambda: self._on_commit(project.id),
+        )
+        found = db.read(meta.get, "project")
+        if found != project.id:
+            db.close()
+            raise YaadError(
+                Code.REFUSED,
+                f"The store at {project.store} belongs to another project; it was not used.",
+                hint="If you copied the repository: yaadwatch add " + str(project.root),
+            )
+        return db
+
+
+class Home:
+    """Everything a verb may reach. One per daemon.
+
+    Args:
+        user: the user store.
+        stores: the projects' stores.
+        clock: the only source of time and of ids.
+        settings: what the person set.
+        git: runs git.
+    """
+
+    def __init__(
+        self, *, user: Database, stores: Stores, clock: Clock, settings: Settings, git: GitRunner
+    ) -> None:
+        self.user = user
+        self.stores = stores
+        self.clock = clock
+        self.settings = settings
+        self.git = git
+        self.pulse: Pulse | None = None
+        self._accessed: dict[str, set[str]] = {}
+        self._accessed_lock = threading.Lock()
+
+    def new_id(self) -> str:
+        """Return a new UUIDv7."""
+        return self.clock.new_id()
+
+    def repository(self, layout: Layout) -> Repository:
+        """Open a repository for one job."""
+        return Repository(layout, self.git)
+
+    def accessed(self, project: str, ids: Iterator[str]) -> None:
+        """Note that memories were recalled; the next upkeep writes it down, reading never does."""
+        with self._accessed_lock:
+            self._accessed.setdefault(project, set()).update(ids)
+
+    def take_accessed(self, project: str) -> set[str]:
+        """Return and forget what was recalled since the last time."""
+        with self._accessed_lock:
+            return self._accessed.pop(project, set())
+
+    def close(self) -> None:
+        """End git, close every store."""
+        self.git.close()
+        self.stores.close()
+        self.user.close()
+
+    def project_at(self, folder: Path) -> tuple[Project, Layout]:
+        """Return the watched project that `folder` is in, and the layout of that work tree.
+
+        Raises:
+            YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched.
+        """
+        layout = require_repository(folder)
+        project = self.user.read(projects.by_common_dir, layout.common_dir)
+        if project is None:
+            where = layout.root or layout.common_dir
+            raise YaadError(
+                Code.NOT_FOUND, f"{where} is not watched.", hint=f"Watch it: yaadwatch add {where}"
+            )
+        return project, layout
+
+    @contextlib.contextmanager
+    def space(self, call: Call) -> Iterator[Space]:
+        """Lend the work tree that a call is about; a linked work tree is registered when first
+        seen.
+
+        Raises:
+            YaadError: see `project_at` and `Stores.use`.
+        """
+        project, layout = self.project_at(call.folder)
+        layout = _with_files(layout)
+        with self.stores.use(project) as db:
+            root = layout.root or layout.common_dir
+            worktree = db.read(worktrees.by_path, root)
+            if worktree is None:
+                worktree = db.write(worktrees.add, root)
+            yield Space(
+                project=project, db=db, worktree=worktree, repository=self.repository(layout)
+            )
+
+    @contextlib.contextmanager
+    def tree(self, project: str, worktree: int) -> Iterator[Space]:
+        """Lend a work tree by its ids.
+
+        Raises:
+            YaadError: NOT_FOUND when it is not watched (any more), or its folder is not there.
+        """
+        found = self.user.read(projects.get, project)
+        if found is None or found.removed_at is not None:
+            raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
+        with self.stores.use(found) as db:
+            rows = {row.id: row for row in db.read(worktrees.everything)}
+            row = rows.get(worktree)
+            layout = layouts.find(row.path) if row is not None else None
+            if row is None or layout is None or layout.common_dir != found.common_dir:
+                where = row.path if row is not None else found.root
+                raise YaadError(
+                    Code.NOT_FOUND,
+                    f"{where} is not there, or is another repository now; nothing was checked.",
+                    hint="If it moved: yaadwatch add NEW-PLACE. "
+                    f"If it is gone: yaadwatch remove {where}",
+                )
+            yield Space(project=found, db=db, worktree=row, repository=self.repository(layout))
+
+
+def require_repository(folder: Path) -> Layout:
+    """Return the repository that `folder` is in.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none, or no such folder.
+    """
+    layout = layouts.find(folder)
+    if layout is not None:
+        return layout
+    if not folder.is_dir():
+        raise YaadError(Code.NOT_FOUND, f"There is no folder {folder}.")
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"{folder} is not in a git repository, so there is nothing to watch.",
+        hint="Name a folder inside a repository, or make one: git init",
+    )
+
+
+def refuse_unsafe(store: Path) -> None:
+    """Refuse a store that somebody else may have put there.
+
+    Raises:
+        YaadError: REFUSED when the store or its folder is a link or belongs to another user.
+    """
+    for place in (store.parent, store):
+        try:
+            found = place.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            what = "is a link"
+        elif found.st_uid != os.getuid():
+            what = "belongs to another user"
+        else:
+            continue
+        raise YaadError(
+            Code.REFUSED,
+            f"{place} {what}; nothing was read from it or written to it.",
+            hint="Remove it, then try again.",
+        )
+
+
+def find_node(db: Database, fragment: str) -> str:
+    """Return the id of the one node that `fragment` names: the id, or a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
+        candidates.
+    """
+    found = db.read(nodes.find, fragment) if len(fragment) >= 4 else []
+    exact = db.read(nodes.get, fragment)
+    if exact is not None:
+        return exact.id
+    if len(fragment) < 4:
+        raise YaadError(
+            Code.BAD_REQUEST, f"{fragment!r} is too short for an id; give at least 4 characters."
+        )
+    if not found:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"No memory of this project has the id {fragment}.",
+            hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
+        )
+    if len(found) > 1:
+        listed = ", ".join(candidate[-12:] for candidate in found)
+        raise YaadError(
+            Code.CONFLICT,
+            f"{fragment} fits {len(found)} memories: {listed}.",
+            hint="Give more characters of the one you mean.",
+        )
+    return found[0]
+
+
+def _with_files(layout: Layout) -> Layout:
+    """Return this work tree, or of a bare repository the first linked one."""
+    if layout.root is not None:
+        return layout
+    linked = layouts.worktrees(layout)
+    if not linked:
+        raise YaadError(
+            Code.REFUSED,
+            f"{layout.common_dir} is a bare repository without a work tree: no files to watch.",
+            hint="Add one: git worktree add PATH",
+        )
+    return linked[0]

@@ -1,0 +1,155 @@
+"""Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from yaadwatch.core import text
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.edges import Edge
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import COLD, Node, Version
+from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings, worktrees
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+
+def confirm(
+    conn: Connection,
+    home: Home,
+    node: Node,
+    rests_on: Sequence[Anchor],
+    now: datetime,
+    *,
+    actor: str,
+    reason: str = "",
+) -> None:
+    """Write down that a memory is true as things are now: its anchors move here, its doubts go."""
+    nodes.replace(conn, node, expected_version=node.version - 1)
+    nodes.add_version(conn, version_of(node, now, "confirmed", actor, reason))
+    rest_on(conn, home, node, rests_on, now)
+    flags.drop_node(conn, node.id)
+    log.append(
+        conn,
+        Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": "confirmed"}),
+    )
+
+
+def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
+    """Archive a living memory inside a transaction: out of the index, its doubts gone."""
+    archived = replace(
+        node, archived_at=now, archive_reason=reason, updated_at=now, version=node.version + 1
+    )
+    nodes.replace(conn, archived, expected_version=node.version)
+    nodes.add_version(conn, version_of(archived, now, "archived", actor, reason))
+    fulltext.remove(conn, nodes.num(conn, node.id))
+    flags.drop_node(conn, node.id)
+    log.append(
+        conn,
+        Event(kind=events.NODE_ARCHIVED, at=now, subject=node.id, body={"reason": reason}),
+    )
+    return archived
+
+
+def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Node:
+    """Bring an archived memory back inside a transaction: stated anew, findable, to be checked."""
+    back = replace(
+        node,
+        archived_at=None,
+        archive_reason=None,
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        version=node.version + 1,
+    )
+    nodes.replace(conn, back, expected_version=node.version)
+    nodes.add_version(conn, version_of(back, now, "restored", actor))
+    index(conn, back)
+    look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
+    log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
+    return back
+
+
+def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = "") -> Version:
+    """Return the history row for a change that made `node` what it is."""
+    return Version(
+        node=node.id,
+        version=node.version,
+        at=at,
+        change=change,
+        actor=actor,
+        reason=reason,
+        kind=node.kind,
+        tier=node.tier,
+        text=node.text,
+    )
+
+
+def rest_on(
+    conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
+) -> None:
+    """Make `rests_on` what a memory rests on, and nothing else; its edges follow."""
+    anchors.drop(conn, node.id)
+    anchors.insert(conn, rests_on)
+    look_again(conn, rests_on)
+    touched = _touch(conn, home, node, rests_on, now)
+    for edge in edges.of_node(conn, node.id):
+        if edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in touched:
+            edges.close(conn, edge, now)
+
+
+def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
+    """Have the next check read these files again, in every work tree.
+
+    They may have changed between being read for the anchors and this transaction, and a check in
+    between may have taken note of that already.
+    """
+    paths = {anchor.path for anchor in rests_on}
+    for tree in worktrees.everything(conn):
+        sightings.drop(conn, tree.id, paths)
+
+
+def index(conn: Connection, node: Node) -> None:
+    """Make the words of a living memory findable."""
+    num = nodes.num(conn, node.id)
+    fulltext.index(
+        conn, num, text=node.text, sub=text.subtokens(node.text), tags=" ".join(node.tags)
+    )
+
+
+def _touch(
+    conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
+) -> set[str]:
+    """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
+    touched = set()
+    for anchor in rests_on:
+        kind = "entity" if anchor.symbol else "file"
+        name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
+        digest = text.text_hash(name)
+        thing = nodes.by_hash(conn, "project", digest, thing=True)
+        if thing is None:
+            thing = Node(
+                id=home.new_id(),
+                kind=kind,
+                tier=COLD,
+                scope="project",
+                text=name,
+                text_hash=digest,
+                summary=name,
+                origin=node.origin,
+                confidence=1.0,
+                confirmed_at=now,
+                created_at=now,
+                updated_at=now,
+            )
+            nodes.insert(conn, thing)
+        touched.add(thing.id)
+        edge = Edge(
+            from_node=node.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
+        )
+        if edges.insert(conn, edge):
+            body: dict[str, object] = {"to": thing.id, "kind": "touches"}
+            log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
+    return touched
