@@ -107,6 +107,7 @@ CREATE TABLE edges (
     valid_until_ms INTEGER CHECK (valid_until_ms IS NULL OR valid_until_ms >= valid_from_ms)
 ) STRICT;
 CREATE UNIQUE INDEX edges_open ON edges (from_node, kind, to_node) WHERE valid_until_ms IS NULL;
+CREATE INDEX edges_by_start ON edges (from_node, kind);  -- closed ones too, for when a node is erased
 CREATE INDEX edges_by_end ON edges (to_node, kind);
 
 -- The words of a living node. `sub` holds identifiers split into their parts; rowid is the node's num.
@@ -167,7 +168,7 @@ CREATE TABLE events (
     seq     INTEGER PRIMARY KEY AUTOINCREMENT,
     kind    TEXT NOT NULL,
     at_ms   INTEGER NOT NULL,
-    subject TEXT NOT NULL,                -- node id, worktree path or job name
+    subject TEXT NOT NULL,                -- node id, path of a worktree or of the store, or job name
     body    TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(body))
 ) STRICT;
 

@@ -1,0 +1,78 @@
+"""The schema keeps its own promises: strict tables, and look-ups that read no whole table."""
+
+import pytest
+from store_samples import NOW, edge, empty_store, node
+
+from yaadwatch.store import anchors, edges, flags, fulltext, nodes, provenance, sightings
+
+LOOKUPS = {
+    "nodes.many": lambda conn: nodes.many(conn, ["a"]),
+    "nodes.by_hash": lambda conn: nodes.by_hash(conn, "project", "x", thing=False),
+    "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2), expected_version=1),
+    "nodes.batch": lambda conn: nodes.batch(conn, after="", limit=9, archived=False),
+    "nodes.boost": lambda conn: nodes.boost(conn, ["a"], now=NOW, amount=0.2),
+    "nodes.versions": lambda conn: nodes.versions(conn, "a"),
+    "nodes.erase": lambda conn: nodes.erase(conn, ["a"]),
+    "edges.insert": lambda conn: edges.insert(conn, edge("a", "b", "led_to")),
+    "edges.of_node": lambda conn: edges.of_node(conn, "a"),
+    "edges.degrees": lambda conn: edges.degrees(conn, ["a"]),
+    "edges.superseded": lambda conn: edges.superseded(conn, ["a"]),
+    "edges.pointed_at": lambda conn: edges.pointed_at(conn, ["a"]),
+    "anchors.of_nodes": lambda conn: anchors.of_nodes(conn, ["a"]),
+    "anchors.on_paths": lambda conn: anchors.on_paths(conn, ["src/auth.py"]),
+    "flags.of_worktree": lambda conn: flags.of_worktree(conn, 1),
+    "flags.drop_node": lambda conn: flags.drop_node(conn, "a"),
+    "provenance.of_node": lambda conn: provenance.of_node(conn, "a"),
+    "provenance.on_path": lambda conn: provenance.on_path(conn, 1, "CLAUDE.md"),
+    "provenance.said": lambda conn: provenance.said(conn, ["a"]),
+    "sightings.of_worktree": lambda conn: sightings.of_worktree(conn, 1),
+    "fulltext.search": lambda conn: fulltext.search(conn, '"jose"', 5),
+}
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_look_up_reads_no_whole_table(name):
+    conn = empty_store()
+    for name_of_node in ("a", "b"):
+        nodes.insert(conn, node(name_of_node))
+    ran = []
+    conn.exec_trace = lambda _cursor, sql, bound: ran.append((sql, bound)) or True
+
+    LOOKUPS[name](conn)
+
+    conn.exec_trace = None
+    plans = [
+        step
+        for sql, bound in ran
+        for *_, step in conn.execute(f"EXPLAIN QUERY PLAN {sql}", bound)
+        if step.startswith("SCAN") and "VIRTUAL TABLE" not in step
+    ]
+    assert ran
+    assert plans == []
+
+
+def test_every_table_holds_the_types_it_says():
+    conn = empty_store()
+    loose = conn.execute(
+        """
+        SELECT name FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'
+         ORDER BY name
+        """
+    ).fetchall()
+
+    assert loose == []
+
+
+def test_an_anchor_says_whether_it_rests_on_a_file_or_on_a_definition():
+    conn = empty_store()
+    nodes.insert(conn, node("a"))
+    for symbol in ("", "verify"):
+        conn.execute(
+            "INSERT INTO file_watch (node, path, symbol, blob, method, trust)"
+            " VALUES ('a', 'src/auth.py', ?, 'b10b', 'file', 'text')",
+            (symbol,),
+        )
+
+    rows = conn.execute("SELECT symbol, reference FROM file_watch ORDER BY symbol").fetchall()
+    assert rows == [("", "file"), ("verify", "symbol")]

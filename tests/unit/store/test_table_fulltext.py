@@ -1,0 +1,96 @@
+"""Words find living memories, the best first."""
+
+import apsw
+import pytest
+from store_samples import NOW, empty_store, node
+
+from yaadwatch.store import fulltext, nodes
+
+
+@pytest.fixture
+def conn():
+    return empty_store()
+
+
+def _remember(conn, id, text, sub="", tags="", **given):
+    number = nodes.insert(conn, node(id, **given))
+    fulltext.index(conn, number, text=text, sub=sub, tags=tags)
+    return number
+
+
+def _ids(found):
+    return [name for name, _ in found]
+
+
+def test_the_best_comes_first_and_its_score_is_the_greatest(conn):
+    _remember(conn, "a", "tokens are signed with jose in the auth service of the shop")
+    _remember(conn, "b", "jose jose jose")
+    _remember(conn, "c", "tabs in Makefiles")
+
+    found = fulltext.search(conn, '"jose" OR "tokens"', 5)
+
+    assert set(_ids(found)) == {"a", "b"}
+    scores = [score for _, score in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score > 0 for score in scores)
+
+
+def test_text_weighs_more_than_tags_and_tags_more_than_parts_of_names(conn):
+    for filler in range(20):
+        _remember(conn, f"x{filler}", "something else")
+    _remember(conn, "a", "words", sub="jose")
+    _remember(conn, "b", "words", tags="jose")
+    _remember(conn, "c", "jose")
+
+    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["c", "b", "a"]
+
+
+def test_equals_come_in_the_order_of_their_ids_and_no_more_than_asked_for(conn):
+    for name in ("c", "a", "b"):
+        _remember(conn, name, "jose")
+
+    assert _ids(fulltext.search(conn, '"jose"', 2)) == ["a", "b"]
+
+
+def test_words_are_found_in_other_forms_and_without_accents(conn):
+    _remember(conn, "a", "Migrations of the résumé service")
+
+    assert _ids(fulltext.search(conn, '"migration"', 5)) == ["a"]
+    assert _ids(fulltext.search(conn, '"resume"', 5)) == ["a"]
+
+
+def test_archived_memories_are_not_found(conn):
+    _remember(conn, "a", "jose", archived_at=NOW)
+
+    assert fulltext.search(conn, '"jose"', 5) == []
+
+
+def test_new_words_replace_the_old_ones(conn):
+    number = _remember(conn, "a", "jsonwebtoken")
+
+    fulltext.index(conn, number, text="jose", sub="", tags="")
+
+    assert fulltext.search(conn, '"jsonwebtoken"', 5) == []
+    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["a"]
+
+
+def test_removed_words_are_not_found(conn):
+    number = _remember(conn, "a", "jose")
+
+    fulltext.remove(conn, number)
+
+    assert fulltext.search(conn, '"jose"', 5) == []
+
+
+def test_compacting_loses_nothing(conn):
+    for number in range(50):
+        _remember(conn, f"{number:02}", "jose")
+
+    fulltext.compact(conn)
+
+    assert len(fulltext.search(conn, '"jose"', 99)) == 50
+
+
+def test_an_expression_that_is_none_is_an_error(conn):
+    with pytest.raises(apsw.SQLError):
+        fulltext.search(conn, 'foo"bar', 5)
