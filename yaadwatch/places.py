@@ -1,68 +1,126 @@
-"""Where lock, socket, stores and logs are. Standard library only: client and daemon share it."""
+"""Where lock, socket, stores and logs are. Standard library only: client and daemon share it.
+
+A client starts with every hook and every command, so what it needs on its way are strings; pathlib,
+which takes longer to import than the daemon takes to answer, is imported when a path is asked for.
+"""
+# ruff: noqa: PTH100, PTH111, PTH116, PTH117, PTH118, PTH123
 
 import os
 import sys
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "0.1.0"
+"""Of this program; the same as in pyproject.toml, which takes far longer to ask."""
 
 PROTOCOL = 1
+"""The number of the socket's language; both ends must speak the same."""
 
 
-def home() -> Path:
-    """Return the folder that holds everything of ours: `$YAAD_HOME`, else `~/.yaad`, absolute."""
-    given = os.environ.get("YAAD_HOME")
-    return Path(given or "~/.yaad").expanduser().absolute()
+def home() -> "Path":
+    """Return the folder that holds everything of ours: `$YAAD_HOME`, else `~/.yaad`, absolute.
+
+    Raises:
+        RuntimeError: the home folder of the user cannot be found out.
+    """
+    return _path(_home())
 
 
-def lock_file() -> Path:
+def lock_file() -> "Path":
     """Return the file whose lock the running daemon holds; its text is pid and socket path."""
-    return home() / "daemon.lock"
+    return _path(_home(), "daemon.lock")
 
 
-def user_store() -> Path:
+def user_store() -> "Path":
     """Return the database with the registry of projects."""
-    return home() / "yaad.db"
+    return _path(_home(), "yaad.db")
 
 
-def log_file() -> Path:
+def log_file() -> "Path":
     """Return the daemon's log."""
-    return home() / "log" / "daemon.log"
+    return _path(_home(), "log", "daemon.log")
 
 
-def backups(project: str) -> Path:
+def start_log() -> "Path":
+    """Return where a daemon that was started in the background writes before its log is open."""
+    return _path(_home(), "log", "start.log")
+
+
+def backups(project: str) -> "Path":
     """Return the folder for copies of one project's store."""
-    return home() / "backups" / project
+    return _path(_home(), "backups", project)
 
 
-def default_socket() -> Path:
+def default_socket() -> "Path":
     """Return where the daemon listens: never in a folder that other users can write to."""
-    if os.environ.get("YAAD_HOME"):
-        return home() / "run" / "daemon.sock"
-    runtime = _runtime_folder()
-    if runtime is not None:
-        return runtime / "yaadwatch" / "daemon.sock"
-    return home() / "run" / "daemon.sock"
+    return _path(_default_socket())
 
 
-def announced_socket() -> Path | None:
+def announced_socket() -> "Path | None":
     """Return the socket path in the lock file, or None. Nobody may be listening on it any more."""
+    announced = _announced()
+    return None if announced is None else _path(announced[1])
+
+
+def announced_pid() -> int | None:
+    """Return the pid in the lock file, or None. It means something only while the lock is held."""
+    announced = _announced()
+    return None if announced is None else announced[0]
+
+
+def sockets() -> tuple[str, ...]:
+    """Return where a client looks for the daemon, best first: as announced, then the default."""
+    announced = _announced()
+    default = _default_socket()
+    if announced is None or announced[1] == default:
+        return (default,)
+    return (announced[1], default)
+
+
+def _path(*parts: str) -> "Path":
+    from pathlib import Path
+
+    return Path(*parts)
+
+
+def _home() -> str:
+    folder = os.path.expanduser(os.environ.get("YAAD_HOME") or "~/.yaad")
+    if folder.startswith("~"):
+        raise RuntimeError("The home folder is not known. Set HOME, or YAAD_HOME to a folder.")
+    return os.path.abspath(folder)
+
+
+def _default_socket() -> str:
+    if not os.environ.get("YAAD_HOME"):
+        runtime = _runtime_folder()
+        if runtime is not None:
+            return os.path.join(runtime, "yaadwatch", "daemon.sock")
+    return os.path.join(_home(), "run", "daemon.sock")
+
+
+def _announced() -> tuple[int, str] | None:
+    """Return pid and socket path from the lock file, or None when it does not say both."""
     try:
-        lines = lock_file().read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        with open(os.path.join(_home(), "daemon.lock"), encoding="utf-8") as stream:
+            pid, socket = stream.read(8192).splitlines()[:2]
+    except (OSError, ValueError):
         return None
-    if len(lines) < 2 or not lines[1].startswith("/"):
+    if not pid.isdecimal() or not os.path.isabs(socket):
         return None
-    return Path(lines[1])
+    return int(pid), socket
 
 
-def _runtime_folder() -> Path | None:
+def _runtime_folder() -> str | None:
     """Return the user's own runtime folder, if there is one that only this user can enter."""
     if sys.platform == "darwin":
         return None
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
+    folder = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     try:
-        found = folder.stat()
+        found = os.stat(folder)
     except OSError:
         return None
-    if not folder.is_absolute() or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not os.path.isabs(folder) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         return None
     return folder

@@ -1,0 +1,294 @@
+"""From JSON to requests: laws of the round trip, and errors that name the field."""
+
+import contextlib
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.api import codec, frames, messages
+from yaadwatch.api.operations import OPERATIONS
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
+from yaadwatch.places import PROTOCOL
+
+letters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
+texts = st.text(letters, min_size=1, max_size=40).filter(lambda text: text.strip())
+ids = st.text(letters, min_size=1, max_size=ID_CHARS_MAX).filter(lambda text: text.strip())
+kinds = st.from_regex(r"[a-z][a-z0-9-]{0,20}[a-z0-9]", fullmatch=True)
+few = {"max_size": 4}
+
+requests = st.one_of(
+    st.builds(
+        messages.Remember,
+        text=texts,
+        kind=st.none() | kinds,
+        tier=st.none() | st.integers(1, 3),
+        tags=st.lists(texts, **few).map(tuple),
+        files=st.lists(texts, **few).map(tuple),
+        symbols=st.lists(texts, **few).map(tuple),
+        pin=st.booleans(),
+    ),
+    st.builds(
+        messages.Recall,
+        query=texts,
+        top_k=st.integers(1, messages.TOP_K_MAX),
+        tokens_max=st.integers(1, messages.TOKENS_MAX),
+        kinds=st.lists(kinds, **few).map(tuple),
+    ),
+    st.builds(messages.Forget, id=ids, reason=st.text(letters, max_size=40)),
+    *(
+        st.builds(kind, id=ids)
+        for kind in (
+            messages.Show,
+            messages.Restore,
+            messages.Confirm,
+            messages.Pin,
+            messages.Unpin,
+        )
+    ),
+    st.builds(messages.Stale, all=st.booleans(), check=st.booleans()),
+    st.builds(messages.Add, trust=st.booleans(), restore=st.booleans()),
+    st.builds(messages.Upkeep, dry_run=st.booleans()),
+    st.builds(messages.Subscribe, after=st.none() | texts),
+    st.sampled_from(
+        [
+            messages.Check(),
+            messages.Remove(),
+            messages.Projects(),
+            messages.Status(),
+            messages.Shutdown(),
+        ]
+    ),
+)
+names = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=12)
+
+
+def frame(method, params=None, **more):
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}} | more
+
+
+def complaint(act, *given):
+    with pytest.raises((ValueError, YaadError)) as raised:
+        act(*given)
+    return str(raised.value)
+
+
+@given(requests)
+def test_what_was_sent_is_what_is_read(sent):
+    name = next(row.name for row in OPERATIONS if row.request is type(sent))
+
+    line = frames.encode(frame(name, codec.fields_of(sent)))
+    read = codec.request(frames.decode(line))
+
+    assert read.message == sent
+    assert read.operation.name == name
+
+
+@given(requests, names)
+def test_an_unknown_field_is_always_named(sent, name):
+    known = {field.name for field in dataclasses.fields(sent)}
+    given_fields = codec.fields_of(sent) | {name: 1}
+
+    if name not in known:
+        assert repr(name) in complaint(codec.message, type(sent), given_fields)
+
+
+@given(requests, st.data())
+def test_a_wrong_type_is_told_with_field_wanted_and_got(sent, data):
+    fields = codec.fields_of(sent)
+    if fields:
+        name = data.draw(st.sampled_from(sorted(fields)))
+
+        told = complaint(codec.message, type(sent), fields | {name: {}})
+
+        assert told.startswith(f"{name} must be ")
+        assert told.endswith("got an object")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_decoding_raise_anything_but_value_error(line):
+    try:
+        read = frames.decode(line)
+    except ValueError:
+        return
+    assert isinstance(read, dict)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, **few) | st.dictionaries(st.text(), inner, **few),
+    )
+)
+def test_any_json_is_a_request_or_an_error_we_expect(value):
+    with contextlib.suppress(YaadError):
+        codec.request({"jsonrpc": "2.0", "id": 1, "method": "recall", "params": value})
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"\xff\n", "must be UTF-8"),
+        (b"{\n", "must be JSON"),
+        (b"[1]\n", "must be a JSON object, got a list"),
+        (b"7\n", "must be a JSON object, got a number"),
+        (b'{"a": NaN}\n', "NaN is not JSON"),
+        (b'{"a": 1, "a": 2}\n', "'a' stands twice"),
+        (b"[" * 100_000, "must not nest so deeply"),
+        (b'{"a": ' + b"9" * 5000 + b"}\n", "digits"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_said(line, told):
+    assert told in complaint(frames.decode, line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given_fields", "told"),
+    [
+        (messages.Remember, {}, "text must be given"),
+        (messages.Remember, {"text": "  "}, "text must not be empty"),
+        (messages.Remember, {"text": "x" * (TEXT_CHARS_MAX + 1)}, f"got {TEXT_CHARS_MAX + 1}"),
+        (messages.Remember, {"text": "a", "tier": 4}, "tier must be within 1 and 3, got 4"),
+        (messages.Remember, {"text": "a", "tier": True}, "tier must be a whole number, got true"),
+        (messages.Remember, {"text": "a", "kind": "!"}, "a kind is a word"),
+        (messages.Remember, {"text": "a", "tags": "x"}, "tags must be a list of texts, got text"),
+        (messages.Remember, {"text": "a", "tags": ["x"] * (TAGS_MAX + 1)}, "at most 32 entries"),
+        (messages.Remember, {"text": "a", "tags": ["x", 2]}, "tags[1] must be text, got a number"),
+        (messages.Remember, {"text": "a", "files": [""]}, "each of files must not be empty"),
+        (messages.Remember, {"text": "a", "pin": 1}, "pin must be true or false, got a number"),
+        (
+            messages.Remember,
+            {"text": "a", "tag": ["x"]},
+            "no field 'tag'; the nearest one is 'tags'",
+        ),
+        (messages.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
+        (messages.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
+        (messages.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
+        (messages.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
+        (messages.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
+        (messages.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
+        (messages.Show, {"id": None}, "id must be text, got null"),
+        (messages.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_said(kind, given_fields, told):
+    assert told in complaint(codec.message, kind, given_fields)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"jsonrpc": "1.0"}, 'jsonrpc must be "2.0"'),
+        ({"id": None}, "id must be a number or text, got null"),
+        ({"id": True}, "id must be a number or text, got true"),
+        ({"method": 5}, "method must be text, got a number"),
+        ({"params": []}, "params must be an object, got a list"),
+        ({"parms": {}}, "there is no field 'parms'; the nearest one is 'params'"),
+        ({"params": {"project": "src"}}, "project must be an absolute folder, got 'src'"),
+        ({"params": {"project": 1}}, "project must be text, got a number"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said(wrong, told):
+    assert told in complaint(codec.request, frame("status") | wrong)
+
+
+def test_an_unknown_operation_is_not_found_and_the_nearest_is_named():
+    with pytest.raises(YaadError) as raised:
+        codec.request(frame("recal"))
+
+    assert raised.value.code is Code.NOT_FOUND
+    assert raised.value.hint == "The nearest one is 'recall'."
+
+
+def test_every_operation_can_be_asked_about_a_folder():
+    read = codec.request(frame("stale", {"project": "/srv/api"}))
+
+    assert read.project == "/srv/api"
+    assert read.message == messages.Stale()
+
+
+def test_a_folder_whose_name_is_not_utf8_is_understood():
+    read = codec.request(
+        frames.decode(
+            b'{"jsonrpc":"2.0","id":1,"method":"status","params":{"project":"/srv/\\udcff"}}'
+        )
+    )
+
+    assert read.project == "/srv/\udcff"
+
+
+def hello(**wrong):
+    said = {
+        "protocol": PROTOCOL,
+        "client": "shim/1",
+        "cwd": "/srv/api",
+        "agent": None,
+        "speaks": "rpc",
+    }
+    return said | wrong
+
+
+def test_the_first_line_says_who_asks():
+    assert codec.hello(hello(agent="claude-code")) == messages.Hello(
+        protocol=PROTOCOL, client="shim/1", cwd="/srv/api", agent="claude-code", speaks="rpc"
+    )
+
+
+@pytest.mark.parametrize("protocol", [0, PROTOCOL + 1])
+def test_another_protocol_is_refused_before_anything_else_is_looked_at(protocol):
+    with pytest.raises(YaadError) as raised:
+        codec.hello({"protocol": protocol, "wishes": "unheard of"})
+
+    assert raised.value.code is Code.REFUSED
+    assert f"protocol {PROTOCOL} and the client {protocol}" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"protocol": "1"}, "protocol must be a whole number, got text"),
+        ({"cwd": "src"}, "cwd must be an absolute folder"),
+        ({"agent": "a b"}, "agent must be 1 to 64 letters"),
+        ({"agent": ""}, "agent must be 1 to 64 letters"),
+        ({"speaks": "mcp"}, "speaks must be 'rpc', got 'mcp'"),
+        ({"client": ""}, "client must not be empty"),
+        ({"clent": "x"}, "there is no field 'clent'; the nearest one is 'client'"),
+    ],
+)
+def test_what_is_wrong_with_a_first_line_is_said(wrong, told):
+    assert told in complaint(codec.hello, hello(**wrong))
+
+
+def test_times_leave_as_rfc_3339_in_utc_with_milliseconds():
+    from datetime import datetime, timedelta, timezone
+
+    at = datetime(2026, 11, 21, 12, 30, tzinfo=timezone(timedelta(hours=3)))
+
+    assert json.loads(frames.encode({"at": at})) == {"at": "2026-11-21T09:30:00.000Z"}
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}])
+def test_what_is_no_json_does_not_leave(value):
+    with pytest.raises(TypeError):
+        frames.encode({"value": value})
+
+
+def test_a_name_that_is_not_utf8_leaves_with_question_marks():
+    assert json.loads(frames.encode({"path": "a\udcffb"})) == {"path": "a?b"}
+
+
+@given(st.sampled_from(Code), st.text(letters), st.text(letters))
+def test_an_error_survives_the_wire(code, message, hint):
+    frame_of_it = frames.failure(3, YaadError(code, message, hint))
+
+    read = frames.to_error(frames.decode(frames.encode(frame_of_it))["error"])
+
+    assert (read.code, read.message, read.hint) == (code, message, hint)
+
+
+@pytest.mark.parametrize("found", [None, "no", {}, {"code": "brand_new", "message": "x"}])
+def test_an_error_we_do_not_know_is_internal(found):
+    assert frames.to_error(found).code is Code.INTERNAL

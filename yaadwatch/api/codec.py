@@ -1,0 +1,218 @@
+"""A JSON object becomes a request, or an error that says what is wrong with which field.
+
+Strict, so that a slip in a name is never taken for a default: an unknown field, a missing one and
+a wrong type are each refused by name.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Final, TypeVar
+
+from yaadwatch.api.frames import kind_of
+from yaadwatch.api.messages import Hello, check_folder
+from yaadwatch.api.operations import BY_NAME, Operation
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.places import PROTOCOL
+
+Message = TypeVar("Message")
+
+_ENVELOPE: Final = ("jsonrpc", "id", "method", "params")
+_PROJECT: Final = "project"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request that makes sense: the row it asks for, its message, the folder if it named one."""
+
+    id: int | str
+    operation: Operation
+    message: object
+    project: str | None
+
+
+def hello(frame: Mapping[str, object]) -> Hello:
+    """Return the first frame of a connection.
+
+    Raises:
+        YaadError: refused, when the client speaks another protocol; bad_request, when the frame
+            does not say who connects.
+    """
+    spoken = frame.get("protocol")
+    if isinstance(spoken, int) and not isinstance(spoken, bool) and spoken != PROTOCOL:
+        raise YaadError(
+            Code.REFUSED,
+            f"The daemon speaks protocol {PROTOCOL} and the client {spoken}; nothing was done.",
+            hint="One of them is older. Run: yaadwatch stop, then the command again.",
+        )
+    try:
+        return message(Hello, frame)
+    except ValueError as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The first line must say who connects: {error}. The connection was closed.",
+            hint="docs/contracts.md shows the line.",
+        ) from None
+
+
+def request_id(frame: Mapping[str, object]) -> int | str | None:
+    """Return the id to answer `frame` under, or None when it has none that can be used."""
+    found = frame.get("id")
+    if isinstance(found, bool) or not isinstance(found, int | str):
+        return None
+    return found
+
+
+def request(frame: Mapping[str, object]) -> Request:
+    """Return the JSON-RPC request in `frame`.
+
+    Raises:
+        YaadError: not_found for an operation we do not have, else bad_request.
+    """
+    try:
+        return _request(frame)
+    except ValueError as error:
+        raise YaadError(Code.BAD_REQUEST, f"The request was not done: {error}.") from None
+
+
+def message(kind: type[Message], given: Mapping[str, object]) -> Message:
+    """Return the dataclass `kind` made from `given`, where lists stand for tuples.
+
+    Raises:
+        ValueError: a field is unknown, missing, of the wrong type or outside its limits.
+    """
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    _refuse_unknown(given, known)
+    missing = [
+        name for name, field in known.items() if field.default is MISSING and name not in given
+    ]
+    if missing:
+        raise ValueError(f"{_listed(missing)} must be given")
+    return kind(**{name: _READERS[known[name].type](name, value) for name, value in given.items()})
+
+
+def fields_of(message: object) -> dict[str, object]:
+    """Return the fields of a request by name, as a verb takes them."""
+    return {field.name: getattr(message, field.name) for field in fields(message)}  # type: ignore[arg-type]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the one of `known` that `name` was probably meant to be."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def _request(frame: Mapping[str, object]) -> Request:
+    _refuse_unknown(frame, _ENVELOPE)
+    if frame.get("jsonrpc") != "2.0":
+        raise ValueError('jsonrpc must be "2.0"')
+    identity = request_id(frame)
+    if identity is None:
+        raise ValueError(f"id must be a number or text, got {kind_of(frame.get('id'))}")
+    operation = _operation(_text("method", frame.get("method")))
+    params = frame.get("params", {})
+    if not isinstance(params, dict):
+        raise ValueError(f"params must be an object, got {kind_of(params)}")
+    return Request(
+        id=identity,
+        operation=operation,
+        message=message(operation.request, {k: v for k, v in params.items() if k != _PROJECT}),
+        project=_project(params.get(_PROJECT)),
+    )
+
+
+def _operation(name: str) -> Operation:
+    if name in BY_NAME:
+        return BY_NAME[name]
+    meant = nearest(name, BY_NAME)
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"There is no operation {name!r}; nothing was done.",
+        hint=f"The nearest one is {meant!r}." if meant else "",
+    )
+
+
+def _project(given: object) -> str | None:
+    if given is None:
+        return None
+    folder = _path(_PROJECT, given)
+    check_folder(_PROJECT, folder)
+    return folder
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    unknown = [name for name in given if name not in known]
+    if not unknown:
+        return
+    meant = nearest(unknown[0], known)
+    if meant:
+        raise ValueError(f"there is no field {unknown[0]!r}; the nearest one is {meant!r}")
+    there_is = f"the fields are {_listed(known)}" if known else "it takes no fields"
+    raise ValueError(f"there is no field {_listed(repr(name) for name in unknown)}; {there_is}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def _wrong(name: str, wanted: str, value: object) -> ValueError:
+    return ValueError(f"{name} must be {wanted}, got {kind_of(value)}")
+
+
+def _path(name: str, value: object) -> str:
+    """Names of files need not be UTF-8; a byte that is none is a lone surrogate, as in `os`."""
+    if not isinstance(value, str):
+        raise _wrong(name, "text", value)
+    return _whole(name, value, "surrogateescape")
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(name, "text", value)
+    return _whole(name, value, "strict")
+
+
+def _whole(name: str, text: str, errors: str) -> str:
+    try:
+        text.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} holds half a character at {error.start}") from None
+    if "\0" in text:
+        raise ValueError(f"{name} must not hold a NUL character")
+    return text
+
+
+def _number(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(name, "a whole number", value)
+    return value
+
+
+def _truth(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(name, "true or false", value)
+    return value
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong(name, "a list of texts", value)
+    return tuple(_text(f"{name}[{place}]", entry) for place, entry in enumerate(value))
+
+
+def _or_null(read: Callable[[str, object], object]) -> Callable[[str, object], object]:
+    return lambda name, value: None if value is None else read(name, value)
+
+
+_READERS: Final[dict[object, Callable[[str, object], object]]] = {
+    str: _text,
+    int: _number,
+    bool: _truth,
+    tuple[str, ...]: _texts,
+    str | None: _or_null(_text),
+    int | None: _or_null(_number),
+}
+"""How a value of each type that a message may have is read from JSON."""

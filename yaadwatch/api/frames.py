@@ -1,0 +1,107 @@
+"""One line on the wire: a JSON object to bytes and back, and an error as an object.
+
+Both ends use it, so it imports nothing that a client does not need anyway.
+"""
+
+import json
+
+from yaadwatch.model.errors import Code, YaadError
+
+
+def encode(frame: dict[str, object]) -> bytes:
+    """Return `frame` as one line of UTF-8 that ends in a line feed.
+
+    Aware datetimes become RFC 3339 in UTC with milliseconds. File names that are not UTF-8 keep
+    their place: each byte that is no text becomes '?'.
+
+    Raises:
+        ValueError: a number in it is not finite.
+        TypeError: something in it is neither JSON nor an aware datetime.
+    """
+    text = json.dumps(
+        frame, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
+    )
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def decode(line: bytes) -> dict[str, object]:
+    """Return the object in `line`.
+
+    Raises:
+        ValueError: it is not UTF-8, not JSON, not an object, or says one name twice.
+    """
+    try:
+        found = json.loads(
+            line.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=_refuse
+        )
+    except UnicodeDecodeError:
+        raise ValueError("a line must be UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"a line must be JSON; {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise ValueError("a line must not nest so deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"a line must be a JSON object, got {kind_of(found)}")
+    return found
+
+
+def kind_of(value: object) -> str:
+    """Return what JSON calls the kind of `value`, for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names: tuple[tuple[type, str], ...] = (
+        (str, "text"),
+        (int, "a number"),
+        (float, "a number with a fraction"),
+        (dict, "an object"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), "a list")
+
+
+def answer(identity: int | str | None, result: dict[str, object]) -> dict[str, object]:
+    """Return the frame that answers request `identity`."""
+    return {"jsonrpc": "2.0", "id": identity, "result": result}
+
+
+def failure(identity: int | str | None, error: YaadError) -> dict[str, object]:
+    """Return the frame that refuses request `identity`, or the connection when that is None."""
+    return {"jsonrpc": "2.0", "id": identity, "error": error_object(error)}
+
+
+def error_object(error: YaadError) -> dict[str, object]:
+    """Return what stands under `error` in an answer."""
+    return {"code": str(error.code), "message": error.message, "hint": error.hint}
+
+
+def to_error(found: object) -> YaadError:
+    """Return the exception for what stood under `error`; a code we do not know becomes internal."""
+    if not isinstance(found, dict):
+        return YaadError(Code.INTERNAL, "The daemon answered with an error and gave no reason.")
+    try:
+        code = Code(str(found.get("code")))
+    except ValueError:
+        code = Code.INTERNAL
+    return YaadError(code, str(found.get("message", "")), str(found.get("hint") or ""))
+
+
+def _time(value: object) -> str:
+    from datetime import UTC, datetime
+
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return found
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,251 @@
+"""What each operation is asked with: one frozen dataclass per request, checked when it is made.
+
+A field without a default must be given. The types here are the types on the wire; `api/codec.py`
+reads them, so a new field needs no other line.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from yaadwatch.model.nodes import canonical_kind
+from yaadwatch.model.settings import (
+    ANCHORS_PER_NODE_MAX,
+    ID_CHARS_MAX,
+    QUERY_CHARS_MAX,
+    TAGS_MAX,
+    TEXT_CHARS_MAX,
+)
+
+TOP_K_MAX: Final = 100
+TOKENS_MAX: Final = 100_000
+KINDS_MAX: Final = 32
+REASON_CHARS_MAX: Final = 1_000
+TAG_CHARS_MAX: Final = 64
+NAME_CHARS_MAX: Final = 4_096
+"""A path, a symbol or a cursor."""
+CLIENT_CHARS_MAX: Final = 128
+
+_AGENT_FORM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """The first line a client sends: which language it speaks, and on whose behalf."""
+
+    protocol: int
+    client: str
+    cwd: str
+    agent: str | None
+    speaks: str
+
+    def __post_init__(self) -> None:
+        _text("client", self.client, CLIENT_CHARS_MAX)
+        check_folder("cwd", self.cwd)
+        if self.agent is not None and not _AGENT_FORM.fullmatch(self.agent):
+            raise ValueError(
+                "agent must be 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter"
+                f" or digit, got {self.agent!r}"
+            )
+        if self.speaks != "rpc":
+            raise ValueError(f"speaks must be 'rpc', got {self.speaks!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember:
+    """Keep a statement. `files` and `symbols` name what it is about besides what the text names."""
+
+    text: str
+    kind: str | None = None
+    tier: int | None = None
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    pin: bool = False
+
+    def __post_init__(self) -> None:
+        _text("text", self.text, TEXT_CHARS_MAX)
+        if self.kind is not None:
+            canonical_kind(self.kind)
+        if self.tier is not None:
+            _within("tier", self.tier, 1, 3)
+        _texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
+        _texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
+        _texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Ask a question; get the memories that answer it, best first."""
+
+    query: str
+    top_k: int = 10
+    tokens_max: int = 800
+    kinds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _text("query", self.query, QUERY_CHARS_MAX)
+        _within("top_k", self.top_k, 1, TOP_K_MAX)
+        _within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
+        _count("kinds", self.kinds, KINDS_MAX)
+        for kind in self.kinds:
+            canonical_kind(kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show:
+    """Ask for everything about one memory. `id` is an id or a unique part of it."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """Archive one memory, for a reason."""
+
+    id: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        _at_most("reason", self.reason, REASON_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring an archived memory back."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """Say that a memory still holds."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Keep a memory from ageing."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """Let a pinned memory age again."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """Ask what may no longer be true. `all` adds suspects; `check` looks at the files first."""
+
+    all: bool = False
+    check: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Compare every memory of a project with its files now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Add:
+    """Watch a repository. `trust` adopts a store we do not know; `restore` brings a backup back."""
+
+    trust: bool = False
+    restore: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remove:
+    """Stop watching a repository and remove its store, after a backup."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projects:
+    """Ask which repositories are watched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Ask what runs, what is watched and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """Archive and prune what has faded; with `dry_run` only say what would be."""
+
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """Follow the events after a cursor; without one, those from now on."""
+
+    after: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.after is not None:
+            _text("after", self.after, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shutdown:
+    """End the daemon."""
+
+
+def check_folder(name: str, folder: str) -> None:
+    """Raise ValueError unless `folder` could be a folder's absolute path; it need not exist."""
+    if not folder.startswith("/"):
+        raise ValueError(f"{name} must be an absolute folder, got {folder!r}")
+    _at_most(name, folder, NAME_CHARS_MAX)
+
+
+def _text(name: str, text: str, chars_max: int) -> None:
+    if not text.strip():
+        raise ValueError(f"{name} must not be empty")
+    _at_most(name, text, chars_max)
+
+
+def _at_most(name: str, text: str, chars_max: int) -> None:
+    if len(text) > chars_max:
+        raise ValueError(f"{name} must have at most {chars_max} characters, got {len(text)}")
+
+
+def _texts(name: str, texts: tuple[str, ...], count_max: int, chars_max: int) -> None:
+    _count(name, texts, count_max)
+    for text in texts:
+        _text(f"each of {name}", text, chars_max)
+
+
+def _count(name: str, texts: tuple[str, ...], count_max: int) -> None:
+    if len(texts) > count_max:
+        raise ValueError(f"{name} must have at most {count_max} entries, got {len(texts)}")
+
+
+def _id(given: str) -> None:
+    _text("id", given, ID_CHARS_MAX)
+
+
+def _within(name: str, number: int, low: int, high: int) -> None:
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be within {low} and {high}, got {number}")

@@ -1,0 +1,58 @@
+"""OPERATIONS: everything that anyone can ask, and the wires it can be asked on."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from yaadwatch.api import messages
+
+SOCKET: Final = frozenset({"socket"})
+BOTH: Final = frozenset({"socket", "cli"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One row. `help` is a line for people; whoever serves the operation is found by its name."""
+
+    name: str
+    request: type[object]
+    kind: Literal["read", "write"]
+    help: str
+    wires: frozenset[str] = BOTH
+
+
+def _read(name: str, request: type[object], text: str) -> Operation:
+    return Operation(name=name, request=request, kind="read", help=text)
+
+
+def _write(name: str, request: type[object], text: str) -> Operation:
+    return Operation(name=name, request=request, kind="write", help=text)
+
+
+OPERATIONS: Final = (
+    _write("remember", messages.Remember, "keep a statement, and what it is about"),
+    _read("recall", messages.Recall, "find what is remembered about a question"),
+    _read("show", messages.Show, "show one memory with its places, anchors and versions"),
+    _write("forget", messages.Forget, "archive one memory"),
+    _write("restore", messages.Restore, "bring an archived memory back"),
+    _write("confirm", messages.Confirm, "say that a memory still holds; its doubt goes"),
+    _write("pin", messages.Pin, "keep a memory from ageing"),
+    _write("unpin", messages.Unpin, "let a pinned memory age again"),
+    _read("stale", messages.Stale, "list the memories that may no longer be true"),
+    _write("check", messages.Check, "compare every memory of a project with its files now"),
+    _write("add", messages.Add, "watch a repository and read its agent files"),
+    _write("remove", messages.Remove, "stop watching a repository; back up and remove its store"),
+    _read("projects", messages.Projects, "list the watched repositories"),
+    _read("status", messages.Status, "say what runs, what is watched and what is wrong"),
+    _write("upkeep", messages.Upkeep, "archive what has faded, prune what was archived long ago"),
+    Operation(
+        name="subscribe",
+        request=messages.Subscribe,
+        kind="read",
+        help="follow the events from a cursor on",
+        wires=SOCKET,
+    ),
+    _write("shutdown", messages.Shutdown, "end the daemon"),
+)
+"""In the order of docs/contracts.md."""
+
+BY_NAME: Final = {operation.name: operation for operation in OPERATIONS}
