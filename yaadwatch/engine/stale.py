@@ -163,30 +163,32 @@ def poll(home: Home, project: str, worktree: int) -> Polled:
     return Polled(paths=frozenset(changed), head_moved=moved)
 
 
-def watched(home: Home) -> list[WatchedTree]:
-    """Return every work tree of every project, with the files that matter there.
+def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
+    """Return the work trees of one project, or of all (None), with the files that matter there.
 
     Projects whose store or folder cannot be had are left out; `status` names them.
     """
     found = []
-    for project in home.user.read(projects.everything):
+    for row in home.user.read(projects.everything):
+        if project is not None and row.id != project:
+            continue
         try:
-            with home.stores.use(project) as db:
+            with home.stores.use(row) as db:
                 paths = set(db.read(anchors.paths))
-                for row in db.read(worktrees.everything):
-                    layout = layouts.find(row.path)
-                    if layout is None or layout.common_dir != project.common_dir:
+                for tree in db.read(worktrees.everything):
+                    layout = layouts.find(tree.path)
+                    if layout is None or layout.common_dir != row.common_dir:
                         continue
                     places = {
                         evidence.path
-                        for flag in db.read(flags.of_worktree, row.id)
+                        for flag in db.read(flags.of_worktree, tree.id)
                         for evidence in flag.evidence
                     }
                     found.append(
                         WatchedTree(
-                            project=project.id,
-                            worktree=row.id,
-                            root=row.path,
+                            project=row.id,
+                            worktree=tree.id,
+                            root=tree.path,
                             git_dir=layout.git_dir,
                             common_dir=layout.common_dir,
                             paths=frozenset(paths | places),
