@@ -15,9 +15,9 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-# A home of its own, so that a trial neither disturbs nor joins the daemon that may be installed here.
+# With the home folder of an installed yaadwatch: its other commands, in another terminal, find it.
 run: $(INSTALLED)  ## watch this checkout in the foreground; Ctrl-C ends it
-	YAAD_HOME=$(CURDIR)/$(VENV)/trial $(BIN)/yaadwatch up .
+	$(BIN)/yaadwatch up .
 
 test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup

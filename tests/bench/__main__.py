@@ -1,0 +1,8 @@
+"""`python -m tests.bench`: every figure that needs nothing but this checkout."""
+
+from tests.bench import spine, watching
+
+if __name__ == "__main__":
+    for part in (spine, watching):
+        print(f"\n{part.__name__.rpartition('.')[2]}")
+        part.main()

@@ -1,0 +1,332 @@
+"""The main job as a story: remember, change, be told, clear up; be killed, and be told again."""
+
+import json
+import os
+import signal
+import stat
+
+import pytest
+from machine import NET, alive, wait_until
+
+TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
+EDITED = NET.replace("tries=3", "tries=5")
+REFORMATTED = NET.replace(
+    "def fetch_with_retry(url, tries=3):",
+    "def fetch_with_retry(\n    url,\n    tries=3,\n):\n    # As often as it takes.",
+)
+ELSEWHERE = NET.replace("host.upper()", "host.lower()")
+
+
+@pytest.fixture
+def watched(machine, checkout):
+    machine.ask("add", checkout.root)
+    return checkout
+
+
+@pytest.fixture
+def memory(machine, watched):
+    return machine.ask("remember", TEXT, "--project", watched.root)["id"]
+
+
+def flagged(machine, checkout, memory):
+    """Return the doubt about `memory` that the daemon has found by itself, or None."""
+    found = machine.ask("stale", "--no-check", cwd=checkout.root)["stale"]
+    return next((doubt for doubt in found if doubt["id"] == memory), None)
+
+
+def told(machine, checkout, memory, verdict, **wanted):
+    """Wait until the daemon has come to `verdict` by itself; return the doubt."""
+
+    def met():
+        doubt = flagged(machine, checkout, memory)
+        fits = doubt is not None and doubt["verdict"] == verdict
+        return doubt if fits and all(doubt[key] == value for key, value in wanted.items()) else None
+
+    return wait_until(met)
+
+
+def cleared(machine, checkout, memory):
+    wait_until(lambda: flagged(machine, checkout, memory) is None)
+
+
+def test_adding_a_repository_starts_the_daemon_and_says_what_it_did(machine, checkout):
+    assert machine.pid() is None
+
+    said = machine.run("add", checkout.root)
+
+    assert said.status == 0
+    assert "CLAUDE.md" in said.out
+    assert "yaadwatch remove" in said.out
+    assert alive(machine.pid())
+    store = checkout.root / ".yaad"
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in store.iterdir()} == {0o600}
+    assert checkout.git("status", "--porcelain") == ""
+
+
+def test_the_statements_of_agent_files_are_the_baseline(machine, watched):
+    found = machine.ask("recall", "how do I call the shop's API", cwd=watched.root)["results"]
+
+    shown = machine.ask("show", found[0]["id"], cwd=watched.root)
+    assert found[0]["text"] == "Use `fetch_with_retry` for every call to the shop's API."
+    assert shown["origin"] == "file:CLAUDE.md"
+    assert shown["tier"] == 2
+    assert [(place["path"], place["line"]) for place in shown["provenance"]] == [("CLAUDE.md", 3)]
+    assert [(a["path"], a["symbol"]) for a in shown["anchors"]] == [
+        ("src/net.py", "fetch_with_retry")
+    ]
+
+
+def test_remembering_answers_with_what_it_rests_on(machine, watched):
+    answer = machine.ask("remember", TEXT, "--project", watched.root)
+
+    assert answer["decision"] == "new"
+    assert answer["text"] == TEXT
+    assert {(a["path"], a.get("symbol")) for a in answer["anchors"]} == {
+        ("src/net.py", None),
+        ("src/net.py", "fetch_with_retry"),
+    }
+    assert machine.ask("remember", TEXT, "--project", watched.root)["decision"] == "same"
+
+
+def test_a_secret_is_masked_everywhere(machine, watched):
+    secret = "sk-ant-api03-" + "Zq7xW2vB9" * 5
+
+    said = machine.run("remember", f"The key is {secret} for src/net.py", cwd=watched.root)
+
+    assert said.status == 0
+    machine.run("recall", secret, cwd=watched.root)
+    machine.run("show", secret, cwd=watched.root)
+    machine.ask("stop")
+    everything = [*machine.home.rglob("*")]
+    holding = [p for p in everything if p.is_file() and secret.encode() in p.read_bytes()]
+    assert holding == []
+    assert secret not in said.out + said.err
+
+
+def test_a_definition_that_changes_is_told_and_what_is_undone_is_forgotten(
+    machine, watched, memory
+):
+    watched.write("src/net.py", EDITED)
+    doubt = told(machine, watched, memory, "changed", uncommitted=True)
+    assert doubt["evidence"][-1]["commit"] is None
+
+    watched.write("src/net.py", NET)
+    cleared(machine, watched, memory)
+
+    watched.write("src/net.py", EDITED)
+    commit = watched.commit("five tries")
+    doubt = told(machine, watched, memory, "changed", uncommitted=False)
+    assert [(e["commit"]["id"], e["commit"]["subject"]) for e in doubt["evidence"]] == [
+        (commit, "five tries")
+    ]
+
+    watched.git("checkout", "-q", "HEAD~1")
+    cleared(machine, watched, memory)
+    watched.git("checkout", "-q", "main")
+    told(machine, watched, memory, "changed", uncommitted=False)
+
+    said = machine.ask("confirm", memory, cwd=watched.root)
+    assert said["id"] == memory
+    cleared(machine, watched, memory)
+
+
+def test_a_file_that_moves_is_followed_and_one_that_goes_is_missed(machine, watched, memory):
+    watched.git("mv", "src/net.py", "src/http.py")
+    doubt = told(machine, watched, memory, "moved", uncommitted=True)
+    assert doubt["suggestion"]["path"] == "src/http.py"
+
+    commit = watched.commit("rename net")
+    doubt = told(machine, watched, memory, "moved", uncommitted=False)
+    assert doubt["suggestion"]["text"] == TEXT.replace("src/net.py", "src/http.py")
+    assert doubt["evidence"][-1]["commit"]["id"] == commit
+
+    (watched.root / "src/http.py").unlink()
+    told(machine, watched, memory, "gone", uncommitted=True)
+
+    commit = watched.commit("drop http")
+    doubt = told(machine, watched, memory, "gone", uncommitted=False)
+    assert doubt["evidence"][-1]["commit"]["id"] == commit
+
+    watched.git("revert", "--no-edit", "HEAD")
+    told(machine, watched, memory, "moved", uncommitted=False)
+
+
+@pytest.mark.parametrize("harmless", [REFORMATTED, ELSEWHERE], ids=["reformatted", "elsewhere"])
+def test_what_does_not_concern_a_memory_raises_nothing(machine, watched, memory, harmless):
+    watched.write("src/net.py", harmless)
+    assert machine.ask("stale", cwd=watched.root)["stale"] == []
+
+    watched.commit("harmless")
+    answer = machine.ask("stale", cwd=watched.root)
+    assert answer["stale"] == []
+    assert answer["unknown"] == []
+
+
+def test_what_changed_while_the_daemon_was_dead_is_found_and_nothing_is_lost(
+    machine, watched, memory
+):
+    other = machine.ask("remember", "Prices are rounded by ping in src/net.py", cwd=watched.root)
+    first = machine.kill()
+    watched.write("src/net.py", EDITED)
+    watched.commit("five tries")
+    watched.git("mv", "src/net.py", "src/http.py")
+    watched.commit("rename net")
+
+    machine.ask("list")
+
+    assert machine.pid() != first
+    doubt = told(machine, watched, memory, "moved", uncommitted=False)
+    assert [e["commit"]["subject"] for e in doubt["evidence"]] == ["five tries", "rename net"]
+    assert machine.ask("show", memory, cwd=watched.root)["text"] == TEXT
+    assert machine.ask("show", other["id"], cwd=watched.root)["text"] == other["text"]
+
+
+def test_two_daemons_cannot_run(machine, watched):
+    pid = machine.pid()
+
+    second = machine.run("daemon")
+    foreground = machine.run("up", watched.root)
+
+    assert second.status == 4
+    assert str(pid) in second.err
+    assert foreground.status == 4
+    assert str(pid) in foreground.err
+    assert machine.pid() == pid
+
+
+def test_up_prints_each_doubt_as_it_is_raised_and_ends_on_ctrl_c(machine, checkout):
+    process = machine.start("up", checkout.root)
+    lines = []
+    try:
+        wait_until(lambda: machine.pid() is not None)
+        wait_until(lambda: machine.ask("list")["projects"])
+        checkout.write("src/net.py", EDITED)
+        lines = [process.stdout.readline()]
+        while "fetch_with_retry" not in lines[-1] or "changed" not in "".join(lines):
+            lines.append(process.stdout.readline())
+            assert lines[-1], "".join(lines)
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+
+    assert process.returncode == 0, (lines, out, err)
+    assert "Traceback" not in err
+    assert machine.pid() is None
+
+
+def test_forgetting_pinning_listing_and_removing(machine, watched, memory):
+    assert machine.ask("pin", memory[-8:], cwd=watched.root)["pinned"] is True
+    assert machine.ask("forget", memory[-8:], cwd=watched.root)["archived"] is True
+    found = machine.ask("recall", "retry limit", cwd=watched.root)["results"]
+    assert memory not in {result["id"] for result in found}
+    assert machine.ask("restore", memory[-8:], cwd=watched.root)["archived"] is False
+    assert [p["path"] for p in machine.ask("list")["projects"]] == [str(watched.root)]
+    exclude = watched.root / ".git" / "info" / "exclude"
+    assert "/.yaad/" in exclude.read_text()
+
+    removed = machine.ask("remove", watched.root)
+
+    assert removed["memories"] == 3
+    assert os.path.exists(removed["backup"])
+    assert not (watched.root / ".yaad").exists()
+    assert "yaad" not in exclude.read_text()
+    assert machine.ask("list")["projects"] == []
+    machine.ask("add", watched.root, "--restore")
+    assert machine.ask("show", memory, cwd=watched.root)["pinned"] is True
+
+
+def test_upkeep_shows_what_would_go_and_changes_nothing(machine, watched, memory):
+    before = machine.ask("show", memory, cwd=watched.root)
+
+    answer = machine.ask("upkeep", "--dry-run")
+
+    assert answer["dry_run"] is True
+    assert answer["archived"] == []
+    assert answer["checked"] == 3
+    assert machine.ask("show", memory, cwd=watched.root) == before
+
+
+def test_status_fits_on_one_screen_and_stop_stops(machine, watched, memory):
+    watched.write("src/net.py", EDITED)
+    told(machine, watched, memory, "changed")
+
+    bare = machine.run()
+    status = machine.ask("status")
+
+    assert bare.status == 0
+    assert len(bare.out.splitlines()) <= 24
+    assert str(watched.root) in bare.out
+    assert status["daemon"]["running"] is True
+    assert status["projects"][0]["watch"] == "full"
+    assert status["projects"][0]["stale"] == 2
+    assert {job["name"] for job in status["jobs"]} == {"upkeep", "sweep", "poll"}
+    assert status["problems"] == []
+    pid = status["daemon"]["pid"]
+    assert machine.run("stop").status == 0
+    assert not alive(pid)
+    assert machine.ask("status")["daemon"]["running"] is False
+    assert machine.run("stop").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (["add", "/"], 1, "not_found"),
+        (["add", "/nowhere"], 1, "not_found"),
+        (["remember", "  "], 2, "bad_request"),
+        (["remember", "x" * 100_000], 1, "too_large"),
+        (["show", "ffffffff"], 1, "not_found"),
+        (["forget", "ab"], 2, "bad_request"),
+        (["recall", "a question", "--project", "/"], 1, "not_found"),
+    ],
+)
+def test_bad_input_gets_one_clear_message(machine, watched, arguments, status, code):
+    said = machine.run(*arguments, cwd=watched.root)
+    as_json = machine.run(*arguments, "--json", cwd=watched.root)
+
+    assert said.status == as_json.status == status
+    assert as_json.json["error"]["code"] == code
+    assert said.out == ""
+    assert said.err.startswith("yaadwatch: ")
+    assert as_json.json["error"]["message"].split()[0] in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_broken_store_is_told_and_touched_by_nobody(machine, watched, memory):
+    machine.ask("stop")
+    store = watched.root / ".yaad" / "yaad.db"
+    for path in store.parent.glob("yaad.db-*"):
+        path.unlink()
+    store.write_bytes(b"not a database at all" * 100)
+
+    said = machine.run("show", memory, "--json", cwd=watched.root)
+
+    assert said.status == 3
+    assert said.json["error"]["code"] == "unavailable"
+    assert str(store) in said.json["error"]["message"]
+    assert store.read_bytes() == b"not a database at all" * 100
+    rows = machine.ask("status")
+    assert rows["projects"][0]["state"] == "broken"
+    assert rows["problems"]
+
+
+def test_every_answer_is_json_that_a_program_can_read(machine, watched, memory):
+    for arguments in (
+        ["add", watched.root],
+        ["list"],
+        ["status"],
+        ["stale"],
+        ["stale", "--all"],
+        ["recall", "retry"],
+        ["show", memory],
+        ["confirm", memory],
+        ["pin", memory],
+        ["unpin", memory],
+        ["upkeep", "--dry-run"],
+        ["upkeep"],
+    ):
+        ran = machine.run(*arguments, "--json", cwd=watched.root)
+        assert ran.status == 0, (arguments, ran)
+        assert isinstance(json.loads(ran.out), dict)
+        assert ran.err == ""
