@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from yaadwatch.daemon.bursts import Tree
-from yaadwatch.system.watch import Watcher
+from yaadwatch.daemon.health import Health
+from yaadwatch.model.settings import Watch
+from yaadwatch.system.watch import Watcher, watch_limit
 
 Mode = Literal["full", "poll", "off"]
 """How changes in a tree are noticed: told by the system; polled; not at all, its folder is gone."""
@@ -82,6 +84,34 @@ _REFS = Meaning(head=True, shape=True)
 def key_of(tree: WatchedTree) -> Tree:
     """Return what a work tree is called by."""
     return tree.project, tree.worktree
+
+
+def budget(settings: Watch) -> int:
+    """Return how many folders to watch at most: as set, or an eighth of the system's limit."""
+    limit = watch_limit()
+    return settings.directories_max if limit is None else min(settings.directories_max, limit // 8)
+
+
+def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> None:
+    """Say in `health` what is polled because it cannot be watched."""
+    instead = f"looked at every {settings.poll_s} s only"
+    if watcher.refused:
+        health.degraded(
+            "watch.refused",
+            f"The system refuses to watch {watcher.refused} folders; they are {instead}. "
+            f"Its limit for all programs of a user is {watch_limit()}.",
+            mend="sudo sysctl fs.inotify.max_user_watches=524288",
+        )
+    else:
+        health.well("watch.refused")
+    if arms.demoted:
+        health.degraded(
+            "watch.budget",
+            f"{arms.demoted} work trees are {instead}: {budget(settings)} folders may be watched.",
+            mend="Raise watch.directories_max in config.toml, then: yaadwatch stop",
+        )
+    else:
+        health.well("watch.budget")
 
 
 def plan(
@@ -217,6 +247,11 @@ class Arms:
         """Return how changes in a tree are noticed."""
         armed = self._armed.get(key)
         return armed.mode if armed is not None else "off"
+
+    def is_told(self, key: Tree) -> bool:
+        """Return whether any folder of a tree is watched; none is on a network file system."""
+        armed = self._armed.get(key)
+        return armed is not None and bool(armed.folders)
 
     def is_demoted(self, key: Tree) -> bool:
         """Return whether a tree's files are polled because the budget is spent."""

@@ -1,0 +1,575 @@
+"""Do the daemon's parts work together with a real watcher and real git? The engine stands in."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.intake import CHECKS_AT_ONCE, Engine, Intake
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Watch
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux")
+
+DEADLINE_S = 20.0
+QUIET_MS = 50
+PATHS = frozenset({"a.py", "src/auth/jwt.py", "new/deep/er/x.py"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """A work tree as the engine describes one."""
+
+    project: str
+    worktree: int
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    paths: frozenset[str] = PATHS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    raised: int = 0
+    cleared: int = 0
+
+
+@dataclass
+class RecordingEngine:
+    """Knows some work trees, and writes down when it was asked to check which."""
+
+    trees: list[Tree] = field(default_factory=list)
+    checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
+    error: Exception | None = None
+    answer: Done = Done()
+    before: Callable[[], None] = lambda: None
+
+    def known(self, project: str | None) -> list[Tree]:
+        return [tree for tree in self.trees if project in (None, tree.project)]
+
+    def projects(self) -> frozenset[str]:
+        return frozenset(tree.project for tree in self.trees)
+
+    def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
+        self.before()
+        self.checks.append((project, worktree, paths))
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+def git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(root), "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def repository(root: Path, project: str = "p") -> Tree:
+    """Make a repository with two of the three anchored files in it."""
+    (root / "src/auth").mkdir(parents=True)
+    (root / "a.py").write_text("a")
+    (root / "src/auth/jwt.py").write_text("b")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    return Tree(
+        project=project,
+        worktree=1,
+        root=root,
+        git_dir=root / ".git",
+        common_dir=root / ".git",
+    )
+
+
+@dataclass
+class World:
+    intake: Intake
+    engine: RecordingEngine
+    health: Health
+
+    @property
+    def checks(self) -> list[tuple[str, int, frozenset[str] | None]]:
+        return self.engine.checks
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        end = time.monotonic() + DEADLINE_S
+        while not true():
+            assert time.monotonic() < end, self.checks[-20:]
+            await asyncio.sleep(0.005)
+
+    async def settled(self) -> None:
+        """Wait until every event so far was told, and nothing is left to be checked."""
+        watcher = self.intake._watcher
+        quiet_since, events = time.monotonic(), watcher.events
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() - quiet_since < 4 * QUIET_MS / 1000:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.01)
+            if watcher.events != events or not self.intake.idle:
+                quiet_since, events = time.monotonic(), watcher.events
+
+    async def quiet(self) -> None:
+        """Wait until everything is checked, then forget it."""
+        await self.settled()
+        self.checks.clear()
+
+    def looked_at(self, path: str) -> bool:
+        return any(paths is None or path in paths for _, _, paths in self.checks)
+
+
+@asynccontextmanager
+async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[World]:
+    health = Health()
+    intake = Intake(
+        Engine(trees=engine.known, projects=engine.projects, check=engine.check),
+        settings=Watch(quiet_ms=QUIET_MS, **settings),
+        health=health,
+        monotonic_s=time.monotonic,
+        tells=lambda folder: "remote" not in folder.parts,
+    )
+    await intake.start()
+    running = asyncio.create_task(intake.run())
+    try:
+        yield World(intake, engine, health)
+        assert not running.done(), running.exception()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await intake.stop()
+
+
+def story(told: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    """Run an asynchronous test with a watched repository."""
+
+    def test(tmp_path: Path) -> None:
+        async def run() -> None:
+            tree = repository(tmp_path / "r")
+            async with watching(RecordingEngine([tree])) as world:
+                await world.until(lambda: world.checks == [("p", 1, None)])
+                await world.quiet()
+                await told(world, tree)
+
+        asyncio.run(run())
+
+    test.__name__ = told.__name__
+    test.__doc__ = told.__doc__
+    return test
+
+
+@story
+async def test_at_start_everything_is_checked_once_and_everything_is_watched(world, tree):
+    assert world.intake.mode("p") == "full"
+    assert world.intake.mode("unheard of") == "off"
+    assert world.intake.lag_ms("p") is None
+    assert world.health.problems() == []
+
+
+@story
+async def test_a_saved_file_is_checked_once(world, tree):
+    (tree.root / "a.py").write_text("new")
+    await world.settled()
+
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
+    assert world.intake.lag_ms("p") >= QUIET_MS
+
+
+@story
+async def test_an_atomic_save_is_checked_once(world, tree):
+    (tree.root / "src/auth/jwt.py~").write_text("new")
+    (tree.root / "src/auth/jwt.py~").replace(tree.root / "src/auth/jwt.py")
+    await world.settled()
+
+    assert world.checks == [("p", 1, frozenset({"src/auth/jwt.py"}))]
+
+
+@story
+async def test_files_on_which_nothing_rests_cause_no_check(world, tree):
+    for number in range(200):
+        (tree.root / "src" / f"other{number}.py").write_text("x")
+    (tree.root / "node_modules/deep").mkdir(parents=True)
+    (tree.root / "node_modules/deep/a.py").write_text("x")
+    await world.settled()
+
+    assert world.checks == []
+
+
+@story
+async def test_our_own_store_and_our_own_git_calls_cause_no_check(world, tree):
+    (tree.root / ".yaad").mkdir()
+    for name in ("yaad.db", "yaad.db-wal", "yaad.db-shm"):
+        (tree.root / ".yaad" / name).write_text("x")
+    with (tree.git_dir / "info/exclude").open("a") as stream:
+        stream.write("/.yaad/\n")
+    (tree.root / "src/auth/untracked.py").touch()
+    for command in (["status"], ["diff", "HEAD"], ["log", "-1"], ["ls-files"], ["blame", "a.py"]):
+        git(tree.root, "--no-optional-locks", *command)
+    await world.settled()
+
+    assert world.checks == []
+
+
+@story
+async def test_a_commit_is_one_check(world, tree):
+    (tree.root / "src/auth/unrelated.py").touch()
+    git(tree.root, "add", ".")
+    await world.quiet()
+
+    git(tree.root, "commit", "-qm", "second")
+    await world.settled()
+
+    assert len(world.checks) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["checkout", "-q", "-b", "feature/deep/er"],
+        ["checkout", "-q", "--detach"],
+        ["reset", "-q", "--soft", "HEAD~1"],
+        ["commit", "-q", "--allow-empty", "-m", "x"],
+        ["update-ref", "refs/heads/main", "HEAD~1"],
+        ["-c", "core.logAllRefUpdates=false", "commit", "-q", "--allow-empty", "-m", "x"],
+    ],
+    ids=" ".join,
+)
+def test_every_way_to_move_head_is_noticed(tmp_path, command):
+    @story
+    async def run(world, tree):
+        git(tree.root, "commit", "-q", "--allow-empty", "-m", "second")
+        await world.quiet()
+
+        git(tree.root, *command)
+        await world.until(lambda: bool(world.checks))
+
+    run(tmp_path)
+
+
+@story
+async def test_a_commit_on_a_branch_in_a_new_folder_of_branches_is_noticed(world, tree):
+    git(tree.root, "config", "core.logAllRefUpdates", "false")
+    git(tree.root, "checkout", "-q", "-b", "team/feature")
+    await world.quiet()
+
+    git(tree.root, "commit", "-q", "--allow-empty", "-m", "second")
+    await world.until(lambda: bool(world.checks))
+
+
+@story
+async def test_a_checkout_of_five_thousand_files_is_two_checks_at_most(world, tree):
+    git(tree.root, "checkout", "-q", "-b", "large")
+    for folder in range(50):
+        (tree.root / f"src/d{folder}").mkdir()
+        for file in range(100):
+            (tree.root / f"src/d{folder}/f{file}.py").write_text(f"{folder} {file}")
+    (tree.root / "a.py").write_text("large")
+    git(tree.root, "add", ".")
+    git(tree.root, "commit", "-qm", "large")
+    git(tree.root, "checkout", "-q", "main")
+    await world.quiet()
+
+    git(tree.root, "checkout", "-q", "large")
+    await world.settled()
+
+    assert world.looked_at("a.py")
+    assert len(world.checks) <= 2
+
+
+@story
+async def test_fifteen_cherry_picks_are_three_checks_at_most(world, tree):
+    git(tree.root, "checkout", "-q", "-b", "side")
+    for number in range(15):
+        (tree.root / f"f{number}.py").write_text("x")
+        git(tree.root, "add", ".")
+        git(tree.root, "commit", "-qm", f"number {number}")
+    git(tree.root, "checkout", "-q", "main")
+    await world.quiet()
+
+    git(tree.root, "cherry-pick", "main..side")
+    await world.settled()
+
+    assert 1 <= len(world.checks) <= 3
+
+
+@story
+async def test_while_git_holds_the_index_nothing_is_checked(world, tree):
+    (tree.git_dir / "index.lock").touch()
+    (tree.root / "a.py").write_text("new")
+    await asyncio.sleep(QUIET_MS / 1000 * 6)
+    during = list(world.checks)
+
+    (tree.git_dir / "index.lock").unlink()
+    await world.settled()
+
+    assert during == []
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+
+@story
+async def test_a_file_written_into_folders_made_in_the_same_moment_is_never_missed(world, tree):
+    for _ in range(100):
+        world.checks.clear()
+        (tree.root / "new/deep/er").mkdir(parents=True)
+        (tree.root / "new/deep/er/x.py").write_text("x")
+        await world.until(lambda: world.looked_at("new/deep/er/x.py"))
+        await world.quiet()
+
+        (tree.root / "new/deep/er/x.py").write_text("again")
+        await world.until(lambda: world.looked_at("new/deep/er/x.py"))
+        shutil.rmtree(tree.root / "new")
+        await world.quiet()
+
+
+@story
+async def test_a_folder_that_is_moved_away_takes_its_files_with_it(world, tree):
+    (tree.root / "src").rename(tree.root / "lib")
+    await world.until(lambda: world.looked_at("src/auth/jwt.py"))
+    await world.quiet()
+
+    (tree.root / "lib/auth/jwt.py").write_text("elsewhere")
+    await world.settled()
+
+    assert world.checks == []
+
+
+@story
+async def test_a_repository_that_is_moved_away_and_back_is_watched_again(world, tree):
+    tree.root.rename(tree.root.parent / "away")
+    await world.until(lambda: world.looked_at("a.py"))
+    await world.settled()
+    away = world.intake.mode("p")
+    world.checks.clear()
+
+    (tree.root.parent / "away").rename(tree.root)
+    await world.until(lambda: world.looked_at("a.py"))
+    await world.quiet()
+    (tree.root / "a.py").write_text("new")
+    await world.settled()
+
+    assert (away, world.intake.mode("p")) == ("off", "full")
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+
+@story
+async def test_a_repository_that_is_deleted_and_cloned_again_is_watched_again(world, tree):
+    shutil.rmtree(tree.root)
+    await world.quiet()
+    repository(tree.root)
+    await world.until(lambda: world.looked_at("a.py"))
+    await world.quiet()
+
+    (tree.root / "src/auth/jwt.py").write_text("new")
+    git(tree.root, "commit", "-qam", "second")
+    await world.settled()
+
+    assert len(world.checks) == 1
+    assert world.looked_at("src/auth/jwt.py")
+    assert world.intake.mode("p") == "full"
+
+
+@story
+async def test_lost_hints_end_in_a_check_of_everything(world, tree):
+    world.intake._hearing.overflow()
+    await world.until(lambda: world.checks == [("p", 1, None)])
+    await world.settled()
+
+    assert world.health.problems() == []
+
+
+@story
+async def test_what_the_watcher_missed_is_found_by_polling(world, tree):
+    world.intake._watcher.close()
+    (tree.root / "a.py").write_text("unseen")
+    git(tree.root, "commit", "-qam", "unseen")
+
+    await world.intake.poll()
+    await world.until(lambda: world.checks == [("p", 1, frozenset({"a.py"}))])
+
+    world.checks.clear()
+    await world.intake.poll()
+    await world.settled()
+    assert world.checks == []
+
+
+@story
+async def test_a_sweep_checks_everything(world, tree):
+    await world.intake.sweep()
+    await world.until(lambda: world.checks == [("p", 1, None)])
+
+
+@story
+async def test_a_new_anchor_is_checked_and_watched(world, tree):
+    (tree.root / "late.py").write_text("x")
+    world.engine.trees[0] = replace(tree, paths=PATHS | {"late.py"})
+    world.intake.anchors_changed("p")
+    await world.until(lambda: world.checks == [("p", 1, frozenset({"late.py"}))])
+    await world.quiet()
+
+    (tree.root / "late.py").write_text("new")
+    await world.settled()
+
+    assert world.checks == [("p", 1, frozenset({"late.py"}))]
+
+
+@story
+async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
+    world.engine.answer = Done(raised=1)
+    world.engine.trees[0] = replace(tree, paths=PATHS | {"moved.py"})
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: world.looked_at("moved.py"))
+
+
+@story
+async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(world, tree):
+    other = repository(tree.root.parent / "other", project="q")
+    before = world.intake._watcher.folders
+    world.engine.trees.append(other)
+    world.intake.registry_changed()
+    await world.until(lambda: ("q", 1, None) in world.checks)
+    await world.settled()
+    watched = world.intake.mode("q")
+
+    world.engine.trees.remove(other)
+    world.intake.registry_changed()
+    await world.until(lambda: world.intake.mode("q") == "off")
+    await world.settled()
+
+    assert watched == "full"
+    assert world.intake._watcher.folders == before
+    (other.root / "a.py").write_text("new")
+    await world.quiet()
+    assert world.checks == []
+
+
+@story
+async def test_a_linked_work_tree_is_checked_by_itself(world, tree):
+    root = tree.root.parent / "linked"
+    git(tree.root, "worktree", "add", "-q", "-b", "linked", str(root))
+    linked = replace(tree, worktree=2, root=root, git_dir=tree.git_dir / "worktrees/linked")
+    world.engine.trees.append(linked)
+    await world.intake.check_now("p", 2)
+    await world.until(lambda: ("p", 2, None) in world.checks)
+    await world.quiet()
+
+    (root / "a.py").write_text("new")
+    await world.settled()
+    saved = list(world.checks)
+    world.checks.clear()
+    (root / "a.py").write_text("newer")
+    git(root, "checkout", "-q", "--detach")
+    await world.settled()
+
+    assert saved == [("p", 2, frozenset({"a.py"}))]
+    assert [worktree for _, worktree, _ in world.checks] == [2]
+
+
+@story
+async def test_a_failed_check_is_told_tried_again_and_forgotten_when_it_went_well(world, tree):
+    world.engine.error = YaadError(Code.UNAVAILABLE, "git is not there.", hint="apt install git")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.health.problems()))
+    (problem,) = world.health.problems()
+    world.engine.error = None
+    world.checks.clear()
+    await world.until(lambda: not world.health.problems())
+
+    assert "git is not there." in problem.what
+    assert problem.mend == "apt install git"
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+
+@story
+async def test_a_fault_in_a_check_stops_nothing(world, tree):
+    world.engine.error = ZeroDivisionError("a fault")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.health.problems()))
+    world.engine.error = None
+    (tree.root / "src/auth/jwt.py").write_text("new")
+    await world.until(lambda: not world.health.problems())
+
+    assert world.looked_at("src/auth/jwt.py")
+
+
+@story
+async def test_a_tree_that_is_not_there_is_left_alone(world, tree):
+    world.engine.error = YaadError(Code.NOT_FOUND, "It is not there.")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.checks))
+    await world.settled()
+    await world.intake.check_now("p", 1)
+
+    assert world.health.problems() == []
+
+
+@story
+async def test_one_tree_is_never_checked_twice_at_once_and_few_are_at_all(world, tree):
+    lock, now, most = threading.Lock(), [], []
+
+    def work() -> None:
+        with lock:
+            now.append(1)
+            most.append(len(now))
+        time.sleep(0.02)
+        with lock:
+            now.pop()
+
+    world.engine.before = work
+    others = [repository(tree.root.parent / f"r{n}", project=f"p{n}") for n in range(6)]
+    world.engine.trees += others
+    await world.intake.sweep()
+    for _ in range(10):
+        (tree.root / "a.py").write_text("new")
+        await asyncio.sleep(0.02)
+    await world.until(lambda: {project for project, _, _ in world.checks} >= {"p", "p5"})
+    await world.settled()
+
+    assert max(most) == CHECKS_AT_ONCE
+
+
+def test_a_repository_on_a_network_file_system_is_polled(tmp_path):
+    async def run() -> None:
+        tree = repository(tmp_path / "remote" / "r")
+        async with watching(RecordingEngine([tree])) as world:
+            await world.quiet()
+
+            (tree.root / "a.py").write_text("new")
+            await world.settled()
+            told = list(world.checks)
+            await world.intake.poll()
+            await world.settled()
+
+            assert world.intake.mode("p") == "poll"
+            assert told == []
+            assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+    asyncio.run(run())
+
+
+def test_without_folders_to_spare_the_status_says_so_and_polling_does(tmp_path):
+    async def run() -> None:
+        tree = repository(tmp_path / "r")
+        async with watching(RecordingEngine([tree]), directories_max=6) as world:
+            await world.quiet()
+            (tree.root / "src/auth/jwt.py").write_text("new")
+            await world.intake.poll()
+            await world.settled()
+
+            assert world.intake.mode("p") == "poll"
+            assert "watch.directories_max" in world.health.problems()[0].mend
+            assert world.looked_at("src/auth/jwt.py")
+
+    asyncio.run(run())

@@ -1,0 +1,386 @@
+"""From hints to checks: what may have changed is looked at soon, once, and never forgotten.
+
+Hints come from the watcher's thread into a bounded set; the loop turns them into bursts, and each
+burst that is over into one check of its work tree, in a thread. Losing hints only delays: an
+overflow, a failed check and the hourly sweep all end in "look at everything".
+"""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, ParamSpec, Protocol, TypeVar
+
+from yaadwatch.daemon.arming import Arms, Meaning, Mode, WatchedTree, budget, key_of, report
+from yaadwatch.daemon.bursts import Batch, Bursts, Tree
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.hearing import Hearing
+from yaadwatch.daemon.polling import Differences, Poller
+from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Watch
+from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
+
+_log: Final = logging.getLogger(__name__)
+
+CHECKS_AT_ONCE: Final = 2
+RETRY_MAX_S: Final = 300.0
+_LOOK_S: Final = 0.05
+"""While something is open, hints are looked at at least this often, or once a quiet period."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Checked(Protocol):
+    """What a check did; see `engine.stale.Checked`."""
+
+    @property
+    def raised(self) -> int:
+        """Return how many doubts were raised."""
+
+    @property
+    def cleared(self) -> int:
+        """Return how many doubts were cleared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What the intake asks of the rest; plain functions, run in threads.
+
+    Args:
+        trees: the work trees of one project, or of all (None).
+        projects: the ids of the projects in the registry.
+        check: bring the flags of a tree up to date; paths None: look at everything.
+    """
+
+    trees: Callable[[str | None], Iterable[WatchedTree]]
+    projects: Callable[[], frozenset[str]]
+    check: Callable[[str, int, frozenset[str] | None], Checked]
+
+
+class Intake:
+    """Keeps the work trees watched and checked. Made and used on the loop, unless a method says so.
+
+    Args:
+        engine: does the checking.
+        settings: how files are watched.
+        health: is told what is degraded.
+        monotonic_s: the clock of hints, in seconds.
+        tells: whether a folder's file system tells about changes.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        settings: Watch,
+        health: Health,
+        monotonic_s: Callable[[], float],
+        tells: Callable[[Path], bool],
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._health = health
+        self._monotonic_s = monotonic_s
+        self._tells = tells
+        self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
+        self._bursts = Bursts(settings.quiet_ms / 1000)
+        self._poller = Poller()
+        self._trees: dict[Tree, WatchedTree] = {}
+        self._unarmed: set[Tree] = set()
+        self._running: dict[Tree, asyncio.Task[None]] = {}
+        self._failures: dict[Tree, int] = {}
+        self._lags_s: dict[str, float] = {}
+        # One thread for arming and polling, so that what is learnt later is also applied later.
+        self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
+        self._checking = ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check")
+        self._changed_projects: set[str] = set()
+        self._registry_changed = False
+        self._learning: asyncio.Task[None] | None = None
+        self._hearing = Hearing(self._cares, monotonic_s)
+        self._watcher: Watcher = NoWatcher()
+        self._arms = self._arms_of(self._watcher)
+
+    async def start(self) -> None:
+        """Watch every project, then note that everything has to be checked."""
+        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow)
+        self._arms = self._arms_of(self._watcher)
+        await self.refresh(None)
+
+    async def run(self) -> None:
+        """Turn hints into checks until cancelled."""
+        while True:
+            now = self._monotonic_s()
+            self._interpret()
+            if (self._changed_projects or self._registry_changed) and self._learning is None:
+                self._learning = asyncio.create_task(self._learn())
+            room = CHECKS_AT_ONCE - len(self._running)
+            for batch in self._bursts.due(now, lock=self._lock, running=self._running, room=room):
+                self._running[batch.tree] = asyncio.create_task(self._check(batch))
+            await self._pause()
+
+    async def stop(self) -> None:
+        """End the watching; a check under way runs to its end in its thread."""
+        self._watcher.close()
+        for task in (*self._running.values(), self._learning):
+            if task is not None:
+                task.cancel()
+        self._looking.shutdown(wait=False, cancel_futures=True)
+        self._checking.shutdown(wait=False, cancel_futures=True)
+
+    def anchors_changed(self, project: str) -> None:
+        """Note that other files matter in a project now; learnt after a quiet period."""
+        self._changed_projects.add(project)
+        self._hearing.nudge()
+
+    def registry_changed(self) -> None:
+        """Note that projects may have come or gone."""
+        self._registry_changed = True
+        self._hearing.nudge()
+
+    async def refresh(self, project: str | None) -> None:
+        """Learn which files matter in one project, or in all; watch them, then check what is new.
+
+        A work tree that is not found stays watched for as long as its project is registered: it
+        may come back.
+        """
+        trees = await self._look(self._engine.trees, project)
+        registered = await self._look(self._engine.projects)
+        for key in [key for key in self._trees if key[0] not in registered]:
+            await self._forget(key)
+        changed = [tree for tree in trees if tree != self._trees.get(key_of(tree))]
+        before = {key_of(tree): self._trees.get(key_of(tree)) for tree in changed}
+        self._trees.update({key_of(tree): tree for tree in changed})
+        # One instant for all: none of them pushes another out of the budget.
+        now = self._monotonic_s()
+        for tree in changed:
+            self._take_seen(key_of(tree), await self._arm(tree, now))
+        report(self._health, self._watcher, self._arms, self._settings)
+        for tree in changed:
+            known = before[key_of(tree)]
+            if known is None:
+                self._bursts.everything(key_of(tree), now)
+            elif tree.paths - known.paths:
+                self._bursts.hint(key_of(tree), tree.paths - known.paths, now)
+        self._hearing.nudge()
+
+    async def sweep(self) -> None:
+        """Learn everything anew, and note that everything has to be checked."""
+        await self.refresh(None)
+        self._unarmed.update(self._trees)
+        self._everything()
+
+    async def poll(self) -> None:
+        """Look at every anchored file; what looks different is a hint."""
+        for key, tree in list(self._trees.items()):
+            seen = await self._look(self._poller.look, tree)
+            self._take_seen(key, seen)
+        self._hearing.nudge()
+
+    async def check_now(self, project: str, worktree: int) -> None:
+        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+
+        Raises:
+            YaadError: the check could not be done.
+        """
+        if (project, worktree) not in self._trees:
+            await self.refresh(project)
+        try:
+            await self._ask(self._engine.check, project, worktree, frozenset())
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+
+    def mode(self, project: str) -> Mode:
+        """Return how changes in a project are noticed: the worst of its work trees. Any thread."""
+        modes = [self._arms.mode(key) for key in tuple(self._trees) if key[0] == project]
+        return max(modes, key=("full", "poll", "off").index, default="off")
+
+    def lag_ms(self, project: str) -> int | None:
+        """Return the time from the last change to the end of its check, in ms. Any thread."""
+        lag_s = self._lags_s.get(project)
+        return None if lag_s is None else round(lag_s * 1000)
+
+    @property
+    def idle(self) -> bool:
+        """Return whether nothing waits to be checked and no check runs."""
+        waiting = self._bursts or self._hearing or self._changed_projects
+        return not (waiting or self._running or self._learning or self._registry_changed)
+
+    def _cares(self, folder: Path, name: str) -> bool:
+        return self._arms.cares(folder, name)
+
+    def _arms_of(self, watcher: Watcher) -> Arms:
+        return Arms(watcher, budget=budget(self._settings), tells=self._tells)
+
+    async def _pause(self) -> None:
+        """Wait until something is due, or is heard."""
+        if not self._bursts:
+            await self._hearing.pause(None)
+            return
+        at = self._bursts.next_at(self._running)
+        wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
+        await self._hearing.pause(min(wait_s, self._look_s))
+
+    def _interpret(self) -> None:
+        """Turn what was heard into bursts."""
+        heard = self._hearing.take()
+        for (folder, name), at in heard.hints.items():
+            for key, meaning in self._arms.meanings(folder, name):
+                self._take(key, meaning, at)
+        if heard.lost:
+            _log.warning("watch.overflowed", extra={"effect": "everything is checked"})
+            self._health.degraded(
+                "watch.overflow",
+                "The system lost hints about changed files; everything is being checked.",
+                mend="yaadwatch status",
+            )
+            self._unarmed.update(self._trees)
+            self._everything()
+        elif not self._bursts and not self._running:
+            self._health.well("watch.overflow")
+
+    def _take(self, key: Tree, meaning: Meaning, at: float) -> None:
+        self._arms.used(key, at)
+        if meaning.lock:
+            self._bursts.held(key, at)
+            return
+        if meaning.trees:
+            self._changed_projects.add(key[0])
+            return
+        if meaning.shape or self._arms.is_demoted(key):
+            self._unarmed.add(key)
+        self._bursts.hint(key, meaning.paths, at)
+
+    def _take_seen(self, key: Tree, seen: Differences) -> None:
+        if seen and key in self._trees:
+            meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=seen.replaced)
+            self._take(key, meaning, self._monotonic_s())
+
+    async def _learn(self) -> None:
+        await asyncio.sleep(self._look_s)
+        error = await attempt(self._refresh_changed())
+        if error is not None:
+            log_crash("watch.not_refreshed", error, effect="tried again by the next sweep")
+        self._learning = None
+        self._hearing.nudge()
+
+    async def _refresh_changed(self) -> None:
+        changed, self._changed_projects = self._changed_projects, set()
+        if self._registry_changed:
+            self._registry_changed = False
+            registered = await self._look(self._engine.projects)
+            changed |= registered ^ {project for project, _ in self._trees}
+        for project in sorted(changed):
+            await self.refresh(project)
+
+    def _everything(self) -> None:
+        now = self._monotonic_s()
+        for key in self._trees:
+            self._bursts.everything(key, now)
+        self._hearing.nudge()
+
+    def _lock(self, key: Tree) -> Hashable | None:
+        """Return which index lock is there; never asks a network file system, which may hang."""
+        tree = self._trees.get(key)
+        if tree is None or not self._arms.is_told(key):
+            return None
+        try:
+            found = (tree.git_dir / "index.lock").lstat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    async def _check(self, batch: Batch) -> None:
+        key = batch.tree
+        try:
+            error = await attempt(self._check_in_thread(batch))
+            if error is None:
+                self._went_well(batch)
+            elif key in self._trees:
+                self._went_wrong(batch, error)
+        finally:
+            self._running.pop(key, None)
+            self._hearing.nudge()
+
+    async def _check_in_thread(self, batch: Batch) -> None:
+        tree = self._trees.get(batch.tree)
+        if tree is None:
+            return
+        paths = batch.paths
+        if batch.tree in self._unarmed:
+            # Armed first, then checked: what changes in between is either seen or told.
+            self._unarmed.discard(batch.tree)
+            seen = await self._arm(tree, self._monotonic_s())
+            report(self._health, self._watcher, self._arms, self._settings)
+            paths = None if paths is None else paths | seen.paths
+        project, worktree = batch.tree
+        done = await self._ask(self._engine.check, project, worktree, paths)
+        if batch.paths is not None:
+            self._lags_s[project] = self._monotonic_s() - batch.since
+        if done.raised or done.cleared:
+            await self.refresh(project)  # the places that doubts point to are watched too
+
+    def _went_well(self, batch: Batch) -> None:
+        self._failures.pop(batch.tree, None)
+        self._health.well(_part(batch.tree))
+
+    def _went_wrong(self, batch: Batch, error: Exception) -> None:
+        """Say so and try again later; a tree that is not there is left until its folder returns."""
+        key = batch.tree
+        log_crash("check.failed", error, project=key[0], worktree=key[1])
+        if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
+            self._health.well(_part(key))
+            return
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch check"
+        self._health.degraded(
+            _part(key),
+            f"{self._trees[key].root} could not be checked: {in_words(error)}",
+            mend=mend,
+        )
+        asyncio.get_running_loop().call_later(
+            min(2.0**failures, RETRY_MAX_S), self._again, key, batch.paths
+        )
+
+    def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
+        if key not in self._trees:
+            return
+        now = self._monotonic_s()
+        if paths is None:
+            self._bursts.everything(key, now)
+        else:
+            self._bursts.hint(key, paths, now)
+        self._hearing.nudge()
+
+    async def _arm(self, tree: WatchedTree, now: float) -> Differences:
+        """Watch what `tree` needs; return how its files differ from the last look at them."""
+        await self._look(self._arms.arm, tree, now)
+        return await self._look(self._poller.look, tree)
+
+    async def _forget(self, key: Tree) -> None:
+        del self._trees[key]
+        self._bursts.drop(key)
+        self._unarmed.discard(key)
+        self._failures.pop(key, None)
+        self._poller.forget(key)
+        self._health.well(_part(key))
+        await self._look(self._arms.disarm, key)
+
+    async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._looking, functools.partial(work, *args, **kw)
+        )
+
+    async def _ask(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._checking, functools.partial(work, *args, **kw)
+        )
+
+
+def _part(key: Tree) -> str:
+    return f"check {key[0]} {key[1]}"
