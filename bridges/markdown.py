@@ -1,0 +1,391 @@
+"""What a markdown text says: its list items, short paragraphs and table rows, as statements.
+
+Doubt leaves out. A block whose words do not stand on its lines, letter by letter, is not a
+statement; nor are code, quotes, HTML, comments, headings, front matter and link definitions.
+
+How words are put on one line:
+
+- White space is collapsed; list marker, task box and inline comments are dropped.
+- What a statement hangs on stands in front of it, so that it still means the same when it is read
+  alone: the label above it (a line that ends in a colon, a line in bold, a short line right above
+  a list), the item it is nested in, and a heading that turns the meaning round ("Never"). After a
+  colon follows a space, otherwise " > ". A label over a list is no statement of its own, an item
+  over another one is.
+- A table row reads `first cell: second cell`; with more columns, or a bare value in the second,
+  `header: cell; header: cell`.
+- Lines of a paragraph are joined, unless each of them is a sentence of its own.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import takewhile, zip_longest
+from typing import TYPE_CHECKING, Final
+
+from bridges.rules import Statement
+
+if TYPE_CHECKING:
+    from bridges.outline import Block
+
+STATEMENT_CHARS_MAX: Final = 2_000
+"""Longer statements, with what they hang on, are texts and are left out."""
+PARAGRAPH_CHARS_MAX: Final = 600
+"""Longer paragraphs tell a story and are left out."""
+SOURCE_CHARS_MAX: Final = 8_000
+"""A block with a longer source, indentation and comments included, is not looked into."""
+BLANKS_MAX: Final = 128
+"""Longer runs of blanks in a line are cut to this before parsing; no list nests that deep."""
+LABEL_CHARS_MAX: Final = 60
+"""A line without a full stop right above a list is its label up to this length."""
+BARE_VALUE_CHARS_MAX: Final = 16
+"""A second cell of up to this length says nothing without the name of its column."""
+
+HEADINGS_ASKED: Final = 2
+"""A kind is looked for in so many headings, nearest first: a title does not speak for a file."""
+
+# What a heading says about the statements below it; the first row that matches decides.
+_KINDS: Final = (
+    ("decision", r"decisions?|adrs?|rationale"),
+    ("preference", r"preferences?|preferred"),
+    ("convention", r"conventions?|rules?|guidelines?|standards?|styles?|principles?|practices?"),
+    ("convention", r"policy|policies|naming|formatting|do['’]?s|don['’]?ts?|never|avoid"),
+    ("command", r"commands?|scripts?|cheat ?sheet"),
+    ("bug", r"bugs?|known (?:issues?|problems?|limitations?)"),
+    ("fix", r"fix(?:es)?|workarounds?"),
+    ("spec", r"specs?|specifications?|requirements?|constraints?|invariants?|contracts?"),
+    ("task", r"to-?dos?|next steps|open tasks|backlog"),
+)
+_KIND_PATTERNS: Final = tuple(
+    (kind, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _KINDS
+)
+
+# Headings without which the words below them would say the opposite.
+_TURNS_ROUND: Final = re.compile(
+    r"\b(?:don['’]?ts?|do not|does not|never|avoid|forbidden|prohibited|banned|not allowed|not to"
+    r"|must(?:n['’]t| not)|should(?:n['’]t| not)|anti-?patterns?|bad|wrong|mistakes?|deprecated)\b"
+    r"|[❌✗🚫⛔]",
+    re.IGNORECASE,
+)
+
+# Blocks that may hang on the label above them.
+_HANGING: Final = ("list", "table", "paragraph")
+
+_LINE_END = re.compile(r"\r\n?")
+_BLANK_RUN = re.compile(rf"([^\S\n]{{{BLANKS_MAX}}})[^\S\n]+")
+_WHITE_LINE = re.compile(r"^[^\S\n]+$", re.MULTILINE)
+_YAML_KEY = re.compile(r"[\"']?[\w.-]+[\"']?[ \t]*:")
+_YAML_LINE = re.compile(rf"{_YAML_KEY.pattern}|[\]}}]")
+_CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
+_MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
+_LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
+_TASK_BOX = re.compile(r"\[[ xX]\]\s+")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_COLON_AT_END = re.compile(r"[:：][*_]*$")
+_SENTENCE_INSIDE = re.compile(r"[.!?][*_)\"”`]*\s|[。！？]")
+_SENTENCE_END = re.compile(r"[.!?。！？][*_)\"”’」』]*$")
+_SENTENCE_START = re.compile(r"[*_(\"“`]*[^\W_a-z]|[*_(\"“]*`")
+_ALL_BOLD = re.compile(r"(?P<mark>\*\*|__)(?:(?!(?P=mark)).)+(?P=mark)")
+_IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
+_TARGET_OR_TAG = re.compile(r"\]\([^()]*\)|<[^<>]*>")
+_POINTER = re.compile(r"\[[^\]]+\]:.*|@\S+|<?https?://\S+>?|={3,}.*")
+
+
+def scan(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a markdown text in the order of their lines.
+
+    Line ends may be CRLF, LF or CR, mixed; each counts as one. Never raises: nesting beyond the
+    limit of the outline is read as plain text, which is then left out.
+    """
+    from bridges.outline import outline  # it imports mistune, which a daemon should not at start
+
+    lines = _lines(text)
+    skipped = _front_matter(lines)
+    blocks = outline(lines[skipped:], first_line=skipped + 1)
+    reader = _Reader(lines, _visible(blocks, lines))
+    reader.read(blocks, "")
+    return tuple(reader.statements)
+
+
+def _kind_of(headings: Sequence[str]) -> str | None:
+    """Return the kind that the nearest headings name, or None; outermost comes first."""
+    for heading in headings[: -HEADINGS_ASKED - 1 : -1]:
+        for kind, words in _KIND_PATTERNS:
+            if words.search(heading):
+                return kind
+    return None
+
+
+class _Reader:
+    """Walks blocks in the order of the file and collects what they say."""
+
+    def __init__(self, lines: Sequence[str], sources: Mapping[int, str]) -> None:
+        self.statements: list[Statement] = []
+        self._lines = lines
+        self._sources = sources
+        self._headings: tuple[tuple[int, str], ...] = ()
+        self._kind: str | None = None
+        self._turning = ""
+
+    def read(self, blocks: "Sequence[Block]", lead: str) -> None:
+        """Read blocks that stand one below the other and all hang on the words of `lead`.
+
+        A block may also hang on the label right above it. When the words of that label are not
+        sure, the block is left out: it could mean the opposite without them.
+        """
+        below_label: str | None = lead
+        for block, below in zip_longest(blocks, blocks[1:]):
+            on, below_label = below_label, lead
+            if block.kind == "heading":
+                self._enter(block)
+            elif block.kind == "paragraph":
+                below_label = self._paragraph(block, below, on, lead)
+            elif block.kind == "list" and on is not None:
+                for item in block.children:
+                    self._item(item, on)
+            elif block.kind == "table" and on is not None:
+                self._say_rows(block, on)
+
+    def _paragraph(
+        self, block: "Block", below: "Block | None", on: str | None, lead: str
+    ) -> str | None:
+        """Say a paragraph that hangs on `on`; return what the block below it hangs on."""
+        words = self._words(block)
+        is_label = _is_label(block, below)
+        if on is None or words is None:
+            return None if is_label else lead
+        is_title = is_label and below is not None and below.kind != "paragraph"
+        if _stands_alone(words, below) and not is_title:
+            self._say_paragraph(block, words, on)
+        return _join(on, words) if is_label else lead
+
+    def _say_paragraph(self, block: "Block", words: str, lead: str) -> None:
+        parts = [(words, block.line, block.end_line)]
+        if _is_list_of_sentences(block.text):
+            lines = enumerate(block.text.split("\n"), block.line)
+            parts = [(_one_line(line), number, number) for number, line in lines]
+        for part, first, last in parts:
+            if len(part) <= PARAGRAPH_CHARS_MAX:
+                self._say(part, first, last, lead)
+
+    def _item(self, item: "Block", lead: str) -> None:
+        """Say a list item, then what is nested in it, which hangs on the item's words."""
+        headings = self._headings
+        blocks = self._inside(item)
+        if blocks and blocks[0].kind == "paragraph":
+            first, nested = blocks[0], blocks[1:]
+            words = self._words(first)
+            if words is not None:
+                words = _TASK_BOX.sub("", words, count=1)
+                if _stands_alone(words, nested[0] if nested else None):
+                    self._say(words, first.line, first.end_line, lead)
+                self.read(nested, _join(lead, words))
+        else:
+            self.read(blocks, lead)
+        if self._headings is not headings:
+            self._stand_below(headings)
+
+    def _inside(self, item: "Block") -> "list[Block]":
+        """Return the blocks that are surely in a list item: on its first line, or indented.
+
+        mistune takes a line right below an item for a part of it even when the item does not end
+        in a paragraph that the line could go on with.
+        """
+        margin = _indent(self._lines[item.line - 1])
+        return list(
+            takewhile(
+                lambda block: (
+                    block.line == item.line or _indent(self._lines[block.line - 1]) > margin
+                ),
+                item.children,
+            )
+        )
+
+    def _say_rows(self, table: "Block", lead: str) -> None:
+        """Say the rows of a table; one with a pipe too many does not tell which cell is which."""
+        names, *rows = table.children
+        for row in rows:
+            words = self._words(row)
+            if words is not None and len(row.cells) <= len(names.cells) and "<!--" not in row.text:
+                self._say(_row_words(names.cells, row.cells), row.line, row.line, lead)
+
+    def _enter(self, heading: "Block") -> None:
+        source = self._sources.get(heading.line)
+        if source is not None:
+            above = (above for above in self._headings if above[0] < heading.level)
+            self._stand_below((*above, (heading.level, _one_line(source))))
+
+    def _stand_below(self, headings: tuple[tuple[int, str], ...]) -> None:
+        """Let these headings, each with its level, be the ones above what follows."""
+        words = [words for _, words in headings]
+        self._headings = headings
+        self._kind = _kind_of(words)
+        self._turning = reduce(_join, filter(_TURNS_ROUND.search, words), "")
+
+    def _say(self, words: str, line: int, end_line: int, lead: str) -> None:
+        """Add a statement, if these are words and not too many."""
+        text = _join(_join(self._turning, lead), words)
+        if len(text) > STATEMENT_CHARS_MAX or not _says_something(words):
+            return
+        headings = tuple(words for _, words in self._headings if words)
+        self.statements.append(
+            Statement(text=text, line=line, end_line=end_line, headings=headings, kind=self._kind)
+        )
+
+    def _words(self, block: "Block") -> str | None:
+        """Return the words of a block on one line; None if it is not sure that it says them."""
+        source = self._sources.get(block.line)
+        if source is None or not self._stands_there(block):
+            return None
+        if any(map(_LIST_LIKE.match, block.text.split("\n"))):
+            return None  # a list that markdown does not see as one
+        words = _one_line(source)
+        return None if not words or _CONTROL.search(words) else words
+
+    def _stands_there(self, block: "Block") -> bool:
+        """Tell whether the block's lines hold its letters, and before them markers at most."""
+        there = _letters("".join(self._lines[block.line - 1 : block.end_line]))
+        own = _letters(block.text)
+        before = len(there) - len(own)
+        return there.endswith(own) and _MARKERS.fullmatch(there, 0, before) is not None
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text as the parser gets them: as many as the file has."""
+    text = _LINE_END.sub("\n", text.removeprefix("\ufeff"))
+    return _WHITE_LINE.sub("", _BLANK_RUN.sub(r"\1", text)).split("\n")
+
+
+def _visible(blocks: "Iterable[Block]", lines: Sequence[str]) -> dict[int, str]:
+    """Return by line the source of each block, without comments, that no comment hides.
+
+    A comment that starts in the middle of a block ends for markdown with the block, but for its
+    author only at the next `-->`: until there, nothing is believed.
+    """
+    comment_ends = [number for number, line in enumerate(lines, 1) if "-->" in line]
+    hidden_until = 0
+    sources: dict[int, str] = {}
+    for block in _text_blocks(blocks):
+        text = block.text
+        if block.line <= hidden_until:
+            continue
+        too_long = len(text) > SOURCE_CHARS_MAX
+        if too_long:
+            opens = text.rfind("<!--") > text.rfind("-->")
+        else:
+            opens = "<!--" in text and "<!--" in _CODE_OR_COMMENT.sub("", text)
+        if opens:
+            after = bisect_right(comment_ends, block.end_line)
+            hidden_until = next(iter(comment_ends[after : after + 1]), block.end_line)
+        elif not too_long:
+            sources[block.line] = _CODE_OR_COMMENT.sub(_keep_code, text) if "<!--" in text else text
+    return sources
+
+
+def _text_blocks(blocks: "Iterable[Block]") -> "Iterator[Block]":
+    for block in blocks:
+        if block.kind in ("heading", "paragraph", "row"):
+            yield block
+        yield from _text_blocks(block.children)
+
+
+def _front_matter(lines: Sequence[str]) -> int:
+    """Return how many lines at the top are YAML between two lines of dashes."""
+    if lines[0].rstrip() != "---":
+        return 0
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return number + 1 if _looks_like_yaml(lines[1:number]) else 0
+    return 0
+
+
+def _looks_like_yaml(lines: Sequence[str]) -> bool:
+    """Tell YAML from text between two rulers: a key first, at the margin nothing but YAML."""
+    said = [line for line in lines if line and not line.startswith("#")]
+    at_margin = (line for line in said if not line.startswith((" ", "\t", "-")))
+    return not any(lines) or (
+        bool(said)
+        and _YAML_KEY.match(said[0]) is not None
+        and all(map(_YAML_LINE.match, at_margin))
+    )
+
+
+def _is_label(block: "Block", below: "Block | None") -> bool:
+    """Tell whether what stands below a paragraph hangs on it."""
+    if below is None or below.kind not in _HANGING:
+        return False
+    words = _one_line(block.text)
+    if _COLON_AT_END.search(words) or _is_bold(words):
+        return True
+    right_above = below.line == block.end_line + 1 and block.line == block.end_line
+    return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
+
+
+def _stands_alone(words: str, below: "Block | None") -> bool:
+    """Tell whether words say something without the block below them."""
+    kind = below.kind if below is not None else "heading"
+    if _COLON_AT_END.search(words):
+        return kind not in _HANGING and _SENTENCE_INSIDE.search(words) is not None
+    return kind in ("heading", "paragraph") or not _is_bold(words)
+
+
+def _is_bold(words: str) -> bool:
+    return _ALL_BOLD.fullmatch(words) is not None and not _SENTENCE_END.search(words)
+
+
+def _is_list_of_sentences(source: str) -> bool:
+    """Tell whether each line of a paragraph is a sentence, so that joining would mix them up."""
+    lines = [line.strip() for line in source.split("\n")]
+    return "<!--" not in source and all(
+        _SENTENCE_START.match(line)
+        and _SENTENCE_END.search(line)
+        and line.count("`") % 2 == 0
+        and line.count("**") % 2 == 0
+        for line in lines
+    )
+
+
+def _says_something(words: str) -> bool:
+    """Tell words from pictures, tags, rulers, bare links and imports of other files."""
+    if _POINTER.fullmatch(words):
+        return False
+    visible = _TARGET_OR_TAG.sub("", _IMAGE.sub("", words))
+    return sum(map(str.isalnum, visible)) >= 2
+
+
+def _row_words(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a table row as one statement; empty if less than two of several cells are filled."""
+    if len(names) == 1:
+        return cells[0]
+    filled = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
+    if len(filled) < 2:
+        return ""
+    if len(names) == 2 and len(cells[1]) > BARE_VALUE_CHARS_MAX:
+        return _one_line(f"{cells[0].rstrip(':')}: {cells[1]}")
+    return _one_line("; ".join(f"{name}: {cell}" if name else cell for name, cell in filled))
+
+
+def _join(lead: str, words: str) -> str:
+    """Put the words that others hang on in front of them."""
+    if not lead or not words:
+        return lead or words
+    return f"{lead} {words}" if _COLON_AT_END.search(lead) else f"{lead} > {words}"
+
+
+def _one_line(source: str) -> str:
+    """Collapse white space; a backslash that breaks the line goes with the line end."""
+    return " ".join(source.replace("\\\n", "\n").split())
+
+
+def _indent(line: str) -> int:
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
+
+
+def _letters(source: str) -> str:
+    return "".join(source.split())
+
+
+def _keep_code(found: re.Match[str]) -> str:
+    return found.group() if found["ticks"] else ""

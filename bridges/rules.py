@@ -1,0 +1,61 @@
+"""What an agent file says, as values: the only types that this package speaks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing that a person's file says, and where.
+
+    Args:
+        text: the author's words on one line; inline markdown is kept. Words that a statement
+            hangs on (the line above a list, the parent of a nested item) stand in front.
+        line: first line of its own words in the file, from 1.
+        end_line: last line of its own words, inclusive.
+        headings: the headings above it, outermost first.
+        kind: what the nearest heading with a telling word says it is, such as `convention`.
+    """
+
+    text: str
+    line: int
+    end_line: int
+    headings: tuple[str, ...] = ()
+    kind: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text:
+            raise ValueError("a statement has words")
+        if not 1 <= self.line <= self.end_line:
+            raise ValueError(f"lines count from 1 upwards, got {self.line} to {self.end_line}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a file, or a part of it, was not read; `line` is None when it concerns all of it."""
+
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What was read of a file: statements in the order of their lines."""
+
+    statements: tuple[Statement, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """An agent-file format. A value, not a class to inherit from.
+
+    Args:
+        name: what people call the format.
+        paths: where such files are, relative to a folder of the project, with '/'.
+        parse: reads the bytes of a file; never raises.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    parse: Callable[[bytes], Document]

@@ -1,0 +1,107 @@
+"""Real agent files of public repositories: read completely, at the right lines, in any encoding."""
+
+import re
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from bridges.formats.plain import parse
+from bridges.outline import outline
+
+CORPUS = Path(__file__).parents[2] / "../shared/bench/agent-files"
+FILES = sorted(path for path in CORPUS.glob("*__*") if path.is_file())
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+pytestmark = pytest.mark.skipif(not FILES, reason=f"no agent files in {CORPUS}")
+
+
+def _text(path):
+    """The text as another parser should see it: front matter gone, its lines still counted."""
+    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    return FRONT_MATTER.sub(lambda found: "\n" * found.group().count("\n"), text)
+
+
+def _seen(text):
+    """Lines of headings, items, paragraphs and rows outside quotes, as markdown-it-py has them."""
+    lines = {"heading_open": [], "list_item_open": [], "paragraph_open": [], "tr_open": []}
+    quotes = 0
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        quotes += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        if token.type in lines and not quotes:
+            lines[token.type].append((token.map[0] + 1, token.map[1]))
+    return lines
+
+
+def _blocks(blocks, kind):
+    for block in blocks:
+        if block.kind == kind:
+            yield block
+        yield from _blocks(block.children, kind)
+
+
+def test_there_are_agent_files_to_read():
+    assert len(FILES) >= 18
+
+
+@each_file
+def test_every_file_is_read_without_a_problem(path):
+    document = parse(path.read_bytes())
+
+    assert document.problems == ()
+    assert document.statements or b"\n@" in path.read_bytes()
+
+
+@each_file
+def test_blocks_stand_where_another_parser_sees_them(path):
+    seen = _seen(_text(path))
+
+    blocks = outline(_text(path).split("\n"))
+
+    assert [b.line for b in _blocks(blocks, "heading")] == [a for a, _ in seen["heading_open"]]
+    assert [b.line for b in _blocks(blocks, "item")] == [a for a, _ in seen["list_item_open"]]
+    assert [b.line for b in _blocks(blocks, "row")] == [a for a, _ in seen["tr_open"]]
+    paragraphs = [(b.line, b.end_line) for b in _blocks(blocks, "paragraph")]
+    assert paragraphs == seen["paragraph_open"]
+
+
+@each_file
+def test_a_statement_is_where_another_parser_sees_words(path):
+    seen = _seen(_text(path))
+    spans = [*seen["paragraph_open"], *seen["tr_open"]]
+
+    for statement in parse(path.read_bytes()).statements:
+        assert any(a <= statement.line and statement.end_line <= b for a, b in spans)
+
+
+@each_file
+def test_most_of_what_a_file_says_is_told(path):
+    """What is left out: labels of what follows, long stories, imports. Never most of a file."""
+    seen = _seen(_text(path))
+    spans = [*seen["paragraph_open"], *seen["tr_open"]]
+    statements = parse(path.read_bytes()).statements
+
+    told = sum(any(a <= s.line and s.end_line <= b for s in statements) for a, b in spans)
+
+    assert told >= 0.5 * len(spans) or len(spans) < 4
+
+
+@each_file
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: raw.replace(b"\r\n", b"\n"),
+        lambda raw: raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),
+        lambda raw: raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r"),
+        lambda raw: b"\xef\xbb\xbf" + raw.removeprefix(b"\xef\xbb\xbf"),
+        lambda raw: raw.removeprefix(b"\xef\xbb\xbf"),
+        lambda raw: raw.rstrip(b"\r\n"),
+        lambda raw: raw + b"\n\n",
+    ],
+    ids=["LF", "CRLF", "CR", "BOM", "no-BOM", "no-final-newline", "blank-lines"],
+)
+def test_encoding_and_line_ends_change_nothing(path, change):
+    raw = path.read_bytes()
+
+    assert parse(change(raw)) == parse(raw)
