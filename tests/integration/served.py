@@ -1,0 +1,126 @@
+"""A small server for tests: the real socket, the real dispatch, verbs that are plain functions."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from yaadwatch.client.connection import Client
+from yaadwatch.servers.conversation import Limits
+from yaadwatch.servers.dispatch import Dispatcher
+from yaadwatch.servers.local_socket import LocalSocket
+
+PATIENCE_S = 20.0
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def wait_until(met, what="what was waited for"):
+    """Return the first true answer of `met`; fail when there is none in time."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        answer = met()
+        if answer:
+            return answer
+        assert time.monotonic() < end, f"{what} did not happen"
+        time.sleep(0.005)
+
+
+async def silence(after):
+    """Events of a daemon to which nothing happens."""
+    await asyncio.Event().wait()
+    yield {}
+
+
+class Served:
+    """A server in a thread of its own, on `path`."""
+
+    def __init__(self, path, verbs, *, events=silence, limits=None, home=None):
+        self.path = Path(path)
+        self.stopping = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._dispatcher = Dispatcher(
+            home, lambda text: text.replace("s3cret", "[masked]"), verbs=verbs
+        )
+        self.server = self.do(self._make, events, limits)
+
+    async def _make(self, events, limits):
+        return LocalSocket(
+            self.path,
+            self._dispatcher,
+            version="9.9",
+            now=lambda: NOON,
+            events=events,
+            on_shutdown=self.stopping.set,
+            limits=limits or Limits(),
+        )
+
+    def do(self, act, *arguments):
+        """Run a coroutine function on the server's loop; return what it returns."""
+        return asyncio.run_coroutine_threadsafe(act(*arguments), self._loop).result(PATIENCE_S)
+
+    def __enter__(self):
+        self.do(self.server.start)
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Stop as the daemon would."""
+        if self._loop.is_closed():
+            return
+        self.do(self.server.close)
+        self._dispatcher.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE_S)
+        self._loop.close()
+
+
+class Wire:
+    """A client that says exactly what it is told to."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(str(path))
+        self.lines = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.lines.close()
+        self.socket.close()
+
+    def greet(self, **wrong):
+        """Say hello; return what the server says."""
+        said = {"protocol": 1, "client": "wire/1", "cwd": "/", "agent": None, "speaks": "rpc"}
+        self.say(said | wrong)
+        return self.hear()
+
+    def ask(self, identity, method, **params):
+        """Send a request; do not wait for the answer."""
+        self.say({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
+
+    def say(self, frame):
+        """Send one line."""
+        self.send(json.dumps(frame).encode() + b"\n")
+
+    def send(self, data):
+        """Send bytes."""
+        self.socket.sendall(data)
+
+    def hear(self):
+        """Return the next line, or None at the end."""
+        line = self.lines.readline()
+        return json.loads(line) if line else None
+
+
+def client(**options):
+    """Return a client for the root folder."""
+    return Client(**({"cwd": "/"} | options))

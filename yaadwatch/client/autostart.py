@@ -1,0 +1,137 @@
+"""Start the daemon in the background, so that it outlives whoever needed it first.
+
+It gets a session, a folder and an environment of its own: an agent's sandbox, terminal or variables
+are not its business. Two clients may do this at once; the lock decides which daemon stays.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.model.errors import Code, YaadError
+
+DAEMON = (sys.executable, "-I", "-m", "yaadwatch", "daemon")
+START_TIME_S = 15.0
+LOCK_IS_HELD = 4
+"""Exit status of a daemon that found another in its place, perhaps one that was just ending."""
+LOG_BYTES_MAX = 256 * 1024
+"""The log of starts begins anew when it is longer than this."""
+
+_KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
+_KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
+_LAST_LINES = 8
+_PAUSE_S = 0.02
+
+
+def start(
+    command: Sequence[str] = DAEMON,
+    *,
+    time_s: float = START_TIME_S,
+    on_wait: Callable[[int], object] | None = None,
+) -> None:
+    """Start the daemon with `command` and return when one answers.
+
+    Args:
+        command: program and arguments.
+        time_s: how long to wait for an answer, in seconds.
+        on_wait: told once a second for how many seconds we have waited.
+
+    Raises:
+        YaadError: unavailable, with the last lines that the daemon wrote, when none answers.
+    """
+    log = places.start_log()
+    begin = _begin_log(log)
+    started = _spawn(command, log)
+    waited_from = time.monotonic()
+    told = 0
+    while not _answers():
+        waited_s = time.monotonic() - waited_from
+        if waited_s >= time_s:
+            raise _did_not_start(f"did not answer within {time_s:g} s", log, begin)
+        if started.poll() is not None and not daemon_holds_lock() and not _answers():
+            if started.returncode != LOCK_IS_HELD:
+                raise _did_not_start(f"ended with status {started.returncode}", log, begin)
+            started = _spawn(command, log)
+        if on_wait is not None and int(waited_s) > told:
+            told = int(waited_s)
+            on_wait(told)
+        time.sleep(_PAUSE_S)
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what of `environment` the daemon should know: the user, the places, the language."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+    }
+
+
+def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=descriptor,
+            cwd="/",
+            env=clean_environment(os.environ),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"The daemon could not be started: {error.strerror}: {command[0]}.",
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def _begin_log(log: Path) -> int:
+    """Make the folder of `log`; return where in it the lines of this start will begin."""
+    try:
+        for folder in (places.home(), log.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        size = log.stat().st_size
+        if size <= LOG_BYTES_MAX:
+            return size
+        log.unlink()
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{log} cannot be written: {error.strerror}. The daemon was not started.",
+            hint="Set YAAD_HOME to a folder of your own.",
+        ) from None
+    return 0
+
+
+def _answers() -> bool:
+    client = Client(cwd="/")
+    try:
+        client.connect()
+    except NobodyListens:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
+    with log.open("rb") as stream:
+        stream.seek(begin)
+        said = stream.read(LOG_BYTES_MAX).decode("utf-8", "replace").splitlines()
+    lines = "".join(f"\n    {line}" for line in said[-_LAST_LINES:])
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"The daemon was started and {what}." + (f" It wrote:{lines}" if lines else ""),
+        hint=f"All it wrote is in {log}",
+    )

@@ -1,0 +1,331 @@
+"""Ask the daemon: find its socket, say who asks, turn its answers into dicts and exceptions.
+
+Synchronous and small, because every hook and every command starts with it.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+from yaadwatch import places
+from yaadwatch.api.endpoint import at_address, peer_uid
+from yaadwatch.api.frames import decode, encode, to_error
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+ANSWER_TIME_S = 60.0
+SLOW_ANSWER_TIMES_S = {"add": 900.0, "check": 900.0, "upkeep": 900.0, "remove": 300.0}
+"""Operations that may look at everything there is."""
+GREETING_TIME_S = 10.0
+ANSWER_BYTES_MAX = 8 * 1024 * 1024
+"""Twice what the daemon sends at most."""
+
+_TICK_S = 1.0
+_QUEUE_TRIES = 200
+_QUEUE_PAUSE_S = 0.02
+
+
+class NobodyListens(YaadError):
+    """No daemon answers on any socket we know of."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Code.UNAVAILABLE,
+            "No daemon is running; nothing was done.",
+            hint="Start one with any command that needs it, for instance: yaadwatch list",
+        )
+
+
+class Ended(YaadError):
+    """The daemon went away before it answered."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(
+            Code.UNAVAILABLE,
+            f"The daemon ended the connection before it answered `{operation}`;"
+            " it may or may not have been done.",
+            hint="See whether it runs: yaadwatch status",
+        )
+
+
+class Client:
+    """One connection to the daemon, made when it is first needed and anew after it broke.
+
+    Args:
+        cwd: the folder that requests are about, unless they name a `project`; absolute.
+        agent: the name of the coding agent on whose behalf we ask; None for a person.
+        start: starts a daemon and returns when it answers; without it a missing daemon is an error.
+        on_wait: told once a second for how many seconds we have waited for an answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        agent: str | None = None,
+        start: Callable[[], object] | None = None,
+        on_wait: Callable[[int], object] | None = None,
+    ) -> None:
+        self._cwd = cwd
+        self._agent = agent
+        self._start = start
+        self._on_wait = on_wait
+        self._socket: socket.socket | None = None
+        self._read = bytearray()
+        self._asked = 0
+        self._greeted_at = ("", 0.0)
+        self.pid: int | None = None
+        """Of the daemon, once connected."""
+
+    def call(self, operation: str, /, **fields: object) -> "dict[str, Any]":
+        """Ask for `operation` and return its answer.
+
+        Raises:
+            NobodyListens: no daemon runs and we were not told how to start one.
+            YaadError: what the daemon says went wrong; unavailable, when it went away before it
+                answered; timeout, when it did not answer in time.
+        """
+        return self._exchange(self.connect(), operation, fields)
+
+    def events(self, after: str | None = None) -> "Iterator[dict[str, Any]]":
+        """Return what happens after the cursor `after`, or from now on, until the daemon ends.
+
+        Subscribes at once; the connection carries nothing else from then on.
+
+        Raises:
+            YaadError: as for `call`; unavailable, when the daemon is gone.
+        """
+        connected = self.connect()
+        self._exchange(connected, "subscribe", {"after": after})
+        return self._stream(connected)
+
+    def _exchange(
+        self, connected: socket.socket, operation: str, fields: dict[str, object]
+    ) -> "dict[str, Any]":
+        self._asked += 1
+        frame = {"jsonrpc": "2.0", "id": self._asked, "method": operation, "params": fields}
+        try:
+            _send(connected, frame)
+            time_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
+            found = self._next(connected, operation, time_s)
+        except BaseException:
+            # What comes next on this connection would answer a question that we gave up.
+            self.close()
+            raise
+        if found.get("id") != self._asked:
+            # Told something we did not ask: why the connection is being ended.
+            self.close()
+            raise to_error(found.get("error"))
+        if "error" in found:
+            raise to_error(found["error"])
+        result = found.get("result")
+        if not isinstance(result, dict):
+            raise _nonsense(operation)
+        return result
+
+    def _stream(self, connected: socket.socket) -> "Iterator[dict[str, Any]]":
+        try:
+            while True:
+                frame = self._next(connected, "subscribe", None)
+                if "error" in frame:
+                    raise to_error(frame["error"])
+                event = frame.get("params")
+                if not isinstance(event, dict):
+                    raise _nonsense("subscribe")
+                yield event
+        finally:
+            self.close()
+
+    def connect(self) -> socket.socket:
+        """Return a connection on which the daemon has greeted us; `call` does this by itself.
+
+        Raises:
+            NobodyListens, YaadError: as for `call`.
+        """
+        if self._socket is not None and _is_over(self._socket):
+            self.close()
+        connected = self._socket or self._greeted()
+        if connected is None and self._start is not None:
+            self._start()
+            connected = self._greeted()
+        if connected is None:
+            raise NobodyListens
+        return connected
+
+    def now(self) -> "datetime":
+        """Return the present time by the daemon's clock, the one that the times in answers are of.
+
+        Raises:
+            NobodyListens, YaadError: as for `call`.
+        """
+        from datetime import datetime, timedelta
+
+        self.connect()
+        at, since_s = self._greeted_at
+        return datetime.fromisoformat(at) + timedelta(seconds=time.monotonic() - since_s)
+
+    def beside(self) -> "Client":
+        """Return another client for the same folder and agent, with a connection of its own."""
+        return Client(cwd=self._cwd, agent=self._agent, start=self._start, on_wait=self._on_wait)
+
+    def close(self) -> None:
+        """Leave; the next call connects anew."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self._read.clear()
+
+    def _greeted(self) -> socket.socket | None:
+        """Return a connection after the greeting, or None when nobody is there to greet us."""
+        connected = _reach_daemon()
+        if connected is None:
+            return None
+        self._socket = connected
+        hello = {
+            "protocol": places.PROTOCOL,
+            "client": f"yaadwatch/{places.VERSION}",
+            "cwd": self._cwd,
+            "agent": self._agent,
+            "speaks": "rpc",
+        }
+        try:
+            _send(connected, hello)
+            greeting = self._next(connected, "hello", GREETING_TIME_S)
+            if "error" in greeting:
+                raise to_error(greeting["error"])
+        except Ended:
+            # A daemon on its way out: it has not read what we want, so nothing was done.
+            self.close()
+            return None
+        except BaseException:
+            self.close()
+            raise
+        pid = greeting.get("pid")
+        self.pid = pid if isinstance(pid, int) else None
+        self._greeted_at = (str(greeting.get("at")), time.monotonic())
+        return connected
+
+    def _next(
+        self, connected: socket.socket, operation: str, time_s: float | None
+    ) -> dict[str, object]:
+        """Return the next frame; wait for it at most `time_s`, or for ever when that is None."""
+        connected.settimeout(None if time_s is None else _TICK_S)
+        searched, waited_s = 0, 0.0
+        while (end := self._read.find(b"\n", searched)) < 0:
+            searched = len(self._read)
+            if searched > ANSWER_BYTES_MAX:
+                raise _nonsense(operation)
+            try:
+                chunk = connected.recv(65536)
+            except TimeoutError:
+                waited_s += _TICK_S
+                self._keep_waiting(operation, waited_s, time_s or waited_s)
+                continue
+            except ConnectionError:
+                chunk = b""
+            if not chunk:
+                raise Ended(operation)
+            self._read += chunk
+        line = bytes(self._read[:end])
+        del self._read[: end + 1]
+        try:
+            return decode(line)
+        except ValueError:
+            raise _nonsense(operation) from None
+
+    def _keep_waiting(self, operation: str, waited_s: float, time_s: float) -> None:
+        if waited_s >= time_s:
+            raise YaadError(
+                Code.TIMEOUT,
+                f"The daemon did not answer `{operation}` within {time_s:g} s; it may yet be done.",
+                hint="See what it does: yaadwatch status",
+            )
+        if self._on_wait is not None:
+            self._on_wait(int(waited_s))
+
+
+def _reach_daemon() -> socket.socket | None:
+    """Return a connection to a process of our own user that listens where a daemon would."""
+    for path in places.sockets():
+        connected = _reach(path)
+        if connected is not None:
+            return connected
+    return None
+
+
+def _reach(path: str) -> socket.socket | None:
+    connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _wait_in_queue(connecting, path)
+        uid = peer_uid(connecting)
+    except (FileNotFoundError, NotADirectoryError, ConnectionError):
+        connecting.close()
+        return None
+    except OSError as error:
+        connecting.close()
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"The socket {path} cannot be reached: {error.strerror or error}. Nothing was done.",
+        ) from None
+    if uid != os.geteuid():
+        connecting.close()
+        raise YaadError(
+            Code.REFUSED,
+            f"The process that listens on {path} belongs to user {uid}; nothing was sent to it.",
+            hint="Run the command as that user, or set YAAD_HOME to a folder of your own.",
+        )
+    return connecting
+
+
+def _wait_in_queue(connecting: socket.socket, path: str) -> None:
+    """Connect; while the queue of the listener is full, the kernel says "again" at once."""
+    connecting.setblocking(False)
+    for _ in range(_QUEUE_TRIES):
+        try:
+            at_address(path, connecting.connect)
+        except BlockingIOError:
+            time.sleep(_QUEUE_PAUSE_S)
+        else:
+            return
+    raise YaadError(
+        Code.TIMEOUT,
+        f"The daemon accepted no connection on {path} for {_QUEUE_TRIES * _QUEUE_PAUSE_S:g} s.",
+        hint="See what it does in its log, or try again in a moment.",
+    )
+
+
+def _send(connected: socket.socket, frame: dict[str, object]) -> None:
+    connected.settimeout(GREETING_TIME_S)
+    try:
+        connected.sendall(encode(frame))
+    except TimeoutError:
+        raise YaadError(
+            Code.TIMEOUT, f"The daemon did not read the request for {GREETING_TIME_S:g} s."
+        ) from None
+    except ConnectionError:
+        # The daemon may have said why it ended the connection: what we read next tells.
+        return
+
+
+def _is_over(connected: socket.socket) -> bool:
+    """Say whether the daemon has ended this connection while we did not look."""
+    connected.setblocking(False)
+    try:
+        return connected.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def _nonsense(operation: str) -> YaadError:
+    return YaadError(
+        Code.INTERNAL,
+        f"What the daemon answered to `{operation}` makes no sense to this version.",
+        hint="Run: yaadwatch stop, then the command again.",
+    )

@@ -1,0 +1,145 @@
+"""VERBS: which function answers each operation; and how a request becomes a result or an error.
+
+The only place on the wires that catches everything: whatever a verb raises, the one who asked gets
+an answer, and a fault of ours gets a line in the log.
+"""
+
+import asyncio
+import functools
+import logging
+import traceback
+from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Final, cast
+
+from yaadwatch.api.codec import Request, fields_of
+from yaadwatch.api.frames import answer, encode, failure
+from yaadwatch.api.messages import Hello
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
+
+Answer = dict[str, object]
+Verb = Callable[..., Answer]
+"""`verb(home, call, **fields)`, with the fields of the operation's request."""
+Events = Callable[[str | None], AsyncGenerator[Answer, None]]
+"""Given a cursor, the events after it; without one, those from now on."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The verb `name` of an engine module, which is imported when it is first asked for."""
+
+    module: str
+    name: str
+
+    def find(self) -> Verb:
+        """Return the verb itself."""
+        module = import_module(f"yaadwatch.engine.{self.module}")
+        return cast("Verb", getattr(module, self.name))
+
+    def __call__(self, home: Home, call: Call, **fields: object) -> Answer:
+        """Call the verb."""
+        return self.find()(home, call, **fields)
+
+
+VERBS: Final[Mapping[str, Late]] = {
+    "remember": Late("remember", "remember"),
+    "recall": Late("recall", "recall"),
+    "show": Late("curate", "show"),
+    "forget": Late("curate", "forget"),
+    "restore": Late("curate", "restore"),
+    "confirm": Late("curate", "confirm"),
+    "pin": Late("curate", "pin"),
+    "unpin": Late("curate", "unpin"),
+    "stale": Late("stale", "stale"),
+    "check": Late("stale", "check"),
+    "add": Late("projects", "add"),
+    "remove": Late("projects", "remove"),
+    "projects": Late("projects", "projects"),
+    "status": Late("report", "status"),
+    "upkeep": Late("upkeep", "upkeep"),
+}
+"""Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
+
+
+class Dispatcher:
+    """Runs verbs in a few threads and turns what they raise into error objects.
+
+    Args:
+        home: what verbs may reach.
+        mask: takes secrets out of a text; every error and log line passes through it.
+        verbs: the function for each operation.
+        at_once: verbs that run at the same time; the others wait their turn.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        mask: Callable[[str], str],
+        *,
+        verbs: Mapping[str, Verb] = VERBS,
+        at_once: int = REQUESTS_AT_ONCE_MAX,
+    ) -> None:
+        self._home = home
+        self._mask = mask
+        self._verbs = verbs
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
+
+    async def answer(self, hello: Hello, request: Request) -> bytes:
+        """Return the line that answers `request`; nothing that its verb does makes this raise."""
+        name = request.operation.name
+        call = Call(
+            folder=Path(request.project or hello.cwd),
+            origin="cli" if hello.agent is None else f"agent:{hello.agent}",
+        )
+        ask = functools.partial(self._ask, call, request)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
+            return encode(failure(request.id, self._said(name, error)))
+
+    async def follow(self, events: Events, after: str | None) -> AsyncGenerator[bytes, None]:
+        """Yield the line of each event after the cursor; when `events` breaks, the reason last."""
+        try:
+            async for event in events(after):
+                yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
+        except Exception as error:  # noqa: BLE001  (whoever listens must hear why it ended)
+            yield encode(failure(None, self._said("subscribe", error)))
+
+    def close(self) -> None:
+        """Drop what waits for its turn; what runs already runs on to its end."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, call: Call, request: Request) -> bytes:
+        """Encoded in the verb's thread: a long answer keeps nobody else waiting."""
+        verb = self._verbs[request.operation.name]
+        return encode(answer(request.id, verb(self._home, call, **fields_of(request.message))))
+
+    def _said(self, operation: str, error: Exception) -> YaadError:
+        """Return what may be said of `error`; log it unless it is one that we expect."""
+        if isinstance(error, YaadError):
+            said = YaadError(error.code, self._mask(error.message), self._mask(error.hint))
+        elif isinstance(error, ValueError):
+            said = YaadError(Code.BAD_REQUEST, self._mask(f"The request was not done: {error}."))
+        else:
+            said = YaadError(
+                Code.INTERNAL,
+                f"`{operation}` met a fault of ours: {type(error).__name__}.",
+                hint="The daemon's log has the details.",
+            )
+        if said.code is Code.INTERNAL or not isinstance(error, YaadError):
+            _log.error(
+                "operation.crashed",
+                extra={
+                    "operation": operation,
+                    "code": str(said.code),
+                    "traceback": self._mask("".join(traceback.format_exception(error))),
+                },
+            )
+        return said

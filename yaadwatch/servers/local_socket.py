@@ -1,0 +1,208 @@
+"""The daemon's Unix socket: who may connect, how many, how long, and how it ends.
+
+One connection is `servers/conversation.py`. The caller of `start` holds the daemon's lock: a socket
+file on which nobody answers is therefore left over from a daemon that is gone, and is removed.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.api.endpoint import at_address
+from yaadwatch.api.frames import encode, failure
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.servers.auth import require_same_user
+from yaadwatch.servers.conversation import Conversation, Limits
+from yaadwatch.servers.dispatch import Dispatcher, Events
+
+_log: Final = logging.getLogger(__name__)
+
+
+class LocalSocket:
+    """Listens on `path` and serves every connection until `close`.
+
+    Args:
+        path: where the socket is; its folder is made when it is missing.
+        dispatcher: answers the operations that are verbs.
+        version: of the server, for the first line it sends.
+        now: the present time, for that line too: clients measure times ago by the daemon's clock.
+        events: the stream that `subscribe` asks for.
+        on_shutdown: called after `shutdown` was answered; should make the daemon end.
+        limits: what a connection may take.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        dispatcher: Dispatcher,
+        *,
+        version: str,
+        now: Callable[[], datetime],
+        events: Events,
+        on_shutdown: Callable[[], None],
+        limits: Limits | None = None,
+    ) -> None:
+        self.path = path
+        self._dispatcher = dispatcher
+        self._version = version
+        self._now = now
+        self._events = events
+        self._on_shutdown = on_shutdown
+        self._limits = limits or Limits()
+        self._server: asyncio.Server | None = None
+        self._file: tuple[int, int] | None = None
+        self._conversations: set[Conversation] = set()
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            YaadError: refused, when the folder is not ours alone or somebody answers there
+                already; unavailable, when the path is too long for this system.
+            OSError: the folder or the socket cannot be made.
+        """
+        listening = _listen(self.path, self._limits.connections_max)
+        self._file = _identity(self.path)
+        self._server = await asyncio.start_unix_server(
+            self._accept, sock=listening, limit=self._limits.frame_bytes_max
+        )
+
+    async def renew(self) -> bool:
+        """Listen anew if the socket file is gone or is another's; say whether that was so.
+
+        Whoever is connected stays connected.
+        """
+        if self._server is None or _identity(self.path) == self._file:
+            return False
+        self._server.close()
+        await self.start()
+        _log.warning("socket.renewed", extra={"path": str(self.path)})
+        return True
+
+    async def close(self, grace: timedelta = timedelta(seconds=2)) -> None:
+        """Stop listening, let what runs be answered for `grace`, then end every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        if _identity(self.path) == self._file:
+            self.path.unlink(missing_ok=True)
+        await asyncio.gather(*(one.end(grace) for one in self._conversations))
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._conversations)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            self._admit(writer)
+        except YaadError as error:
+            _log.warning("socket.refused_client", extra={"reason": error.message})
+            writer.write(encode(failure(None, error)))
+            writer.close()
+            return
+        except OSError as error:
+            _log.warning("socket.refused_client", extra={"reason": str(error)})
+            writer.close()
+            return
+        conversation = Conversation(
+            reader,
+            writer,
+            dispatcher=self._dispatcher,
+            version=self._version,
+            now=self._now,
+            events=self._events,
+            on_shutdown=self._on_shutdown,
+            limits=self._limits,
+        )
+        self._conversations.add(conversation)
+        conversation.when_over(self._conversations.discard)
+
+    def _admit(self, writer: asyncio.StreamWriter) -> None:
+        require_same_user(writer.get_extra_info("socket"))
+        if len(self._conversations) >= self._limits.connections_max:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{self._limits.connections_max} clients are connected, and no more are served.",
+                hint="Try again in a moment.",
+            )
+
+
+def _listen(path: Path, backlog: int) -> socket.socket:
+    """Return a socket that listens on `path`, with mode 0600 from its first moment."""
+    with _umask(0o077):
+        _own_folder(path.parent)
+    _remove_left_over(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with _umask(0o177):
+            at_address(str(path), listening.bind)
+        listening.listen(backlog)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+@contextmanager
+def _umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _own_folder(folder: Path) -> None:
+    """Make `folder`, or see that it is a folder of ours that nobody else can enter."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise YaadError(
+            Code.REFUSED,
+            f"{folder} is a link or belongs to user {found.st_uid}; no socket was made in it.",
+            hint="Remove it, or set YAAD_HOME to a folder of your own.",
+        )
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Remove the socket file of a daemon that is gone; refuse when anything else is there."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} is no socket; it was left alone.",
+            hint="Move it away, then start the daemon again.",
+        )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            at_address(str(path), probe.connect)
+        except (ConnectionRefusedError, FileNotFoundError):
+            path.unlink(missing_ok=True)
+            return
+        except BlockingIOError:
+            pass  # its queue is full, so somebody listens
+    raise YaadError(Code.REFUSED, f"Another process answers on {path}; it was left alone.")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells this file from another one made later under the same name."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
