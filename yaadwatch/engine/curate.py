@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import decay
-from yaadwatch.engine import remember, telling, writing
+from yaadwatch.engine import ageing, remember, telling, writing
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -162,16 +161,7 @@ def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str,
     related = edges.of_node(conn, node_id)
     ends = {edge.to_node if edge.from_node == node_id else edge.from_node for edge in related}
     others = nodes.many(conn, ends)
-    half_life = home.settings.memory.half_life(node.kind)
-    facts = decay.Facts(
-        orphan=not edges.degrees(conn, [node_id]).get(node_id, 0),
-        superseded=node_id in edges.superseded(conn, [node_id]),
-        pinned=node.pinned,
-        said=bool(provenance.said(conn, [node_id])),
-    )
-    left = decay.confidence(
-        node.confidence, node.confirmed_at, home.clock.now(), half_life=half_life, facts=facts
-    )
+    left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
     return {
         "id": node.id,
         "kind": node.kind,

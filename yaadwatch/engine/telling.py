@@ -40,6 +40,13 @@ def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
     return shown
 
 
+def doubt_in_short(flag: Flag | None) -> dict[str, object] | None:
+    """Return verdict and score of a doubt that is shown, or None."""
+    if flag is None or not flag.level:
+        return None
+    return {"verdict": flag.verdict.value, "score": flag.score}
+
+
 def _evidence_row(evidence: Evidence) -> dict[str, object]:
     commit = evidence.commit
     return {

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from yaadwatch.core.truth import decay
-from yaadwatch.engine import writing
+from yaadwatch.engine import ageing, writing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError
@@ -104,28 +103,9 @@ def _faded(
     conn: Connection, batch: list[Node], home: Home, now: datetime
 ) -> list[tuple[Node, float]]:
     """Return the memories of a batch that are below the limit, with what is left of them."""
-    ids = [node.id for node in batch]
-    degrees = edges.degrees(conn, ids)
-    superseded = edges.superseded(conn, ids)
-    said = provenance.said(conn, ids)
-    faded = []
-    for node in batch:
-        facts = decay.Facts(
-            orphan=not degrees.get(node.id, 0),
-            superseded=node.id in superseded,
-            pinned=node.pinned,
-            said=node.id in said,
-        )
-        left = decay.confidence(
-            node.confidence,
-            node.confirmed_at,
-            now,
-            half_life=home.settings.memory.half_life(node.kind),
-            facts=facts,
-        )
-        if left < home.settings.memory.min_confidence:
-            faded.append((node, left))
-    return faded
+    least = home.settings.memory.min_confidence
+    left = ageing.confidences(conn, batch, home.settings, now)
+    return [(node, left[node.id]) for node in batch if left[node.id] < least]
 
 
 def _archive(conn: Connection, ids: list[str], home: Home, now: datetime) -> None:

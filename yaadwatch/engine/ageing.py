@@ -1,0 +1,35 @@
+"""How sure are these memories still? The facts of the graph, brought to the rule of decay."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from yaadwatch.core.truth import decay
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import Settings
+from yaadwatch.store import edges, provenance
+from yaadwatch.store.connection import Connection
+
+
+def confidences(
+    conn: Connection, memories: Sequence[Node], settings: Settings, now: datetime
+) -> dict[str, float]:
+    """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
+    ids = [node.id for node in memories]
+    degrees = edges.degrees(conn, ids)
+    superseded = edges.superseded(conn, ids)
+    said = provenance.said(conn, ids)
+    return {
+        node.id: decay.confidence(
+            node.confidence,
+            node.confirmed_at,
+            now,
+            half_life=settings.memory.half_life(node.kind),
+            facts=decay.Facts(
+                orphan=not degrees.get(node.id, 0),
+                superseded=node.id in superseded,
+                pinned=node.pinned,
+                said=node.id in said,
+            ),
+        )
+        for node in memories
+    }
