@@ -71,7 +71,7 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
 
 
 _ODD = {
-    "too_large": "is larger than 1 MiB; it was not read",
+    "too_large": "is larger than 256 KiB; it was not read",
     "unreadable": "cannot be read by this user",
     "link": "is reached through a link; it was not read",
     "other": "is not a regular file",
