@@ -4,7 +4,7 @@ Only files that memories rest on, or that a text names, are opened, each at most
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from yaadwatch.core.references import Tree
 from yaadwatch.core.truth import hunks, symbols
@@ -26,11 +26,15 @@ from yaadwatch.system.git.repository import Repository, blob_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A file as one view shows it; `data` None: not read; `odd`: why it cannot be."""
+    """A file as one view shows it; `data` None: not read; `odd`: why it cannot be.
+
+    `other`: something else stands at its path, such as a link.
+    """
 
     blob: str
     data: bytes | None = None
     odd: str = ""
+    other: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,15 +86,14 @@ class WorkTree:
             return staged
         name = start.rpartition("/")[2]
         suffix = name.rpartition(".")[2]
-        candidates = [
-            path
-            for path in self._untracked_files()
-            if path.rpartition("/")[2] == name or path.rpartition(".")[2] == suffix
-        ][:MOVE_CANDIDATES_MAX]
-        for path in candidates:
+        untracked = self._untracked_files()
+        candidates = [path for path in untracked if path.rpartition("/")[2] == name]
+        candidates += [path for path in untracked if path.rpartition(".")[2] == suffix]
+        for path in list(dict.fromkeys(candidates))[:MOVE_CANDIDATES_MAX]:
             found = self.find(path)
             if found is not None and found.blob in blobs:
                 return path
+            self._found[path] = replace(found, data=None) if found is not None else None
         return None
 
     def holding(self, word: str) -> list[str]:
@@ -105,9 +108,11 @@ class WorkTree:
             self.seen[path] = Sighting(path=path, signature=observed.signature, blob="")
             return None
         if observed.data is None:
-            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
             self.seen[path] = Sighting(path=path, signature="", blob="")
-            return Found(blob="", odd=reason)
+            if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
+                return None  # a folder of that name: the file is gone
+            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
+            return Found(blob="", odd=reason, other=observed.kind in ("link", "other"))
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
         return Found(blob=blob, data=observed.data)
@@ -159,6 +164,8 @@ class AtHead:
 
     def holding(self, word: str) -> list[str]:
         """Return the files of the commit that hold `word`, sorted."""
+        if not self.head.commit:
+            return []
         return self.repository.files_with([word], at=self.head.commit)[word]
 
 
@@ -191,7 +198,7 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     found = view.find(place)
     if found is None:
         return Seen(unknown=f"{place} changed while it was looked at")
-    if anchor.method is Method.FILE:
+    if anchor.method is Method.FILE and not found.other:
         return Seen(place=place, same_bytes=found.blob == anchor.blob)
     if found.blob and found.blob == anchor.blob:
         return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)
@@ -292,14 +299,37 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
 def _compare_by_hunks(
     anchor: Anchor, place: str, data: bytes, line: int, repository: Repository
 ) -> Seen:
-    old = repository.read_blob(anchor.blob)
+    old = _anchored_bytes(anchor, repository)
     if old is None:
-        return Seen(
-            unknown=f"{anchor.path} had uncommitted changes when this was remembered, so git has "
-            f"nothing to compare {anchor.symbol} with"
-        )
+        return Seen(unknown=_why_not_comparable(anchor, repository))
     touched = hunks.touches(anchor.symbol, repository.hunks(old, data, place))
     return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
+
+
+def _anchored_bytes(anchor: Anchor, repository: Repository) -> bytes | None:
+    """Return the file as it was when it was anchored; None when git does not have it."""
+    data = repository.read_blob(anchor.blob)
+    if data is not None:
+        return data
+    # Git may have turned the line ends round on the way out; then it has the file with its own.
+    committed = repository.read_blob(repository.blob_at(anchor.commit, anchor.path) or "")
+    if committed is not None:
+        turned = committed.replace(b"\n", b"\r\n")
+        if blob_id(turned, "sha256" if len(anchor.blob) == 64 else "sha1") == anchor.blob:
+            return committed
+    return None
+
+
+def _why_not_comparable(anchor: Anchor, repository: Repository) -> str:
+    if not anchor.commit or repository.has_commit(anchor.commit):
+        return (
+            f"{anchor.path} had uncommitted changes when this was remembered, so git has nothing "
+            f"to compare {anchor.symbol} with"
+        )
+    return (
+        f"the history was rewritten, and git no longer has {anchor.path} as it was when this was "
+        f"remembered, so {anchor.symbol} cannot be compared"
+    )
 
 
 def _defining(view: View, symbol: str, like: str) -> tuple[str, ...]:

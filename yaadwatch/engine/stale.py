@@ -6,13 +6,12 @@ first.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.core.truth.verdict import Judgement
 from yaadwatch.engine import looking, telling, tracing
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -260,18 +259,15 @@ def _judge(
     worst = judging.combine([judging.judge(anchor, sights[anchor]) for anchor in own])
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
+    reason = privacy.mask(worst.reason).text
+    same = before if before is not None and before.verdict is worst.verdict else None
     evidence: tuple[Evidence, ...] = ()
     uncommitted = False
-    committed = None
-    if worst.verdict is not Verdict.UNKNOWN:
+    if same is not None and head_stands and same.reason == reason:
+        evidence, uncommitted = same.evidence, same.uncommitted
+    elif worst.verdict is not Verdict.UNKNOWN:
         committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
-        uncommitted = (committed.verdict, committed.place) != (worst.verdict, worst.place)
-    reason = privacy.mask(worst.reason).text
-    same = before is not None and before.verdict is worst.verdict
-    if before is not None and same and head_stands and before.reason == reason:
-        evidence = before.evidence
-    elif committed is not None:
-        evidence = _evidence(worst, committed, uncommitted, head)
+        evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
         node=node.id,
         worktree=tree.space.worktree.id,
@@ -279,43 +275,12 @@ def _judge(
         score=judging.SCORES[worst.verdict],
         level=judging.level_of(worst.verdict),
         reason=reason,
-        since=before.since if before is not None and same else now,
+        since=same.since if same is not None else now,
         branch=head.head.branch,
         uncommitted=uncommitted,
         evidence=evidence,
         suggestion=judging.suggest(node.text, worst),
     )
-
-
-def _evidence(
-    worst: Judgement, committed: Judgement, uncommitted: bool, head: AtHead
-) -> tuple[Evidence, ...]:
-    """Return the commits that made the doubt, and what is not committed yet."""
-    found: list[Evidence] = []
-    path = worst.place or worst.anchor.path
-    if judging.level_of(committed.verdict):
-        found = [
-            Evidence(
-                path=step.path,
-                symbol=worst.anchor.symbol,
-                commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
-                summary=step.summary,
-            )
-            for step in tracing.trace(worst.anchor, head)
-        ]
-        if not found and not uncommitted:
-            summary = f"{committed.reason}; the history does not show in which commit"
-            found = [Evidence(path=path, symbol=worst.anchor.symbol, commit=None, summary=summary)]
-    if uncommitted:
-        found.append(
-            Evidence(
-                path=path,
-                symbol=worst.anchor.symbol,
-                commit=None,
-                summary=f"{worst.reason} (uncommitted)",
-            )
-        )
-    return tuple(found)
 
 
 def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
