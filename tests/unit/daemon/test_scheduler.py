@@ -116,7 +116,7 @@ def test_a_job_that_is_three_days_late_runs_exactly_once():
 
 def test_nothing_runs_at_the_very_first_start():
     async def story() -> None:
-        begin = now()
+        begin = Clock().now()
         world = World(PaperRuns(begin))
 
         await world.until(lambda: True)
