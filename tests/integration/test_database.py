@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.store import events, meta
+from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.database import Database
 
 DEADLINE_S = 20.0
@@ -89,6 +90,14 @@ def _is_sound(path):
 def test_every_connection_is_set_as_it_should_be(db, name, writing, reading):
     assert db.write(lambda conn: conn.pragma(name)) == writing
     assert db.read(lambda conn: conn.pragma(name)) == reading
+
+
+def test_a_setting_that_does_not_take_is_told():
+    """A file system that keeps no write-ahead log is like a database in memory."""
+    with pytest.raises(YaadError) as caught:
+        connections.writer(Path(":memory:"))
+
+    assert "journal_mode is memory, not wal" in _unavailable(caught)
 
 
 def test_no_statement_can_damage_the_schema(db):

@@ -101,8 +101,7 @@ def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bo
         "defensive": conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
         "journal_mode": conn.pragma("journal_mode"),
     }
-    wanted |= {"defensive": 1, "journal_mode": "wal"}
-    for name, value in wanted.items():
+    for name, value in {"journal_mode": "wal", "defensive": 1, **wanted}.items():
         if found[name] != value:
             raise unavailable(
                 f"{path} cannot be used safely here: {name} is {found[name]}, not {value};"
