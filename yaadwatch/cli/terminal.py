@@ -18,7 +18,7 @@ UNLIMITED = 1_000_000
 
 _ROOM_MIN = 20
 """Columns that are left for text, however deep it is indented."""
-_SPACE_AFTER_WORD = re.compile(r"(?<=[^ ]) ")
+_SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
@@ -124,10 +124,11 @@ class Terminal:
         begin, room = 0, self.width
         while cells(text[begin:]) > room:
             end = 0
-            for found in _SPACE_AFTER_WORD.finditer(text, begin):
-                if end and cells(text[begin : found.start()]) > room:
+            for found in re.finditer(_SPACE_AFTER_WORD, text[begin:]):
+                space = begin + found.start()
+                if end and cells(text[begin:space]) > room:
                     break
-                end = found.start()
+                end = space
             if not end:
                 break
             yield begin, end

@@ -15,8 +15,8 @@ _UNITS = (
     (3600, "hour"),
     (60, "minute"),
 )
-_ENDS_IN_IES = re.compile("[^aeiou]y$")
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_ENDS_IN_IES = "[^aeiou]y$"
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def harmless(text: str) -> str:
@@ -25,7 +25,7 @@ def harmless(text: str) -> str:
     What we show was read from other people's repositories. White space becomes spaces; other
     control characters, which could clear the screen or reorder what is read, become visible.
     """
-    return _UNSAFE.sub(_visible, text)
+    return re.sub(_UNSAFE, _visible, text)
 
 
 def short(identity: object) -> str:
@@ -65,7 +65,7 @@ def count(number: object, noun: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {noun}"
     if not plural:
-        plural = f"{noun[:-1]}ies" if _ENDS_IN_IES.search(noun) else f"{noun}s"
+        plural = f"{noun[:-1]}ies" if re.search(_ENDS_IN_IES, noun) else f"{noun}s"
     return f"{number} {plural}"
 
 

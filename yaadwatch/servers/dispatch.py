@@ -8,7 +8,7 @@ import asyncio
 import functools
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,7 +25,7 @@ from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
 """`verb(home, call, **fields)`, with the fields of the operation's request."""
-Events = Callable[[str | None], AsyncGenerator[Answer, None]]
+Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, the events after it; without one, those from now on."""
 
 _log: Final = logging.getLogger(__name__)
@@ -106,11 +106,15 @@ class Dispatcher:
 
     async def follow(self, events: Events, after: str | None) -> AsyncGenerator[bytes, None]:
         """Yield the line of each event after the cursor; when `events` breaks, the reason last."""
+        stream = events(after)
         try:
-            async for event in events(after):
+            async for event in stream:
                 yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
         except Exception as error:  # noqa: BLE001  (whoever listens must hear why it ended)
             yield encode(failure(None, self._said("subscribe", error)))
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
