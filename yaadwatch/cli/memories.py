@@ -221,7 +221,7 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
 
 def _sections(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
     anchors = [
-        (place(anchor), str(anchor.get("verdict") or ""), f"as of {str(anchor['commit'])[:10]}")
+        (place(anchor), f"as of {str(anchor['commit'])[:10]}", str(anchor.get("verdict") or ""))
         for anchor in answer["anchors"]
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]

@@ -134,7 +134,7 @@ def parse(argv: Sequence[str]) -> Namespace:
     """
     name, rest = _command(argv)
     if name is None:
-        return whole_parser().parse_args(argv)
+        return whole_parser().parse_args(rest)
     commands = Commands()
     parser = _builder(name)(commands)
     return parser.parse_args(rest)
@@ -173,13 +173,14 @@ def whole_number(text: str) -> int:
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """Return the command and its arguments; no command when the whole parser has to answer."""
-    if not argv:
+    at = _options_before(argv)
+    if at == len(argv):
         return "status", argv
-    first = argv[0]
+    first = argv[at]
     if first in COMMANDS:
-        return first, argv[1:]
+        return first, [*argv[:at], *argv[at + 1 :]]
     if first in {"-h", "--help", "--version"}:
-        return None, argv
+        return None, [first]
     if first.startswith("-"):
         return "status", argv
     from difflib import get_close_matches
@@ -192,6 +193,14 @@ def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
         if near
         else "All commands: yaadwatch --help",
     )
+
+
+def _options_before(argv: Sequence[str]) -> int:
+    """Return how many arguments before the command are options that every command takes."""
+    at = 0
+    while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
+        at += 2 if argv[at] == "--project" else 1
+    return min(at, len(argv))
 
 
 def _builder(name: str) -> Callable[[Commands], Parser]:

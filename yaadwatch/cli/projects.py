@@ -104,10 +104,10 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line(done, styled(folder(answer["path"]), "bold"))
     imported = answer["imported"]
     statements = count(imported["statements"], "statement")
-    memories = count(imported["nodes"], "memory")
+    new = count(imported["nodes"], "new memory")
     rows = [
         ("store", folder(answer["store"])),
-        ("read", f"{statements} as {memories}, {imported['anchored']} of them about code"),
+        ("read", f"{statements}, {new}, {imported['anchored']} about code"),
     ]
     if str(answer["store"]).startswith(f"{answer['path']}/.yaad/"):
         rows.insert(1, ("git", ".yaad/ is kept out by a line in the repository's info/exclude"))

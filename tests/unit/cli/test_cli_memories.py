@@ -156,7 +156,7 @@ def test_show_prints_everything_known():
         "archived    1 minute ago: we use authlib",
         "",
         "Rests on",
-        "  src/auth.ts  changed  as of a1b2c3d4e5",
+        "  src/auth.ts  as of a1b2c3d4e5  changed",
         "",
         "Said in",
         "  CLAUDE.md:7  /srv/api",

@@ -111,7 +111,7 @@ def test_add_says_what_it_did_and_how_to_undo_it():
         "Watching /srv/api",
         "  store  /srv/api/.yaad/yaad.db",
         "  git    .yaad/ is kept out by a line in the repository's info/exclude",
-        "  read   43 statements as 41 memories, 17 of them about code",
+        "  read   43 statements, 41 new memories, 17 about code",
         "    CLAUDE.md  42 statements  synced",
         "    AGENTS.md  1 statement    paused: larger than 1 MB",
         "Undo: yaadwatch remove /srv/api",

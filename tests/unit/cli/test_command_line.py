@@ -103,6 +103,26 @@ def test_a_command_line_that_makes_no_sense_is_told_and_ends_with_2(line, told):
     assert ran.calls == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["--json recall a b", "--project /srv recall a b --json", "--project=/srv --json recall a b"],
+)
+def test_what_every_command_takes_may_stand_before_it(line):
+    read = parsing.parse(line.split())
+
+    assert read.query == ["a", "b"]
+    assert read.json
+    assert read.project == ("/srv" if "/srv" in line else None)
+
+
+@pytest.mark.parametrize("line", ["", "--json", "--project /srv", "--watch", "--project"])
+def test_without_a_command_it_is_status(line):
+    if line == "--project":
+        assert "expected one argument" in command("--project").err
+    else:
+        assert parsing.parse(line.split()).run.__name__ == "status"
+
+
 def test_a_program_is_told_of_its_command_line_in_json():
     ran = command("recall", "--json")
 
