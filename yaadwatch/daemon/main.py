@@ -28,6 +28,8 @@ STOP_S: Final = 2.0
 """From the request to end until the process is gone, at most."""
 _ANSWER_S: Final = 1.0
 """What is being answered when we are told to end has this long to be finished."""
+_M_ARENA_MAX: Final = -8
+"""From malloc.h."""
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
@@ -45,6 +47,7 @@ def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
     from yaadwatch.system.lock import DaemonLock
 
     os.umask(0o077)
+    _allocate_from_one_heap()
     lock = DaemonLock()
     try:
         lock.acquire(places.default_socket())
@@ -92,6 +95,16 @@ def _on_a_loop(main: Coroutine[None, None, int]) -> int:
         loop.close()
     _leave_threads(status)
     return status
+
+
+def _allocate_from_one_heap() -> None:
+    """Have the C library keep one heap for all threads; with one for each, 20 projects took 57 MiB
+    instead of 45. Nothing happens with a C library that knows no such option."""
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and sys.platform == "linux":
+        mallopt(_M_ARENA_MAX, 1)
 
 
 def _import_asyncio_without_ssl() -> None:
