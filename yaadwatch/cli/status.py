@@ -136,7 +136,7 @@ def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "d
 def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
     watched = f"watch {project['watch']}"
     if project.get("lag_ms") is not None:
-        watched += f", {project['lag_ms']} ms behind"
+        watched += f", lag {project['lag_ms']} ms"
     return (
         styled(folder(project["path"]), "bold"),
         str(project.get("branch") or "-"),

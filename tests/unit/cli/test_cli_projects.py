@@ -253,7 +253,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "  listens on /run/user/1000/yaadwatch/daemon.sock",
         "",
         "Projects",
-        "  /srv/api  main  124 memories  2 stale  checked 30 seconds ago  watch full, 12 ms behind",
+        "  /srv/api  main  124 memories  2 stale  checked 30 seconds ago  watch full, lag 12 ms",
         "  /srv/web  -     1 memory      0 stale  checked never           watch poll",
         "",
         "Agent files",
