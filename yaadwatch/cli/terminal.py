@@ -162,6 +162,7 @@ def columns() -> int:
     if given.isdecimal() and int(given) > 0:
         return max(int(given), 40)
     try:
-        return max(os.get_terminal_size(sys.stdout.fileno()).columns, 40)
+        seen = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         return UNLIMITED
+    return max(seen, 40) if seen else 80  # some terminals do not know how wide they are

@@ -62,7 +62,11 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
     from yaadwatch.daemon.main import run
 
     repo = os.path.abspath(args.repo) if args.repo else None
-    return run_telling(run, Teller(client, terminal, repo=repo, as_json=args.json))
+    try:
+        return run_telling(run, Teller(client, terminal, repo=repo, as_json=args.json))
+    finally:
+        if terminal.err.isatty():
+            terminal.err.write("\n")  # after the ^C that the terminal shows
 
 
 def run_telling(run: Callable[..., int], teller: "Teller") -> int:
