@@ -13,13 +13,17 @@ from yaadwatch.system import files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFile:
-    """One agent file as it is now; `state` is synced, paused (then `reason` says why) or absent."""
+    """One agent file as it is now; `state` is synced, or paused (then `reason` says why).
+
+    `own`: it was read under this name; False too for another name of the same file.
+    """
 
     path: str
     bridge: str
     state: str
     reason: str = ""
     statements: tuple[Statement, ...] = ()
+    own: bool = False
 
 
 def read_all(space: Space, now_ns: int) -> list[AgentFile]:
@@ -65,6 +69,7 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
                     state="paused" if paused else "synced",
                     reason=problems,
                     statements=document.statements,
+                    own=not paused,
                 )
             )
     return found

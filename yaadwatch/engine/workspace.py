@@ -101,6 +101,16 @@ class Stores:
         with self._lock:
             return self._checking.setdefault((project, worktree), threading.Lock())
 
+    def put_back(self, project: str) -> None:
+        """Have an open store put its file back if that was deleted underneath.
+
+        Nothing happens when it is not open, or when something else stands there by now.
+        """
+        with self._lock:
+            db = self._open.get(project)
+        if db is not None:
+            _put_back(db)
+
     def close_one(self, project: str) -> None:
         """Close a project's store, if it is open; whoever still uses it gets an error."""
         with self._lock:
@@ -109,11 +119,12 @@ class Stores:
             db.close()
 
     def close(self) -> None:
-        """Close every store."""
+        """Close every store, after it was put back if its file was deleted underneath."""
         with self._lock:
             databases = tuple(self._open.values())
             self._open.clear()
         for db in databases:
+            _put_back(db)
             db.close()
 
     def _borrow(self, project: Project) -> Database:
@@ -141,10 +152,12 @@ class Stores:
             if len(self._open) <= STORES_OPEN_MAX:
                 return
             if project not in self._users:
-                self._open.pop(project).close()
+                db = self._open.pop(project)
+                _put_back(db)
+                db.close()
 
     def _open_store(self, project: Project) -> Database:
-        if not project.store.exists():
+        if not stands(project.store):
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"The store of {project.root} is not at {project.store}.",
@@ -239,7 +252,7 @@ class Home:
             YaadError: see `project_at` and `Stores.use`.
         """
         project, layout = self.project_at(call.folder)
-        layout = _with_files(layout)
+        layout = require_files(layout)
         with self.stores.use(project) as db:
             root = layout.root or layout.common_dir
             worktree = db.read(worktrees.by_path, root)
@@ -282,9 +295,20 @@ def require_repository(folder: Path) -> Layout:
     """
     layout = layouts.find(folder)
     if layout is not None:
+        for place in (layout.root, layout.common_dir):
+            if "\udc80" <= max(str(place)) <= "\udcff":
+                raise YaadError(
+                    Code.REFUSED,
+                    f"The name of {str(place)!r} is not UTF-8; it cannot be watched.",
+                    hint="Rename the folder.",
+                )
         return layout
-    if not folder.is_dir():
-        raise YaadError(Code.NOT_FOUND, f"There is no folder {folder}.")
+    if not os.path.isdir(folder):  # noqa: PTH112  (what may not be looked at is no folder to us)
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no folder {folder} that may be read.",
+            hint="Name a folder inside a repository.",
+        )
     raise YaadError(
         Code.NOT_FOUND,
         f"{folder} is not in a git repository, so there is nothing to watch.",
@@ -314,6 +338,25 @@ def refuse_unsafe(store: Path) -> None:
             f"{place} {what}; nothing was read from it or written to it.",
             hint="Remove it, then try again.",
         )
+
+
+def stands(path: Path) -> bool:
+    """Return whether something is at `path`.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be looked at ({error.strerror}).",
+            hint="Look at the permissions of the folders above it.",
+        ) from error
+    return True
 
 
 def find_node(db: Database, fragment: str) -> str:
@@ -347,8 +390,12 @@ def find_node(db: Database, fragment: str) -> str:
     return found[0]
 
 
-def _with_files(layout: Layout) -> Layout:
-    """Return this work tree, or of a bare repository the first linked one."""
+def require_files(layout: Layout) -> Layout:
+    """Return this work tree, or of a bare repository the first linked one.
+
+    Raises:
+        YaadError: REFUSED when there is none.
+    """
     if layout.root is not None:
         return layout
     linked = layouts.worktrees(layout)
@@ -359,3 +406,10 @@ def _with_files(layout: Layout) -> Layout:
             hint="Add one: git worktree add PATH",
         )
     return linked[0]
+
+
+def _put_back(db: Database) -> None:
+    if not os.path.lexists(db.path):
+        # Any write puts the file back first; this one has nothing to add.
+        with contextlib.suppress(YaadError):
+            db.write(lambda _: None)
