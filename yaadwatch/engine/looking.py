@@ -304,7 +304,8 @@ def _compare_by_hunks(
     old = _anchored_bytes(anchor, repository)
     if old is None:
         return Seen(unknown=_why_not_comparable(anchor, repository))
-    touched = hunks.touches(anchor.symbol, repository.hunks(old, data, place))
+    text = data.decode("utf-8", "replace")
+    touched = hunks.touches(anchor.symbol, repository.hunks(old, data, place), text)
     return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
 
 

@@ -190,4 +190,5 @@ class _Shape:
         old, new = repository.read_blob(before.blob), repository.read_blob(self.blob)
         if old is None or new is None:
             return False
-        return hunks.touches(anchor.symbol, repository.hunks(old, new, path))
+        text = new.decode("utf-8", "replace")
+        return hunks.touches(anchor.symbol, repository.hunks(old, new, path), text)
