@@ -163,11 +163,14 @@ def _followed(
 ) -> list[Anchor]:
     """Return `found`, and after them the `old` anchors that still are somewhere, as they are now.
 
-    At most 16.
+    What cannot be told just now stays as it was. At most 16.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
     for anchor in old:
         seen = looking.see(anchor, tree, head)
+        if seen.unknown:
+            both.setdefault((anchor.path, anchor.symbol), anchor)
+            continue
         place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
         if place is None or (place, anchor.symbol) in both:
             continue

@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.model.settings import STORES_OPEN_MAX, Settings
+from yaadwatch.model.settings import ID_CHARS_MAX, STORES_OPEN_MAX, Settings
 from yaadwatch.store import meta, nodes, projects, worktrees
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+
+FRAGMENT_CHARS_MIN = 4
+"""What people type of an id, at least."""
+CANDIDATES_MAX = 256
+"""Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
+CANDIDATES_SHOWN = 8
+SUMMARY_CHARS = 40
 
 
 class Pulse(Protocol):
@@ -360,34 +369,44 @@ def stands(path: Path) -> bool:
 
 
 def find_node(db: Database, fragment: str) -> str:
-    """Return the id of the one node that `fragment` names: the id, or a unique end of it.
+    """Return the id of the one memory that `fragment` names: the id, or a unique end of it.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
         candidates.
     """
-    found = db.read(nodes.find, fragment) if len(fragment) >= 4 else []
-    exact = db.read(nodes.get, fragment)
+    found = db.read(_memories_named, fragment)
+    exact = next((node for node in found if node.id == fragment), None)
     if exact is not None:
         return exact.id
-    if len(fragment) < 4:
+    if len(fragment) < FRAGMENT_CHARS_MIN:
         raise YaadError(
-            Code.BAD_REQUEST, f"{fragment!r} is too short for an id; give at least 4 characters."
+            Code.BAD_REQUEST,
+            f"{fragment!r} is too short for an id; give at least {FRAGMENT_CHARS_MIN} characters.",
         )
     if not found:
+        shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memory of this project has the id {fragment}.",
+            f"No memory of this project has the id {shown}.",
             hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
         )
     if len(found) > 1:
-        listed = ", ".join(candidate[-12:] for candidate in found)
+        several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
+        listed = "; ".join(
+            f"{node.id[-8:]} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+        )
         raise YaadError(
             Code.CONFLICT,
-            f"{fragment} fits {len(found)} memories: {listed}.",
+            f"{fragment} fits {several} memories: {listed}.",
             hint="Give more characters of the one you mean.",
         )
-    return found[0]
+    return found[0].id
+
+
+def _memories_named(conn: Connection, fragment: str) -> list[Node]:
+    found = nodes.many(conn, nodes.find(conn, fragment, CANDIDATES_MAX))
+    return [node for node in found.values() if node.kind not in THINGS]
 
 
 def require_files(layout: Layout) -> Layout:
