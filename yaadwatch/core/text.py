@@ -15,7 +15,7 @@ _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.
 _ABBREVIATION_CHARS = 8
 
 _WORD = re.compile(r"[^\W_]+")
-# The plural of an acronym stays whole (`APIs`); digits belong to a letter beside them (`v2`, `2FA`).
+# The plural of an acronym stays whole (`APIs`); digits belong to letters beside them (`v2`, `2FA`).
 _PART = re.compile(
     r"[A-Z]{2,}s(?![^\W_])|\d*[A-Z]+\d*(?![^\W\d_A-Z])|(?:[A-Z]|\d+)?[^\W\d_A-Z][^\W_A-Z]*|\d+|[A-Z]"
 )

@@ -35,7 +35,7 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     ("convention", "labelled so", r"^(?:conventions?|rules?|guidelines?)[ ]?:"),
     ("preference", "labelled so", r"^preferences?[ ]?:"),
     ("task", "labelled so",
-     r"^(?:\[[ ]?\]|(?:todo|to-do|fixme)\b|(?:tasks?|follow-?up|next[ ]step|action[ ]item)s?[ ]?:)"),
+     r"^(?:\[[ ]?\]|(?:todo|to-do|fixme)\b|(?:task|follow-?up|next[ ]step|action[ ]item)s?[ ]?:)"),
     ("bug", "labelled so", r"^(?:bug|known[ ](?:issue|bug|problem)|gotcha|regression|issue)[ ]?:"),
     ("fix", "labelled so", r"^(?:fix|fixed|solution|workaround|resolved)[ ]?:"),
     ("spec", "labelled so", r"^(?:spec|requirement|fact|api)[ ]?:"),
@@ -56,7 +56,7 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
        |\b(?:was|were|been)[ ](?:decided|agreed|chosen)\b|\bdecision[ ](?:is|was)[ ]to\b"""),
     # What must never be overlooked, whatever else the text speaks of.
     ("convention", "a rule",
-     r"^(?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|make[ ]sure|ensure)\b"),
+     r"^(?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure|make[ ]sure)"),
     # Something is to be done, once.
     ("task", "something is left to do",
      r"""\b(?:todo|fixme)\b|\bstill[ ](?:has|have|needs?)[ ]to\b|\b(?:remains|left|yet)[ ]to[ ]be\b
@@ -115,12 +115,12 @@ _FAINT: Final[tuple[_Cue, ...]] = (
     # Verbs that may as well be nouns: `Test the parser`, `Test runs take a minute`.
     ("convention", "a rule",
      r"""^(?:name|document|format|run|import|return|test|update|limit|check|store|group|sort|create
-            |remove|read|ask|stop|leave|split|declare|handle|log|pin|set|call|pass|build|start|do)[ ]
+            |remove|read|ask|stop|leave|split|declare|handle|log|pin|set|call|pass|build|start)[ ]
          (?:\w+ly[ ])?(?:the|an?|all|every|each|any|new|your|this|these|it|them|only|`)
        |\bshould\b"""),
     ("spec", "what holds or is required",
      r"""\b(?:must|shall|ha(?:s|ve)[ ]to|required[ ]to|returns?|accepts?|supports?|expects?
-         |responds?|requires?|defaults?[ ]to|limited[ ]to|at[ ]most|at[ ]least|maximum|minimum)\b"""),
+         |responds?|requires?|defaults?[ ]to|limited[ ]to|at[ ]most|at[ ]least|maximum)\b"""),
 )
 # fmt: on
 

@@ -1,7 +1,7 @@
 """Which of the memories that were found answers best? Relevance first, everything else mildly.
 
 Relevance is BM25, raised by up to a half where words that stand side by side in the question stand
-so in the text. Confidence, recency, tier and pin together move a memory by 15 percent at most: they
+so in the text. Confidence, recency, tier and pin together move a memory by a tenth at most: they
 decide between near equals and bury nothing.
 """
 
@@ -18,7 +18,7 @@ from yaadwatch.core.truth.decay import effective_confidence
 from yaadwatch.model.nodes import COLD, HOT
 from yaadwatch.model.settings import Settings
 
-MILD: Final = 0.15
+MILD: Final = 0.1
 """How far confidence, recency, tier and pin together may move a score, up or down."""
 
 _SIDE_BY_SIDE = 0.5
@@ -76,7 +76,7 @@ def rank(
     """Return the candidates, best first: the exact ones, then the others. Equals keep their order.
 
     A memory is never ranked below one that is less relevant by more than the mild factors can make
-    up for (a ratio of 1.15 to 0.85), unless the other one is exact.
+    up for (a ratio of 1.1 to 0.9), unless the other one is exact.
     """
     if not candidates:
         return []
@@ -97,7 +97,7 @@ def rank(
 
 
 def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) -> float:
-    """Return by how much all that is not relevance raises or lowers a score: 0.85 to 1.15."""
+    """Return by how much all that is not relevance raises or lowers a score: 0.9 to 1.1."""
     recency = effective_confidence(1.0, now - candidate.updated_at, half_life=half_life)
     share = (
         _CONFIDENCE * candidate.confidence
