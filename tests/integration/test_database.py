@@ -807,3 +807,26 @@ def test_a_store_cannot_be_made_on_a_full_disk_and_leaves_nothing(small_disk):
 
     assert "space" in _unavailable(caught)
     assert [found.name for found in small_disk.iterdir()] == ["filler"]
+
+
+def test_opening_a_store_waits_for_those_that_are_closing_it(tmp_path):
+    path = tmp_path / "store" / "yaad.db"
+    Database.open(path, role="project", project="p", create=True).close()
+    refused = []
+
+    def come_and_go():
+        for _ in range(40):
+            try:
+                database = Database.open(path, role="project", project="p")
+                database.write(meta.put, "visited", "yes")
+                database.close()
+            except YaadError as error:
+                refused.append(error.message)
+
+    visitors = [threading.Thread(target=come_and_go) for _ in range(3)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+
+    assert refused == []

@@ -58,7 +58,10 @@ class Stream:
             subscriber.wake(store)
 
     async def events(self, after: str | None) -> AsyncIterator[dict[str, object]]:
-        """Yield each Event after the cursor `after`; None: those from now on.
+        """Yield the cursor that is listened from, then each Event after it.
+
+        `after`: a cursor; None: listen from now on. Once the first item, `{cursor}`, is there,
+        nothing that happens is missed.
 
         A store that is not in the cursor is younger than it, and is told from its beginning.
 
@@ -75,6 +78,7 @@ class Stream:
                     store: await asyncio.to_thread(self._logs.last, store)
                     for store in sorted(stores)
                 }
+            yield {"cursor": encode_cursor(places)}
             for store in stores:
                 subscriber.wake(store)
             while True:

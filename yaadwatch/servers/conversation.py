@@ -179,8 +179,7 @@ class Conversation:
 
     async def _stream(self, identity: int | str, after: str | None) -> None:
         """Send events until the client leaves or the stream breaks."""
-        await self._send(frames.encode(frames.answer(identity, {"subscribed": True})))
-        telling = asyncio.create_task(self._tell(after))
+        telling = asyncio.create_task(self._tell(identity, after))
         leaving = asyncio.create_task(self._reader.read(1))
         try:
             await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -197,8 +196,8 @@ class Conversation:
             leaving.cancel()
             await asyncio.gather(telling, leaving, return_exceptions=True)
 
-    async def _tell(self, after: str | None) -> None:
-        async with aclosing(self._dispatcher.follow(self._events, after)) as lines:
+    async def _tell(self, identity: int | str, after: str | None) -> None:
+        async with aclosing(self._dispatcher.follow(identity, self._events, after)) as lines:
             async for line in lines:
                 await self._send(line)
                 if self._writer.transport.is_closing():

@@ -36,12 +36,9 @@ async def taken(stream: Stream, after: str | None, count: int, *, then=lambda: N
     """Subscribe, do `then`, and return the next `count` events."""
     found: list[dict] = []
     async with asyncio.timeout(10), aclosing(stream.events(after)) as events:
-        first = asyncio.ensure_future(anext(events))
-        while not stream._subscribers:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0.05)
+        position = await anext(events)
+        assert set(position) == {"cursor"}
         then()
-        found.append(await first)
         while len(found) < count:
             found.append(await anext(events))
     assert not stream._subscribers

@@ -77,11 +77,14 @@ def discard(conn: apsw.Connection) -> None:
 
 
 def _connect(path: Path) -> apsw.Connection:
-    return apsw.Connection(
+    conn = apsw.Connection(
         str(path),
         flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
         statementcachesize=_STATEMENTS_KEPT,
     )
+    # Before anything else: the first look at the file may meet another connection that is closing.
+    conn.set_busy_timeout(_BUSY_MS)
+    return conn
 
 
 def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bool) -> None:
