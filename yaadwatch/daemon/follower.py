@@ -29,14 +29,12 @@ class Journal:
     """The events of all projects, and how far they were followed; plain functions, run in threads.
 
     Args:
-        projects: the ids of all projects.
         seen: the number of the last event that was dealt with, in a project.
         after: the events of a project after a number, oldest first, at most so many.
         advance: note that everything up to a number was dealt with.
         fail: note that an event could not be dealt with; returns how often so far.
     """
 
-    projects: Callable[[], frozenset[str]]
     seen: Callable[[str], int]
     after: Callable[[str, int, int], Sequence[Event]]
     advance: Callable[[str, int], None]
@@ -44,7 +42,7 @@ class Journal:
 
 
 class Follower:
-    """Follows every project's log. Methods run on the loop.
+    """Follows the logs of the projects it is woken for. Methods run on the loop.
 
     Args:
         journal: the events.
@@ -67,18 +65,18 @@ class Follower:
         self._handlers = {row.event: handlers[row.verb] for row in reactions}
         self._health = health
         self._sleep = sleep
+        self._seen: dict[str, int] = {}
         self._woken: set[str] = set()
         self._following: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()
 
     def wake(self, project: str) -> None:
-        """Take note that something was written in a project's store."""
+        """Take note that there may be events in a project's store."""
         self._woken.add(project)
         self._news.set()
 
     async def run(self) -> None:
-        """Follow until cancelled, beginning with what was left undone."""
-        self._woken |= await asyncio.to_thread(self._journal.projects)
+        """Follow until cancelled. A project is first looked at when it is first woken."""
         try:
             while True:
                 for project in [one for one in self._woken if one not in self._following]:
@@ -109,7 +107,10 @@ class Follower:
             self._news.set()
 
     async def _catch_up(self, project: str) -> None:
-        seen = await asyncio.to_thread(self._journal.seen, project)
+        # Nobody else moves the cursor, so it is read once.
+        seen = self._seen.get(project)
+        if seen is None:
+            seen = await asyncio.to_thread(self._journal.seen, project)
         while events := await asyncio.to_thread(self._journal.after, project, seen, PAGE):
             for event in events:
                 handler = self._handlers.get(event.kind)
@@ -117,6 +118,7 @@ class Follower:
                     await self._do(handler, project, event)
             seen = events[-1].seq
             await asyncio.to_thread(self._journal.advance, project, seen)
+        self._seen[project] = seen
 
     async def _do(self, handler: Handler, project: str, event: Event) -> None:
         part = f"reaction {project} {event.kind}"

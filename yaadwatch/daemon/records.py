@@ -44,9 +44,7 @@ def journal_of(home: Home) -> Journal:
     def fail(project: str, seq: int) -> int:
         return _in_store(home, project, lambda db: db.write(cursors.fail, CURSOR, seq), 0)
 
-    return Journal(
-        projects=lambda: project_ids(home), seen=seen, after=after, advance=advance, fail=fail
-    )
+    return Journal(seen=seen, after=after, advance=advance, fail=fail)
 
 
 def logs_of(home: Home) -> Logs:

@@ -137,7 +137,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
     )
     stream = Stream(records.logs_of(home))
-    intake = _intake(home, health)
+    intake = _intake(home, bell, health)
     follower = _follower(home, intake, health)
     scheduler = _scheduler(home, intake, health)
     dispatcher = Dispatcher(home, mask)
@@ -187,12 +187,16 @@ def mask(text: str) -> str:
     return privacy.mask(text).text
 
 
-def _intake(home: Home, health: Health) -> Intake:
+def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     def trees(project: str | None) -> list[WatchedTree]:
         return list[WatchedTree](stale.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
-        return stale.check_tree(home, project, worktree, paths)
+        try:
+            return stale.check_tree(home, project, worktree, paths)
+        finally:
+            # The check at start wakes the follower for what was left undone, written or not.
+            bell.ring(project)
 
     return Intake(
         Engine(trees=trees, projects=lambda: records.project_ids(home), check=check),

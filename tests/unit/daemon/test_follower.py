@@ -39,7 +39,6 @@ class PaperJournal:
 
     def as_journal(self) -> Journal:
         return Journal(
-            projects=lambda: frozenset(self.logs),
             seen=lambda project: self.cursors.get(project, 0),
             after=self.after,
             advance=self.cursors.__setitem__,
@@ -76,6 +75,8 @@ class Following:
         self.slept.append(seconds)
 
     async def until(self, true: Callable[[], bool]) -> None:
+        for project in self.journal.logs:
+            self.follower.wake(project)
         running = asyncio.create_task(self.follower.run())
         async with asyncio.timeout(10):
             while not true():
