@@ -176,11 +176,12 @@ class Scheduler:
             scheduler.shutdown(wait=False)
 
     def next_runs(self) -> dict[str, datetime]:
-        """Return when each job runs next; empty while nothing is scheduled. Any thread."""
-        scheduler = self._scheduler
-        if scheduler is None:
+        """Return when each job that is kept runs next; empty at first. Any thread."""
+        if self._scheduler is None:
             return {}
-        return {job.id: job.next_run_time for job in scheduler.get_jobs() if job.next_run_time}
+        kept = {job.name for job in self._jobs if job.kept}
+        jobs = self._scheduler.get_jobs()
+        return {job.id: job.next_run_time for job in jobs if job.id in kept}
 
     async def _do(self, job: Job) -> None:
         error = await attempt(self._run_kept(job) if job.kept else self._handlers[job.name]())

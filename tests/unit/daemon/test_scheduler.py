@@ -124,7 +124,6 @@ def test_nothing_runs_at_the_very_first_start():
         assert world.ran == []
         assert world.next_runs["upkeep"] == begin + DAY
         assert world.next_runs["sweep"] == begin + HOUR
-        assert begin < world.next_runs["poll"] <= now() + timedelta(seconds=61)
 
     asyncio.run(story())
 
@@ -177,6 +176,7 @@ def test_the_runs_of_the_poll_are_not_written_down():
         await world.until(lambda: world.ran.count("poll") >= 2)
 
         assert "poll" not in world.runs.last
+        assert "poll" not in world.next_runs
 
     asyncio.run(story())
 
@@ -227,7 +227,6 @@ def test_a_clock_set_back_makes_no_job_wait_longer_than_its_period():
 
         assert world.next_runs["upkeep"] <= now() + DAY
         assert world.next_runs["sweep"] <= now() + HOUR
-        assert world.next_runs["poll"] <= now() + timedelta(minutes=1)
 
     asyncio.run(story())
 
