@@ -38,7 +38,7 @@ _KEY_OF_WHAT = re.compile(
 # What stands before a name that is given something harmless, or that is part of an address.
 _HARMLESS = re.compile(
     r"(?:next|page|paging|starting|continuation|change|cancellation|stop|pad|special|public"
-    r"|publishable|public[_-]?key)[_-]?\Z|:\d{12}:\Z",
+    r"|publishable|public[_-]?key)[_-]?\Z|:\d{12}:\Z|\$\{\w*\Z",
     re.IGNORECASE,
 )
 _IN_URI = re.compile(r"://[^\s/]{0,40}\Z")
@@ -49,14 +49,14 @@ _NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|kennwo
     (?:[_-]?(?:base(?:64)?|b64|hex|value|prod(?:uction)?|dev|staging|test|live|v?\d{1,2}))?"""
 _SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|senha|pin(?:[ ]code)?
     |secret|token|key)\b"""
-# Between name and value: closing quotes, then `=`, `:`, `=>`, `: str =`, ` value=`.
+# Between name and value: closing quotes, then `=`, `:`, `=>`, `: str =`, ` value=`, `|` in a table.
 _GIVEN = r"""[\\"'`\])*]{0,4}[ \t]{0,8}
     (?P<sep>:[ \t]{0,4}[A-Za-z_][\w.]{0,30}(?:\[[\w., ]{0,30}\])?(?:[ ]?\|[ ]?\w{1,20}){0,2}
         [ \t]{1,4}=
-    |[?|+]{0,2}:?={1,3}>?|:(?!:)|value=)[ \t*]{0,8}"""
+    |[?|+]{0,2}:?={1,3}>?|:(?!:)|value=|\||→)[ \t*]{0,8}"""
 _IS = r"""(?P<link>[^.\n:=]{0,60}?[ ](?:is|was|are|ist|es|est|to)
-    (?:[ ](?:now|currently|still|set[ ]to))?:?[ ]
-    |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2})"""
+    (?:[ ](?:now|currently|still|(?:set|changed|reset|rotated|updated)[ ]to))?:?[ ]
+    |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2}|(?-i:(?<=PIN))[:=][ ]?)"""
 # A value without quotes ends at a space, at the next argument, and at an escaped end of line.
 _RUN = r"""(?:[^\s"'`,;&<\\]|\\(?![nrt"'`])|<(?!/)|&(?![\w.-]{1,30}=)
     |[,;](?![\s,;]|\Z|[\w.-]{1,30}[ ]?[=:]))"""
@@ -183,7 +183,14 @@ def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: 
     """Return how long letters alone must be to count as a secret; None: they never do."""
     if password:
         return 6 if exported else 8 if quoted or ends_line else None
-    return 12 if exported else 16 if quoted else None
+    return 10 if exported else 16 if quoted else None
+
+
+def _phrase(found: re.Match[str]) -> Judgement | None:
+    """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
+    if not is_lone_password(found["secret"], chars_min=12):
+        return None
+    return "password", *found.span("secret")
 
 
 def _prose(found: re.Match[str]) -> Judgement | None:
@@ -237,9 +244,18 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
      r"""(?:(?P<header>authorization["'`]?\s{0,3}[:=]\s{0,3}["'`]?)
         (?:(?:bearer|basic|token|apikey|api-key|bot)[ ]{1,3})?|(?<![\w-])(?:bearer|basic)[ ]{1,3})
         (?P<secret>[A-Za-z0-9._~+/=-]{8,})"""),
+    (judge_token("authorization"), "_auth",
+     r"""_auth[ ]{0,2}=[ ]{0,2}["']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"""),
+    (judge_token("authorization"), '"auth"',
+     r"""\"auth\"[ ]{0,2}:[ ]{0,2}\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})\""""),
     (judge_token("cookie"), "cookie",
      r"""cookie["']?:[ ]{0,2}["']?[\w.-]{1,60}=(?P<secret>[^\s;"'<${]{12,400}
         (?:;[ ]?[\w.-]{1,60}=[^\s;"']{1,400}){0,20})"""),
+    # Words that were drawn by lot.
+    (_phrase, "phrase mnemonic",
+     r"""(?:pass[ ]?phrase|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
+        (?:[:=]|is:?)[ *"'`]{1,4}(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,23})
+        (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
     # Arguments of programs.
     (_argument, "sshpass", r"""sshpass\s{1,3}-p\s{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
     (_argument, "mysql",

@@ -75,6 +75,9 @@ TOKENS: Final = (
     ("age-key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     ("tailscale-key", "tskey-", r"tskey-[a-z]{2,12}-[\w-]{16,}"),
     ("openshift-token", "sha256~", r"sha256~[\w-]{40,}"),
+    # A private key in base64 (`client-key-data`): the first line says which kind.
+    ("private-key", "ls0tls1crudjti",
+     r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBU)[A-Za-z0-9+/]{20,}={0,2}"),
     # Models
     ("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{20,}"),
     ("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[a-f0-9]{40,}"),

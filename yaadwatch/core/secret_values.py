@@ -16,6 +16,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATORS = re.compile(r"[-_./:@]+")
 _INNER_MARK = re.compile(r"\w[!#$%^&*+~?@]+\w")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{16,}")
 _NUMBERS = re.compile(r"\d{4,}|(?=.{6})[\d\W]*[!#$%^&*+~?@][\d\W]*")
 
 _FILLER = re.compile(
@@ -33,7 +34,7 @@ _PLACEHOLDER = re.compile(
 
 # Variables, templates, calls, members, types, names of environment variables, addresses of secrets.
 _REFERENCE = re.compile(
-    r"""\$(?:\w+\Z|[({]) | [<{(] | \[(?!masked:) | [&*]\w+\Z | %\w+%\Z | %\(?\w*\)?[sdr]\Z
+    r"""\$(?:\w+\Z|[({]) | [<{(] | \[(?!masked:) | [&*:@]\w+\Z | %\w+%\Z | %\(?\w*\)?[sdr]\Z
     | !(?:Ref|Sub|vault|env)\b | @?[A-Za-z_][\w.:]*[(\[] | \w+(?:::|->)\w+
     | (?:process|os|self|this|cls|env|import|secrets?|config|settings|vars?|req|args|opts|options)
       \??[.\[]
@@ -86,6 +87,8 @@ def is_secret(value: str, *, strong: bool) -> bool:
         return False
     if is_placeholder(value) or is_reference(value) or _EMAIL.fullmatch(value):
         return False
+    if _UUID.fullmatch(value):
+        return True
     if not _LETTER.search(value):
         return strong and bool(_NUMBERS.fullmatch(value))
     if not DIGIT.search(value):
@@ -102,7 +105,7 @@ def is_lone_password(value: str, *, chars_min: int) -> bool:
     if len(value) < chars_min or is_placeholder(value) or not all(map(str.isalpha, words)):
         return False
     if spaced:
-        return 4 <= len(words) <= 12 and value.islower() and not _GRAMMAR.search(value)
+        return 4 <= len(words) <= 24 and value.islower() and not _GRAMMAR.search(value)
     if len(words) > 1:
         return len(words) >= 4 and not KEYWORD.search(value)
     lowered = value.lower()

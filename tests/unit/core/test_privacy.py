@@ -179,6 +179,15 @@ def test_a_private_key_that_was_cut_short_is_masked_and_the_text_after_it_stays(
     assert masked.text == "[masked:private-key]\n\nThen restart the service, please."
 
 
+def test_the_private_part_of_a_putty_key_is_masked():
+    lines = "\n".join(body(64) for _ in range(3))
+
+    masked = mask(f"Private-Lines: 3\n{lines}\nPrivate-MAC: {body(40, HEX)}")
+
+    assert masked.text.startswith("Private-Lines: 3\n[masked:private-key]")
+    assert "Private-MAC:" in masked.text
+
+
 IN_PLACE = [
     ("PASSWORD={}", HUNTER),
     ("password={}", HORSE),
@@ -222,6 +231,21 @@ IN_PLACE = [
     ("the api key is {}", body(24)),
     ("Das Passwort ist {}", HUNTER),
     ("the PIN is {}", "48213"),
+    ("PIN: {}", "4821"),
+    ("the staging password was changed to {}.", glue("Winter", "2025")),
+    ("passphrase: {}", "correct horse battery staple"),
+    (
+        "seed phrase: {}",
+        "gravity machine north sort system female filter attitude volume fold club",
+    ),
+    ("password: {}", glue("correct", "-horse-battery-staple")),
+    ("| password | {} |", HUNTER),
+    ("//registry.example.org/:_authToken={}", UUID),
+    ("_auth={}", glue("dXNlcjpwYX", "NzdvcmQ=")),
+    ('{{"auths": {{"hub": {{"auth": "{}"}}}}}}', glue("dXNlcjpwYX", "NzdvcmQ=")),
+    ("client-key-data: {}", glue("LS0tLS1C", "RUdJTiBQUklWQVRFIEtFWS0tLS0t", body(60))),
+    ("JWT_SECRET={}", glue("super", "secret")),
+    ("admin:\n  password: {}\n", HUNTER),
     ("PASSWORD={}", body(900)),
     ("postgres://app:{}@db.example.org/app", HUNTER),
     ("redis://:{}@cache:6379/0", HORSE),
@@ -306,8 +330,20 @@ LOOK_ALIKES = [
     "arn:aws:secretsmanager:us-west-2:123456789012:secret:prod/db-a1b2c3",
     "kubectl create secret generic db-credentials2",
     "PASSWORD=%(password)s",
+    "password=${DB_PASSWORD:-default1}",
+    "SELECT id FROM users WHERE token = $1 AND password = :password1",
+    "SECRET_KEY = get_random_secret_key()",
+    "the api key is read from API_KEY_V2",
+    "password: z.string().min(8)",
+    "| token | varchar(255) | not null |",
+    "fn verify(password: &str, token: &Token) -> bool",
+    "certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURCVENDQWU",
     # Placeholders
     "API_KEY=<your-key>",
+    'API_KEY = "REPLACE_ME"',
+    'api_key="..."',
+    "Authorization: Bearer YOUR_ACCESS_TOKEN",
+    "Authorization: Bearer test-token-123",
     "API_KEY=your-api-key-here",
     "api_key: YOUR_API_KEY",
     "password=changeme",
@@ -329,6 +365,16 @@ LOOK_ALIKES = [
     "the API key is sent as X-Api-Key",
     "Bearer authentication is required",
     "Authorization: required for all routes",
+    "passphrase: never write this down anywhere",
+    "API keys are 64-char hex strings",
+    "the token endpoint is /oauth2/token",
+    "encryption_key: aes-256-gcm",
+    "secret: kubernetes.io/tls",
+    "PASSWORD_MIN_LENGTH=12",
+    "access_token_lifetime: 15m",
+    "storageKey: 'app-theme-2024'",
+    'tokenizer = "cl100k_base"',
+    "password was rotated on 2026-03-01",
     "Basic authentication over HTTP2",
     "the key is RSA4096",
     "never log the password or the token",
