@@ -126,13 +126,14 @@ def plan(
     """
     everything = Meaning(paths=tuple(sorted(tree.paths)), head=True, shape=True)
     folders: dict[Path, dict[str, Meaning]] = {
-        tree.root.parent: {tree.root.name: everything},
+        tree.root.parent: {ITSELF: everything, tree.root.name: everything},
         tree.root: {ITSELF: everything, ".git": _REFS},
     }
     if files:
         _plan_files(tree, folders)
     git_names = {ITSELF: _REFS, "HEAD": _HEAD, "index.lock": Meaning(lock=True)}
-    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": Meaning(trees=True)}
+    worktrees = Meaning(trees=True, shape=True)
+    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": worktrees}
     for folder, names in ((tree.git_dir, git_names), (tree.common_dir, common_names)):
         known = folders.setdefault(folder, {})
         known.update(names)

@@ -29,14 +29,12 @@ class Journal:
     """The events of all projects, and how far they were followed; plain functions, run in threads.
 
     Args:
-        seen: the number of the last event that was dealt with, in a project.
-        after: the events of a project after a number, oldest first, at most so many.
+        unread: the events of a project that were not dealt with, oldest first, at most so many.
         advance: note that everything up to a number was dealt with.
         fail: note that an event could not be dealt with; returns how often so far.
     """
 
-    seen: Callable[[str], int]
-    after: Callable[[str, int, int], Sequence[Event]]
+    unread: Callable[[str, int], Sequence[Event]]
     advance: Callable[[str, int], None]
     fail: Callable[[str, int], int]
 
@@ -65,7 +63,6 @@ class Follower:
         self._handlers = {row.event: handlers[row.verb] for row in reactions}
         self._health = health
         self._sleep = sleep
-        self._seen: dict[str, int] = {}
         self._woken: set[str] = set()
         self._following: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()
@@ -107,18 +104,12 @@ class Follower:
             self._news.set()
 
     async def _catch_up(self, project: str) -> None:
-        # Nobody else moves the cursor, so it is read once.
-        seen = self._seen.get(project)
-        if seen is None:
-            seen = await asyncio.to_thread(self._journal.seen, project)
-        while events := await asyncio.to_thread(self._journal.after, project, seen, PAGE):
+        while events := await asyncio.to_thread(self._journal.unread, project, PAGE):
             for event in events:
                 handler = self._handlers.get(event.kind)
                 if handler is not None:
                     await self._do(handler, project, event)
-            seen = events[-1].seq
-            await asyncio.to_thread(self._journal.advance, project, seen)
-        self._seen[project] = seen
+            await asyncio.to_thread(self._journal.advance, project, events[-1].seq)
 
     async def _do(self, handler: Handler, project: str, event: Event) -> None:
         part = f"reaction {project} {event.kind}"

@@ -251,7 +251,6 @@ class Intake:
             return
         if meaning.trees:
             self._changed_projects.add(key[0])
-            return
         if meaning.shape or self._arms.is_demoted(key):
             self._unarmed.add(key)
         self._bursts.hint(key, meaning.paths, at)

@@ -32,11 +32,8 @@ def journal_of(home: Home) -> Journal:
     A project that is watched no longer has no events.
     """
 
-    def seen(project: str) -> int:
-        return _in_store(home, project, lambda db: db.read(cursors.get, CURSOR).seq, 0)
-
-    def after(project: str, seq: int, limit: int) -> Sequence[Event]:
-        return _in_store(home, project, lambda db: db.read(events.after, seq, limit), [])
+    def unread(project: str, limit: int) -> Sequence[Event]:
+        return _in_store(home, project, lambda db: db.read(_unread, limit), [])
 
     def advance(project: str, seq: int) -> None:
         _in_store(home, project, lambda db: db.write(cursors.advance, CURSOR, seq), None)
@@ -44,7 +41,7 @@ def journal_of(home: Home) -> Journal:
     def fail(project: str, seq: int) -> int:
         return _in_store(home, project, lambda db: db.write(cursors.fail, CURSOR, seq), 0)
 
-    return Journal(seen=seen, after=after, advance=advance, fail=fail)
+    return Journal(unread=unread, advance=advance, fail=fail)
 
 
 def logs_of(home: Home) -> Logs:
@@ -90,6 +87,10 @@ def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
         home.user.write(_end, job, at, None if error is None else mask(error))
 
     return Runs(since=since, last=last, start=start, end=end)
+
+
+def _unread(conn: Connection, limit: int) -> list[Event]:
+    return events.after(conn, cursors.get(conn, CURSOR).seq, limit)
 
 
 def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:

@@ -28,10 +28,11 @@ class PaperJournal:
         log.append(event)
         return event
 
-    def after(self, project: str, seq: int, limit: int) -> list[Event]:
+    def unread(self, project: str, limit: int) -> list[Event]:
         if project in self.broken:
             raise OSError("the store is gone")
-        return self.logs[project][seq : seq + limit]
+        seen = self.cursors.get(project, 0)
+        return self.logs[project][seen : seen + limit]
 
     def fail(self, project: str, seq: int) -> int:
         self.tries[project, seq] = self.tries.get((project, seq), 0) + 1
@@ -39,8 +40,7 @@ class PaperJournal:
 
     def as_journal(self) -> Journal:
         return Journal(
-            seen=lambda project: self.cursors.get(project, 0),
-            after=self.after,
+            unread=self.unread,
             advance=self.cursors.__setitem__,
             fail=self.fail,
         )
