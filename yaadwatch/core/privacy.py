@@ -118,12 +118,16 @@ def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple
                 kind, start, end = judgement
                 at = max(at, end)
                 yield found.start(), _Span(start, end, rank, kind)
+    covered = 0
     for name in names(text, lowered):
+        if name < covered:
+            continue  # a name inside a value; were values looked at again, time would be quadratic
         for rank, (pattern, judge) in enumerate(NAMED, len(_SHAPES)):
             named = pattern.match(text, name)
             judgement = judge(named) if named else None
             if judgement is not None:
                 kind, start, end = judgement
+                covered = max(covered, end)
                 yield name, _Span(start, end, rank, kind)
 
 
