@@ -75,6 +75,7 @@ class GitRunner:
         cwd: Path,
         given: bytes | None = None,
         allowed: Sequence[int] = (0,),
+        strict: bool = False,
         isolated: bool = False,
         work_tree: Path | None = None,
     ) -> bytes:
@@ -85,11 +86,12 @@ class GitRunner:
             cwd: an existing folder.
             given: its standard input; nothing when None.
             allowed: exit statuses that are answers.
+            strict: an error that git told of is no answer, whatever the exit status.
             isolated: without any configuration of system, user or repository.
             work_tree: where the files are, whatever the repository's configuration says.
 
         Raises:
-            GitFailed: another exit status.
+            GitFailed: another exit status, or an error when `strict`.
             YaadError: TIMEOUT when it took too long, UNAVAILABLE when git is not installed or the
                 runner is closed, TOO_LARGE when it prints more than 64 MiB.
         """
@@ -119,8 +121,9 @@ class GitRunner:
                 _end(process)
         if self._closed:
             raise _closed_error(command)
-        if process.returncode not in allowed:
-            raise GitFailed(command, process.returncode, _reason(errors))
+        told, is_error = _told(errors)
+        if process.returncode not in allowed or (strict and is_error):
+            raise GitFailed(command, process.returncode, told)
         return output
 
     def close(self) -> None:
@@ -266,10 +269,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _reason(errors: bytes) -> str:
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (told or lines or ["no message"])[0]
+def _told(messages: bytes) -> tuple[str, bool]:
+    """Return the line in which git says what is wrong, and whether it calls that an error."""
+    lines = messages.decode("utf-8", "replace").strip().splitlines()
+    errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (errors or lines or ["no message"])[0], bool(errors)
 
 
 def _closed_error(command: str) -> YaadError:

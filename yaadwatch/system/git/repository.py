@@ -254,7 +254,10 @@ class Repository:
     ) -> None:
         """Note in `found` which files hold which of `words`."""
         arguments = [*scan, *([at] if at else []), "--"]
-        output = self._ask(arguments, given="\n".join(words).encode(), allowed=(0, 1))
+        # A blob that is missing (a partial clone) is told as an error, and the rest is answered.
+        output = self._ask(
+            arguments, given="\n".join(words).encode(), allowed=(0, 1), strict=at is not None
+        )
         only = words[0] if "-l" in scan else None
         position = 0
         while (end := output.find(b"\0", position)) >= 0:
@@ -274,7 +277,12 @@ class Repository:
                 found[short] |= found[long]
 
     def _ask(
-        self, arguments: list[str], *, given: bytes | None = None, allowed: Sequence[int] = (0,)
+        self,
+        arguments: list[str],
+        *,
+        given: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        strict: bool = False,
     ) -> bytes:
         try:
             return self._runner.run(
@@ -282,6 +290,7 @@ class Repository:
                 cwd=self._cwd,
                 given=given,
                 allowed=allowed,
+                strict=strict,
                 work_tree=self.layout.root,
             )
         except GitFailed as failure:
