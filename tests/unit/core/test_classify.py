@@ -35,6 +35,8 @@ SENTENCES = [
     ("task", "The docs still have to be translated"),
     ("task", "Fix the flaky login test"),
     ("task", "[ ] write the changelog"),
+    ("task", "The parser needs to handle tabs"),
+    ("task", "Retries in the client, TODO"),
     ("bug", "The watcher crashes when the folder is removed"),
     ("bug", "Login fails when the clock is off"),
     ("bug", "Bug: dates are off by one"),
@@ -47,6 +49,10 @@ SENTENCES = [
     ("spec", "The retry limit lives in src/net.py"),
     ("spec", "Ports 8080 and 8081 are taken by the proxy"),
     ("spec", "Test runs take a minute"),
+    ("spec", "`task` is a piece of work"),
+    ("spec", "Keys of all providers in the file that you need to have"),
+    ("convention", "Do not create TODO lists"),
+    ("convention", "Fix PRs should target the release branch"),
     ("spec", "The bug tracker lives at example.org"),
     ("skill", "How to release: tag, push, wait"),
 ]
@@ -64,6 +70,8 @@ def test_the_words_of_a_text_tell_its_kind(kind, text):
         ("## Code style", "convention"),
         ("Known issues", "bug"),
         ("Architecture", "spec"),
+        ("Task structure", "spec"),
+        ("Build commands", "command"),
         ("Decisions", "decision"),
         ("My preferences", "preference"),
         ("Next steps", "task"),
@@ -78,6 +86,12 @@ def test_a_heading_decides_where_the_words_do_not(heading, kind):
 
 def test_the_nearest_heading_is_asked_first():
     assert classify("Two spaces", headings=["Commands", "Style"]).kind == "convention"
+
+
+def test_the_title_of_a_document_does_not_decide():
+    found = classify("Two spaces", headings=["Commands", "Project", "Files"])
+
+    assert found.kind == "spec"
 
 
 def test_plain_words_outweigh_a_heading():

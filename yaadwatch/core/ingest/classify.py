@@ -24,6 +24,12 @@ _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|po
     |pre-commit|playwright|vitest|jest|tsc|eslint|prettier|turbo|nx|lerna|sudo|env
     |\./[\w./-]+|(?:bin|scripts?|tools)/[\w./-]+)"""
 
+# Short names are words of English too, unless something follows: `task`, but `task build`.
+_CALL = (
+    rf"(?:{_PROGRAM}[ ]|(?:make|pytest|tox|nox|ruff|mypy|jest|vitest|tsc|eslint"
+    r"|\./[\w./-]+|(?:bin|scripts?|tools)/[\w./-]+)`)"
+)
+
 _Cue = tuple[str, str, str]
 """A kind, what is said about it in `why`, and a pattern: verbose, in any case of letters, searched
 in the beginning of the text without list markers and asterisks."""
@@ -59,10 +65,11 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
      r"^(?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure|make[ ]sure)"),
     # Something is to be done, once.
     ("task", "something is left to do",
-     r"""\b(?:todo|fixme)\b|\bstill[ ](?:has|have|needs?)[ ]to\b|\b(?:remains|left|yet)[ ]to[ ]be\b
-       |(?<!you[ ])(?<!not[ ])(?<!n['’]t[ ])(?<!no[ ])\bneeds?[ ](?:to\b|\w+ing\b)
-       |^(?:fix|investigate|implement|finish|look[ ]into|figure[ ]out|follow[ ]up|find[ ]out)\b
-        (?!.*\b(?:before|every|each|whenever|always|all|any)\b)"""),
+     r"""(?-i:\b(?:TODO|FIXME)\b)(?![ ](?:list|comment|app))|\b(?:remains|left|yet)[ ]to[ ]be\b
+       |\bstill[ ](?:has|have|needs?)[ ]to\b|\b(?:we|i)[ ]need[ ]to\b
+       |^(?!you\b|if\b)(?:(?!not\b|no\b)\S+[ ]){0,4}(?<!n['’]t[ ])needs?[ ](?:to\b|\w+ing\b)
+       |^(?:fix|investigate|finish|look[ ]into|figure[ ]out|follow[ ]up|find[ ]out)\b
+        (?!.*\b(?:before|every|each|whenever|always|all|any|should|must)\b)"""),
     # It was broken, and this mended it.
     ("fix", "what mended it",
      r"""\b(?:fixed|solved|resolved|cured|mended)[ ](?:it[ ])?(?:by|in|with|via|when|after)\b
@@ -70,9 +77,9 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     ("command", "a command to run",
      rf"""^(?:to[ ][^.:`]{{1,60}}[,:]?[ ])?(?:(?:please|then)[ ])?
           (?:(?:run|execute|invoke|start|build|test|lint|deploy|install)\b[^.`]{{0,40}})?
-          `\$?[ ]?{_PROGRAM}[ `]
+          `\$?[ ]?{_CALL}
        |^use[ ]`{_PROGRAM}[ ][^`]+`[ ](?:to|for)\b
-       |^[^.`]{{1,60}}(?::|\bwith|\bby[ ]running|\bvia|\brun|\bis|\bare)[ ]?`\$?[ ]?{_PROGRAM}[ `]
+       |^[^.`]{{1,60}}(?::|\bwith|\bby[ ]running|\bvia|\brun|\bis|\bare)[ ]?`\$?[ ]?{_CALL}
        |\brun(?:ning)?[ ]{_PROGRAM}[ ][\w./:-]+|^\$[ ]?\w"""),
     # How things are done here: verbs that are hardly anything else.
     ("convention", "a rule",
@@ -92,23 +99,19 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
        |\b(?:do|does|did)(?:[ ]not|n['’]t)[ ]work\b|\bwrong[ ](?:result|output|value)s?\b"""),
 )
 
-# What a heading says of the texts under it; the nearest heading is asked first.
+# What a heading says of the texts under it: its last words count (`Task structure` is no task).
 _HEADINGS: Final[tuple[_Cue, ...]] = (
-    ("preference", "", r"\b(?:preferences?|about[ ]me|personal)\b"),
-    ("decision", "", r"\b(?:decisions?|adrs?|rationale)\b"),
+    ("preference", "", r"\b(?:preferences?|about[ ]me)\W*$"),
+    ("decision", "", r"\b(?:decisions?|adrs?|rationale)\W*$"),
     ("task", "",
-     r"\b(?:to-?dos?|tasks|roadmap|backlog|next[ ]steps?|open[ ](?:work|items|points))\b"),
+     r"^\W*(?:(?:open|current|remaining)[ ])?(?:to-?dos?|tasks|roadmap|backlog|next[ ]steps)\W*$"),
     ("bug", "",
-     r"""\b(?:(?:known|open)[ ](?:issues?|problems?)|bugs?|gotchas?|pitfalls?|caveats?
-            |troubleshooting)\b"""),
-    ("command", "", r"\b(?:commands?|cheat[ ]?sheet)\b"),
+     r"\b(?:(?:known|open)[ ](?:issues|problems)|bugs|gotchas|pitfalls|troubleshooting)\W*$"),
+    ("command", "", r"\b(?:commands|cheat[ ]?sheet)\W*$"),
     ("convention", "",
-     r"""\b(?:conventions?|rules?|guidelines?|styles?|standards?|naming|practices?|principles?
-         |patterns?|do(?:['’]?s)?[ ](?:and|&)[ ]don['’]?ts?)\b"""),
-    ("skill", "", r"\b(?:how[- ]tos?|recipes?|guides?|workflows?|procedures?|steps)\b"),
-    ("spec", "",
-     r"""\b(?:architecture|overview|apis?|specs?|specifications?|requirements?|structure|layout
-         |schema|protocol|design|tech(?:nology)?[ ]stack|background|context|glossary)\b"""),
+     r"""\b(?:conventions?|rules|guidelines?|styles?|standards?|naming|practices|principles|patterns
+         |do(?:['’]?s)?[ ](?:and|&)[ ]don['’]?ts?)\W*$"""),
+    ("skill", "", r"\b(?:how[- ]tos?|recipes?|procedures?|steps)\W*$"),
 )
 
 _FAINT: Final[tuple[_Cue, ...]] = (
@@ -141,7 +144,7 @@ def classify(
 
     Args:
         text: the memory, masked.
-        headings: the headings it stands under, outermost first.
+        headings: the headings it stands under, outermost first; the nearest two are asked.
         kind: given by the caller; it always wins.
         tier: given by the caller, 1 to 3; it always wins.
 
@@ -161,7 +164,7 @@ def _judge(text: str, headings: Sequence[str]) -> tuple[str, str]:
     head = normalise(text.replace("*", " "))[:_HEAD_CHARS]
     if plain := _first(_COMPILED_PLAIN, head):
         return plain
-    for heading in reversed(headings):
+    for heading in reversed(headings[-2:]):
         if under := _first(_COMPILED_HEADINGS, heading):
             return under[0], f'{under[0]}: under the heading "{normalise(heading)[:60]}"'
     return _first(_COMPILED_FAINT, head) or ("spec", "spec: a statement without another cue")
