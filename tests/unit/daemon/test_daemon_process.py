@@ -39,12 +39,15 @@ def daemons(environment: Path) -> Iterator[list[subprocess.Popen[str]]]:
 def start(daemons):
     """Start a daemon, or another program about one; wait until it answers unless told not to."""
 
-    def starting(program: str = RUN, *, wait: bool = True, **environ: str) -> subprocess.Popen[str]:
+    def starting(
+        program: str = RUN, *, wait: bool = True, cwd: Path | None = None, **environ: str
+    ) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(program)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=cwd,
             env={**os.environ, **environ},
         )
         daemons.append(process)
@@ -203,6 +206,27 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(start):
 
     assert ended(process)[0] == 0
     assert not places.default_socket().exists()
+
+
+def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):
+    process = start(
+        """
+        import sys, time
+        from yaadwatch.daemon.main import run
+        from yaadwatch.engine import stale
+        def slowly(home, project=None):
+            open("started", "w").close()
+            time.sleep(3600)
+        stale.watched = slowly
+        sys.exit(run(foreground=False))
+        """,
+        wait=False,
+        cwd=environment,
+    )
+    until((environment / "started").exists)
+    process.terminate()
+
+    assert ended(process)[0] == 0
 
 
 def test_a_git_that_hangs_is_ended_with_the_daemon(start, environment, repo):
