@@ -63,9 +63,9 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     # What must never be overlooked, whatever else the text speaks of.
     ("convention", "a rule",
      r"^(?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure|make[ ]sure)"),
-    # Something is to be done, once.
+    # Something is to be done, once. (The brackets keep searches for such words out of here.)
     ("task", "something is left to do",
-     r"""(?-i:\b(?:TODO|FIXME)\b)(?![ ](?:list|comment|app))|\b(?:remains|left|yet)[ ]to[ ]be\b
+     r"""(?-i:\b(?:TO[D]O|FIX[M]E)\b)(?![ ](?:list|comment|app))|\b(?:remains|left|yet)[ ]to[ ]be\b
        |\bstill[ ](?:has|have|needs?)[ ]to\b|\b(?:we|i)[ ]need[ ]to\b
        |^(?!you\b|if\b)(?:(?!not\b|no\b)\S+[ ]){0,4}(?<!n['’]t[ ])needs?[ ](?:to\b|\w+ing\b)
        |^(?:fix|investigate|finish|look[ ]into|figure[ ]out|follow[ ]up|find[ ]out)\b
