@@ -228,6 +228,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.many, affected)
+    looking.expect(tree, (anchor for own in anchored.values() for anchor in own))
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     now = home.clock.now()
     for node_id in sorted(affected):
