@@ -77,6 +77,8 @@ class Meaning:
 
 Names = Mapping[str, Meaning]
 
+_RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
+
 _HEAD = Meaning(head=True)
 _REFS = Meaning(head=True, shape=True)
 
@@ -100,15 +102,18 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
             "watch.refused",
             f"The system refuses to watch {watcher.refused} folders; they are {instead}. "
             f"Its limit for all programs of a user is {watch_limit()}.",
-            mend="sudo sysctl fs.inotify.max_user_watches=524288",
+            mend=_RAISE_LIMIT,
         )
     else:
         health.well("watch.refused")
     if arms.demoted:
+        folders = budget(settings)
+        mend = "Raise watch.directories_max in config.toml, then: yaadwatch stop"
         health.degraded(
             "watch.budget",
-            f"{arms.demoted} work trees are {instead}: {budget(settings)} folders may be watched.",
-            mend="Raise watch.directories_max in config.toml, then: yaadwatch stop",
+            f"We watch {folders} folders at most, so some work trees ({arms.demoted}) are "
+            f"{instead}.",
+            mend=mend if folders == settings.directories_max else _RAISE_LIMIT,
         )
     else:
         health.well("watch.budget")

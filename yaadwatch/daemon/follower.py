@@ -127,5 +127,5 @@ class Follower:
             part,
             f"Nothing came of event {event.seq} ({event.kind} {event.subject}) of project "
             f"{project} after {tries} tries: {in_words(error)}",
-            mend="yaadwatch check",
+            mend="yaadwatch stale",
         )

@@ -336,7 +336,7 @@ class Intake:
             self._health.well(_part(key))
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch check"
+        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
         self._health.degraded(
             _part(key),
             f"{self._trees[key].root} could not be checked: {in_words(error)}",

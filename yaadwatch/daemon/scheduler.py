@@ -46,8 +46,8 @@ class Job:
 
 JOBS: Final = (
     Job(name="upkeep", every=timedelta(days=1), kept=True, mend="yaadwatch upkeep"),
-    Job(name="sweep", every=timedelta(hours=1), kept=True, mend="yaadwatch check"),
-    Job(name="poll", every=None, kept=False, mend="yaadwatch check"),
+    Job(name="sweep", every=timedelta(hours=1), kept=True, mend="yaadwatch stale"),
+    Job(name="poll", every=None, kept=False, mend="yaadwatch stale"),
 )
 
 
