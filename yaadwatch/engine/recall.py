@@ -15,7 +15,7 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, flags, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 
-CANDIDATES_MAX = 200
+CANDIDATES_MAX = 100
 """Memories taken from the full-text index for one question."""
 
 
