@@ -2,10 +2,11 @@
 
 import shutil
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.workspace import Home, stands
+from yaadwatch.engine.workspace import Home, put_back, stands
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, worktrees
@@ -16,6 +17,8 @@ from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
+EXCLUDED = "/.yaad/"
+"""The line that keeps our folder out of git."""
 BATCH = 500
 
 
@@ -48,6 +51,30 @@ def main_root(layout: Layout) -> Path | None:
     return layout.root if layout.git_dir == layout.common_dir else None
 
 
+def exclude_file(common_dir: Path) -> Path:
+    """Return the file that tells git, and nobody else, what to leave alone."""
+    return common_dir / "info" / "exclude"
+
+
+def excludes(path: Path) -> bool:
+    """Return whether the line that keeps our folder out of git is in an exclude file.
+
+    Raises:
+        YaadError: UNAVAILABLE when the file cannot be read.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be read ({error.strerror}); nothing was added.",
+            hint="Look at its permissions: the store is kept out of git by a line in it.",
+        ) from error
+    return EXCLUDED.encode() in lines
+
+
 def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identity:
     """Return the project of this repository; a new one is registered and gets a store.
 
@@ -59,8 +86,7 @@ def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identi
     """
     known = home.user.read(registry.by_common_dir, layout.common_dir)
     if known is not None:
-        if _lives(known):
-            home.stores.put_back(known.id)
+        _rescue(home, known)
         if stands(known.store) and _is_its_own(home, known):
             current = _located(known, layout, known.store.parent)
             if current != known:
@@ -148,6 +174,11 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
         db.write(commit)
 
 
+def backup_path(project: Project, now: datetime) -> Path:
+    """Return where a copy of a project's store that is made now goes."""
+    return places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
+
+
 def newest_backup(project: Project) -> Path | None:
     """Return the last copy that was made of a project's store."""
     return max(places.backups(project.id).glob("*.db"), default=None)
@@ -182,6 +213,22 @@ def holds_only_what_files_say(home: Home, project: Project) -> bool:
                     return False
                 after = batch[-1].id
     return True
+
+
+def _rescue(home: Home, known: Project) -> None:
+    """Keep what an open store holds whose file was deleted underneath.
+
+    After `git clean -fdx` it is put back. In another clone of the repository, which lacks our line
+    in its exclude file, there is nothing to put it back into; then a backup keeps it.
+    """
+    db = home.stores.opened(known.id)
+    if db is None or stands(known.store):
+        return
+    path = exclude_file(known.common_dir)
+    if _lives(known) and (known.store.parent.name != ".yaad" or excludes(path)):
+        put_back(db)
+    else:
+        db.backup(backup_path(known, home.clock.now()))
 
 
 def _is_its_own(home: Home, known: Project) -> bool:

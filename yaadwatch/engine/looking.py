@@ -57,6 +57,8 @@ class WorkTree:
     names: dict[str, list[str]]
     seen: dict[str, Sighting] = field(default_factory=dict)
     _found: dict[str, Found | None] = field(default_factory=dict)
+    _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
+    _untracked: dict[str, list[str]] = field(default_factory=dict)
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path`, or None; its bytes only when they were needed to know it."""
@@ -85,15 +87,16 @@ class WorkTree:
         A move by hand is seen when an untracked file has the bytes that the file last had: one of
         `blobs`.
         """
+        key = (start, frozenset(blobs))
+        if key not in self._moved:
+            self._moved[key] = self._where_to(start, blobs)
+        return self._moved[key]
+
+    def _where_to(self, start: str, blobs: Collection[str]) -> str | None:
         staged = self._staged().get(start)
         if staged and self.find(staged) is not None:
             return staged
-        name = start.rpartition("/")[2]
-        suffix = name.rpartition(".")[2]
-        untracked = self.head.history.untracked()
-        candidates = [path for path in untracked if path.rpartition("/")[2] == name]
-        candidates += [path for path in untracked if path.rpartition(".")[2] == suffix]
-        for path in list(dict.fromkeys(candidates))[:MOVE_CANDIDATES_MAX]:
+        for path in self._alike(start):
             found = self.find(path)
             if found is not None and found.blob in blobs:
                 return path
@@ -106,6 +109,18 @@ class WorkTree:
         `like`: the file it was in; the other names of that file will be missed too.
         """
         return self.head.history.holding(word, _missed(self, like), at=None)
+
+    def _alike(self, start: str) -> list[str]:
+        """Return untracked files that `start` may be now: those of its name, then of its kind."""
+        if not self._untracked:
+            for path in self.head.history.untracked():
+                name = path.rpartition("/")[2]
+                self._untracked.setdefault(f"/{name}", []).append(path)
+                self._untracked.setdefault(f".{name.rpartition('.')[2]}", []).append(path)
+        name = start.rpartition("/")[2]
+        same_name = self._untracked.get(f"/{name}", [])
+        same_kind = self._untracked.get(f".{name.rpartition('.')[2]}", [])
+        return list(dict.fromkeys((*same_name, *same_kind)))[:MOVE_CANDIDATES_MAX]
 
     def _look(self, path: str) -> Found | None:
         observed = files.observe(
@@ -148,6 +163,12 @@ class AtHead:
         """Return the file's bytes; None when it is not there or larger than 2 MiB."""
         found = self.find(path)
         return self.history.read_blob(found.blob) if found is not None else None
+
+    def same_in(self, commit: str, path: str) -> bool:
+        """Return whether the file at `path` is the same in another commit."""
+        if commit == self.head.commit:
+            return True
+        return self.history.blob_at(commit, path) == self.history.blob_at(self.head.commit, path)
 
     def renamed_to(self, anchor: Anchor) -> str | None:
         """Return where the anchored file went between the anchor's commit and this one."""

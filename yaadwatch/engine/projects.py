@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from yaadwatch import places
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.workspace import (
     Call,
@@ -23,9 +22,6 @@ from yaadwatch.store import projects as registry
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
-
-EXCLUDED = "/.yaad/"
-"""The line that keeps our folder out of git."""
 
 
 def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -> dict[str, object]:
@@ -109,7 +105,6 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     """
     project = _watched_at(home, call.folder)
     now = home.clock.now()
-    home.stores.put_back(project.id)
     memories, backup, can_restore = _back_up(home, project, now)
     former = home.user.read(registry.removed, project.common_dir)
     nothing_new = (
@@ -149,44 +144,25 @@ def _undo(home: Home, project_id: str) -> None:
         home.user.write(registry.drop, project.id)
 
 
-def _exclude_file(common_dir: Path) -> Path:
-    return common_dir / "info" / "exclude"
-
-
-def _excludes(path: Path) -> bool:
-    """Return whether the line that keeps our folder out of git is there."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be read ({error.strerror}); nothing was added.",
-            hint="Look at its permissions: the store is kept out of git by a line in it.",
-        ) from error
-    return EXCLUDED.encode() in lines
-
-
 def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
-    path = _exclude_file(layout.common_dir)
-    if folder.name != ".yaad" or _excludes(path):
+    path = identity.exclude_file(layout.common_dir)
+    if folder.name != ".yaad" or identity.excludes(path):
         return
     for place in (path.parent, path):
         if place.is_symlink():
             raise YaadError(
                 Code.REFUSED,
                 f"{place} is a link, and nothing is written through links; nothing was added.",
-                hint=f"Put the line {EXCLUDED} into it yourself, then try again.",
+                hint=f"Put the line {identity.EXCLUDED} into it yourself, then try again.",
             )
 
 
 def _exclude(home: Home, project: Project) -> None:
-    path = _exclude_file(project.common_dir)
-    if project.store.parent.name != ".yaad" or _excludes(path):
+    path = identity.exclude_file(project.common_dir)
+    if project.store.parent.name != ".yaad" or identity.excludes(path):
         return
     try:
-        appended = files.append_line_exact(path, EXCLUDED)
+        appended = files.append_line_exact(path, identity.EXCLUDED)
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,
@@ -220,10 +196,14 @@ def _back_up(home: Home, project: Project, now: datetime) -> tuple[int, Path | N
         How many memories it holds, the copy, and whether it can be brought back: a store that
         cannot be read is copied as it is.
     """
+    target = identity.backup_path(project, now)
     if not stands(project.store):
+        db = home.stores.opened(project.id)
+        if db is not None:
+            db.backup(target)
+            return db.read(nodes.count), target, True
         backup = identity.newest_backup(project)
         return 0, backup, backup is not None
-    target = places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
     try:
         with home.stores.use(project) as db:
             memories = db.read(nodes.count)
@@ -255,7 +235,7 @@ def _copy_as_it_is(project: Project, target: Path) -> Path:
 
 def _take_away(home: Home, project: Project) -> None:
     """Remove the line that excluded our files, and the files."""
-    path = _exclude_file(project.common_dir)
+    path = identity.exclude_file(project.common_dir)
     try:
         if project.excluded:
             files.remove_exact(path, project.excluded)

@@ -214,6 +214,9 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
     tree, head = looking.look_at(space, known.values(), home.clock.now_ns())
     head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
     full = paths is None or not head_stands
+    head_was = head.head.commit
+    if flagged and not head_stands:
+        head_was = _grown_from(row.head, head)
     if full:
         wanted = set(db.read(anchors.paths)) | known.keys()
         changed = _differing(space.root, wanted, known, tree.now_ns)
@@ -224,7 +227,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
     affected |= {
         flag.node
         for flag in flagged.values()
-        if (full and not (head_stands and _settled(flag))) or changed & _places(flag)
+        if (full and not _settled(flag, head, head_was)) or changed & _places(flag)
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.many, affected)
@@ -241,7 +244,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
                 own,
                 (tree, head),
                 before=flagged.get(node_id),
-                head_stands=head_stands,
+                head_was=head_was,
                 now=now,
             )
         judged[node_id] = (own, flag)
@@ -254,13 +257,43 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
     )
 
 
-def _settled(flag: Flag) -> bool:
-    """Return whether only the memory's own files decide about this doubt, and HEAD."""
-    return flag.verdict is Verdict.CHANGED
+def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: str) -> bool:
+    """Return whether the evidence of a flag, which was sought at `head_was`, holds at HEAD.
+
+    `places`: the files it is about.
+    """
+    if head_was == head.head.commit:
+        return True
+    if not head_was or flag.uncommitted:
+        return False
+    try:
+        return all(head.same_in(head_was, place) for place in places)
+    except YaadError:  # then it is sought anew
+        return False
+
+
+def _grown_from(former: str, head: AtHead) -> str:
+    """Return the former HEAD if all of its history is in that of HEAD, else ''."""
+    commit = head.head.commit
+    try:
+        if former and commit and head.history.has_commit(former):
+            return "" if head.history.changes(["."], commit, former) else former
+    except YaadError:  # then all evidence is sought anew
+        return ""
+    return ""
+
+
+def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
+    """Return whether a doubt stands as it is if the memory's own files are unchanged."""
+    return (
+        flag.verdict is Verdict.CHANGED
+        and flag.branch == head.head.branch
+        and _still_explains(flag, _places(flag), head, head_was)
+    )
 
 
 def _places(flag: Flag) -> set[str]:
-    """Return the files besides its own that a doubt is about."""
+    """Return the files that a doubt is about."""
     places = {evidence.path for evidence in flag.evidence}
     if flag.suggestion is not None and flag.suggestion.path is not None:
         places.add(flag.suggestion.path)
@@ -273,13 +306,13 @@ def _judge(
     views: tuple[WorkTree, AtHead],
     *,
     before: Flag | None,
-    head_stands: bool,
+    head_was: str,
     now: datetime,
 ) -> Flag | None:
     """Return the flag that a memory deserves in this work tree, or None.
 
-    `head_stands`: HEAD is where it was when `before` was raised, so its commits need not be sought
-    again.
+    `head_was`: the HEAD of `before`, when HEAD is still there or has only grown: where it has not
+    changed the files of a doubt since, the commits behind that need not be sought again.
     """
     tree, head = views
     sights = {anchor: looking.see(anchor, tree, head) for anchor in own}
@@ -290,7 +323,8 @@ def _judge(
     same = before if before is not None and before.verdict is worst.verdict else None
     evidence: tuple[Evidence, ...] = ()
     uncommitted = False
-    if same is not None and head_stands and same.reason == reason:
+    places = {worst.anchor.path, worst.place or worst.anchor.path}
+    if same is not None and same.reason == reason and _still_explains(same, places, head, head_was):
         evidence, uncommitted = same.evidence, same.uncommitted
     elif worst.verdict is not Verdict.UNKNOWN:
         committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))

@@ -1,6 +1,6 @@
 """Why is a memory in doubt? The commits between the anchor's and HEAD, and what no commit has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
@@ -116,6 +116,9 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     `blob`: the file at `since`; '' when it was not there.
     """
     left = _departures(anchor.path, history, since, until)
+    if not anchor.symbol or any(row.to is None for row in left.values()):
+        yield from _left(left.values(), history)
+        return
     names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
     path = anchor.path
     before = _Shape.of(anchor, history, blob)
@@ -125,9 +128,8 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
             continue
         departure = left.get(commit_id)
         if departure is not None:
-            done = f"renamed {path} to {departure.to}" if departure.to else f"removed {path}"
+            yield from _left([departure], history)
             path = departure.to or path
-            yield Step(path=path, commit=commit, summary=done)
         now = history.blob_at(commit_id, path)
         after = _Shape.of(anchor, history, now) if anchor.symbol and now is not None else None
         if after is None:
@@ -137,6 +139,14 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
             done = done if after.there else "removed"
             yield Step(path=path, commit=commit, summary=f"{done} {anchor.symbol} in {path}")
         before = after
+
+
+def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
+    for row in departures:
+        commit = history.commit(row.commit)
+        if commit is not None:
+            done = f"renamed {row.path} to {row.to}" if row.to else f"removed {row.path}"
+            yield Step(path=row.to or row.path, commit=commit, summary=done)
 
 
 def _departures(path: str, history: History, since: str, until: str) -> dict[str, Departure]:

@@ -110,15 +110,10 @@ class Stores:
         with self._lock:
             return self._checking.setdefault((project, worktree), threading.Lock())
 
-    def put_back(self, project: str) -> None:
-        """Have an open store put its file back if that was deleted underneath.
-
-        Nothing happens when it is not open, or when something else stands there by now.
-        """
+    def opened(self, project: str) -> Database | None:
+        """Return a project's store if it is open; it may hold what its file no longer does."""
         with self._lock:
-            db = self._open.get(project)
-        if db is not None:
-            _put_back(db)
+            return self._open.get(project)
 
     def close_one(self, project: str) -> None:
         """Close a project's store, if it is open; whoever still uses it gets an error."""
@@ -133,7 +128,7 @@ class Stores:
             databases = tuple(self._open.values())
             self._open.clear()
         for db in databases:
-            _put_back(db)
+            put_back(db)
             db.close()
 
     def _borrow(self, project: Project) -> Database:
@@ -162,7 +157,7 @@ class Stores:
                 return
             if project not in self._users:
                 db = self._open.pop(project)
-                _put_back(db)
+                put_back(db)
                 db.close()
 
     def _open_store(self, project: Project) -> Database:
@@ -427,7 +422,8 @@ def require_files(layout: Layout) -> Layout:
     return linked[0]
 
 
-def _put_back(db: Database) -> None:
+def put_back(db: Database) -> None:
+    """Have an open store put its file back if that was deleted underneath, and if that can be."""
     if not os.path.lexists(db.path):
         # Any write puts the file back first; this one has nothing to add.
         with contextlib.suppress(YaadError):

@@ -184,11 +184,15 @@ class TestIdentity:
         assert copy.remember()
         assert first["id"] != tree.add()["id"]
 
-    def test_a_clone_in_its_place_is_a_new_project(self, world):
+    @pytest.mark.parametrize("running", [True, False], ids=["store open", "after a restart"])
+    def test_a_clone_in_its_place_is_a_new_project(self, world, running):
+        """An inode number may be given out again, so it does not tell the two apart."""
         tree = world.repo()
         source = tree.copy("source")
         first = tree.add()
         tree.remember()
+        if not running:
+            world.reopen()
         shutil.rmtree(tree.path)
         tree.path.mkdir()
         tree.git("clone", "-q", f"file://{source.path}", ".")
@@ -200,6 +204,11 @@ class TestIdentity:
         assert tree.memories() == []
         assert len(projects.projects(world.home, tree.call)["projects"]) == 1
         assert b"/.yaad/\n" in excluded(tree)
+        # What was still open had not to be lost.
+        assert bool(answer["backup"]) == running
+        if running:
+            tree.add(restore=True)
+            assert tree.memories() == [RETRY]
 
     def test_a_store_nobody_here_knows_is_refused_and_can_be_trusted(self, world, monkeypatch):
         tree = world.repo()
