@@ -302,9 +302,15 @@ def _register(
         added_at=home.clock.now(),
     )
     home.user.write(registry.add, project)
-    if not stands(project.store):
+    if stands(project.store):
+        return project
+    try:
         files.private_folder(folder)
         Database.open(project.store, role="project", project=project.id, create=True).close()
+    except YaadError:
+        home.user.write(registry.drop, project.id)
+        delete_store(project)
+        raise
     return project
 
 

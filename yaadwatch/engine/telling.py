@@ -2,7 +2,7 @@
 
 import json
 
-from yaadwatch.engine.workspace import Home
+from yaadwatch.engine.workspace import Home, stands
 from yaadwatch.model.anchors import Anchor, Evidence, Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
@@ -82,9 +82,9 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "state": "ok",
         "files": [],
     }
-    if not project.common_dir.is_dir():
-        return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
     try:
+        if not stands(project.common_dir):
+            return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
         with home.stores.use(project) as db:
             return shown | db.read(_contents, project)
     except YaadError as error:

@@ -1,0 +1,699 @@
+"""Stores that are gone or damaged, a git that hangs or is missing, no space, no permission."""
+
+import contextlib
+import os
+import pickle
+import shutil
+import stat
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, every_byte_below
+
+from yaadwatch.engine import projects, report
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Git, Settings
+
+ROOT = os.getuid() == 0
+needs_root = pytest.mark.skipif(not ROOT, reason="only root can become somebody else")
+NOBODY = 65534
+
+
+def refusal(call, *arguments, **fields):
+    with pytest.raises(YaadError) as refused:
+        call(*arguments, **fields)
+    error = refused.value
+    assert error.message.endswith("."), error.message
+    for word in ("Traceback", "Error(", "apsw", "errno", "failed to", "invalid"):
+        assert word not in error.message
+    return error
+
+
+class TestRemovedUnderneath:
+    """`git clean -fdx` takes the store away while it is open."""
+
+    @pytest.fixture
+    def cleaned(self, repo):
+        memory = repo.remember()
+        repo.git("clean", "-fdxq")
+        assert not repo.store.exists()
+        return memory
+
+    def test_everything_can_still_be_read_and_the_next_write_puts_it_back(self, repo, cleaned):
+        assert repo.show(cleaned)["text"] == RETRY
+
+        second = repo.remember("Said afterwards")
+
+        assert repo.store.exists()
+        assert stat.S_IMODE(repo.store.stat().st_mode) == 0o600
+        assert stat.S_IMODE(repo.store.parent.stat().st_mode) == 0o700
+        repo.world.reopen()
+        assert repo.show(cleaned)["text"] == RETRY
+        assert repo.show(second)["text"] == "Said afterwards"
+
+    def test_stopping_right_afterwards_loses_nothing(self, repo, cleaned):
+        repo.world.reopen()
+
+        assert repo.show(cleaned)["text"] == RETRY
+
+    def test_making_room_for_other_stores_loses_nothing(self, repo, cleaned, world):
+        for number in range(20):
+            other = world.repo(f"other{number}")
+            other.add()
+
+        assert repo.show(cleaned)["text"] == RETRY
+
+    def test_adding_again_loses_nothing(self, repo, cleaned):
+        answer = repo.add()
+
+        assert answer["again"]
+        assert repo.show(cleaned)["text"] == RETRY
+
+    def test_removing_backs_up_what_was_there(self, repo, cleaned):
+        answer = repo.remove()
+
+        assert answer["memories"] == 1
+        repo.add(restore=True)
+        assert repo.show(cleaned)["text"] == RETRY
+
+    def test_removing_a_repository_that_vanished_with_its_store_backs_it_up(self, repo, cleaned):
+        shutil.rmtree(repo.path)
+
+        answer = projects.remove(repo.home, repo.call)
+
+        assert answer["memories"] == 1
+        assert Path(answer["backup"]).exists()
+
+    def test_a_store_that_was_closed_then_is_gone_for_good_and_that_is_said(self, repo):
+        repo.remember()
+        repo.world.close()
+        repo.git("clean", "-fdxq")
+        repo.world.home = repo.world._open()
+
+        error = refusal(repo.remember)
+
+        assert error.code is Code.UNAVAILABLE
+        assert "yaadwatch add" in error.hint
+        answer = repo.add()
+        assert not answer["again"]
+        assert repo.memories() == []
+
+    def test_many_threads_lose_nothing_while_it_happens(self, repo):
+        failures, said = [], []
+
+        def remember(number):
+            for turn in range(6):
+                try:
+                    memory = repo.remember(f"Thread {number}, turn {turn}")
+                except YaadError as error:
+                    failures.append(error)
+                else:
+                    said.append(memory)
+
+        threads = [threading.Thread(target=remember, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            repo.git("clean", "-fdxq", check=False)
+        for thread in threads:
+            thread.join()
+
+        assert {error.code for error in failures} <= {Code.UNAVAILABLE}
+        assert len(said) + len(failures) == 24
+        repo.world.reopen()
+        assert {repo.show(memory)["id"] for memory in said} == set(said)
+
+
+class TestDamaged:
+    """Bytes that are no store, or none of ours."""
+
+    @pytest.fixture(params=["garbage", "empty", "cut", "newer", "folder", "another program's"])
+    def damaged(self, request, repo):
+        memory = repo.remember()
+        repo.world.reopen()
+        match request.param:
+            case "garbage":
+                repo.store.write_bytes(b"not a database at all" * 1000)
+            case "empty":
+                repo.store.write_bytes(b"")
+            case "cut":
+                repo.store.write_bytes(repo.store.read_bytes()[:5000])
+            case "newer":
+                data = bytearray(repo.store.read_bytes())
+                data[60:64] = (999).to_bytes(4, "big")
+                repo.store.write_bytes(bytes(data))
+            case "folder":
+                repo.store.unlink()
+                repo.store.mkdir()
+            case "another program's":
+                import sqlite3
+
+                repo.store.unlink()
+                with contextlib.closing(sqlite3.connect(repo.store)) as conn:
+                    conn.execute("CREATE TABLE theirs (x)")
+        return memory
+
+    def test_every_verb_gives_one_clear_error_and_no_byte_changes(self, repo, damaged):
+        before = repo.store.read_bytes() if repo.store.is_file() else None
+
+        for call in (
+            repo.remember,
+            lambda: repo.show(damaged),
+            lambda: repo.confirm(damaged),
+            lambda: repo.forget(damaged),
+            repo.stale,
+            repo.check,
+            repo.check_tree,
+            repo.add,
+        ):
+            error = refusal(call)
+            assert error.code in (Code.UNAVAILABLE, Code.REFUSED)
+            assert str(repo.store) in error.message
+            assert error.hint
+
+        if before is not None:
+            assert repo.store.read_bytes() == before
+        (row,) = projects.projects(repo.home, repo.call)["projects"]
+        assert row["state"] in ("broken", "refused")
+        assert repo.upkeep()["skipped"]
+
+    def test_status_names_it_and_what_to_do(self, repo, damaged):
+        (problem,) = report.status(repo.home, repo.call)["problems"]
+
+        assert str(repo.path) in problem["what"]
+        assert problem["mend"]
+
+    def test_it_can_be_removed_and_its_bytes_are_kept(self, repo, damaged):
+        before = repo.store.read_bytes() if repo.store.is_file() else None
+        if before is None:
+            assert refusal(repo.remove).code in (Code.UNAVAILABLE, Code.REFUSED)
+            return
+
+        answer = repo.remove()
+
+        assert Path(answer["backup"]).read_bytes() == before
+        assert answer["undo"] is None
+        assert not repo.store.parent.exists()
+        assert repo.add()["again"] is False
+        assert repo.remember()
+
+    def test_a_damaged_page_is_an_error_and_not_a_wrong_answer(self, repo):
+        for number in range(200):
+            repo.remember(f"Memory {number} about src/net.py")
+        repo.world.reopen()
+        data = bytearray(repo.store.read_bytes())
+        for page in range(8, len(data) // 4096):
+            data[page * 4096 : page * 4096 + 200] = b"\xa5" * 200
+        repo.store.write_bytes(bytes(data))
+
+        error = refusal(repo.stale)
+
+        assert error.code is Code.UNAVAILABLE
+        assert "damaged" in error.message
+
+
+class TestExchanged:
+    """Something else stands where the store was, while it is open."""
+
+    @pytest.mark.parametrize("what", ["link", "other store", "folder"])
+    def test_nothing_is_written_to_what_took_its_place(self, repo, world, what):
+        memory = repo.remember()
+        other = world.repo("other")
+        other.add()
+        elsewhere = world.folder / "elsewhere.db"
+        repo.store.rename(elsewhere)
+        match what:
+            case "link":
+                repo.store.symlink_to(elsewhere)
+            case "other store":
+                shutil.copyfile(other.store, repo.store)
+            case "folder":
+                repo.store.mkdir()
+        before = every_byte_below(other.path / ".yaad") + elsewhere.read_bytes()
+
+        error = refusal(repo.confirm, memory)
+
+        assert error.code is Code.REFUSED
+        assert every_byte_below(other.path / ".yaad") + elsewhere.read_bytes() == before
+
+    def test_a_store_folder_that_became_a_link_is_not_followed(self, repo, world):
+        repo.remember()
+        world.reopen()
+        repo.store.parent.rename(world.folder / "elsewhere")
+        (repo.path / ".yaad").symlink_to(world.folder / "elsewhere")
+
+        assert refusal(repo.remember).code is Code.REFUSED
+        assert refusal(repo.remove).code is Code.REFUSED
+
+
+@pytest.fixture
+def impatient(tmp_path, monkeypatch):
+    """A home whose git commands are ended after a fifth of a second."""
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    world = World(tmp_path, settings=Settings(git=Git(timeout_ms=200)))
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def hanging_git(impatient, monkeypatch):
+    """A git that never answers; call it to put it on the PATH, and again to take it away."""
+    folder = impatient.folder / "bin"
+    folder.mkdir()
+    fake = folder / "git"
+    fake.write_text('#!/bin/sh\necho called >> "$0.log"\nexec sleep 60\n')
+    fake.chmod(0o755)
+    path = os.environ["PATH"]
+
+    def hang(on=True):
+        monkeypatch.setenv("PATH", f"{folder}:{path}" if on else path)
+
+    hang.log = folder / "git.log"
+    return hang
+
+
+class TestGit:
+    """A git that hangs, or is not there."""
+
+    def test_an_add_that_git_does_not_answer_leaves_nothing(self, impatient, hanging_git):
+        tree = impatient.repo()
+        tree.write("CLAUDE.md", "- See `fetch_with_retry`\n")
+        before = every_byte_below(tree.path)
+        hanging_git()
+
+        error = refusal(tree.add)
+
+        assert error.code is Code.TIMEOUT
+        assert "0.2 s" in error.message
+        assert "git.timeout_ms" in error.hint
+        hanging_git(on=False)
+        assert every_byte_below(tree.path) == before
+        assert projects.projects(impatient.home, tree.call)["projects"] == []
+
+    def test_an_add_that_is_cut_off_half_way_leaves_nothing(self, impatient, monkeypatch):
+        tree = impatient.repo()
+        tree.write("CLAUDE.md", "- See `fetch_with_retry`\n")
+        before = every_byte_below(tree.path)
+        from yaadwatch.system.git.repository import Repository
+
+        def too_slow(*arguments, **named):
+            raise YaadError(Code.TIMEOUT, "git grep took longer than 0.2 s and was ended.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Repository, "files_with", too_slow)
+            assert refusal(tree.add).code is Code.TIMEOUT
+
+        assert every_byte_below(tree.path) == before
+        assert projects.projects(impatient.home, tree.call)["projects"] == []
+        assert tree.add()["imported"]["anchored"] == 1
+
+    def test_remembering_stores_all_or_nothing(self, impatient, hanging_git):
+        tree = impatient.repo()
+        tree.add()
+        hanging_git()
+
+        assert refusal(tree.remember).code is Code.TIMEOUT
+
+        hanging_git(on=False)
+        assert tree.memories() == []
+        assert tree.remember()
+
+    def test_what_git_must_tell_is_unknown_and_never_fresh(self, impatient, hanging_git):
+        tree = impatient.repo()
+        tree.add()
+        memory = tree.remember()
+        (tree.path / "src/net.py").unlink()
+        hanging_git()
+
+        assert tree.verdict(memory) == "unknown"
+
+        reason = tree.stale()["unknown"][0]["reason"]
+        assert "took longer than 0.2 s" in reason
+        assert not reason.endswith(".")
+        hanging_git(on=False)
+        assert tree.verdict(memory) == "gone"
+
+    def test_a_check_of_many_does_not_wait_for_each(self, impatient, hanging_git):
+        tree = impatient.repo()
+        for number in range(40):
+            tree.write(f"src/part{number}.py", f"def part{number}():\n    return 1\n")
+        tree.commit("parts")
+        tree.add()
+        for number in range(40):
+            tree.remember(f"`part{number}` is in src/part{number}.py")
+        shutil.rmtree(tree.path / "src")
+        hanging_git()
+
+        assert len(tree.stale()["unknown"]) == 40
+
+        assert len(hanging_git.log.read_text().splitlines()) < 10
+
+    def test_what_can_be_seen_without_git_is_seen_without_git(self, impatient, hanging_git):
+        tree = impatient.repo()
+        tree.add()
+        memory = tree.remember()
+        hanging_git()
+
+        tree.write("src/net.py", FIVE_TRIES)
+        assert tree.verdict(memory) == "changed"
+        tree.write("src/net.py", NET)
+        assert tree.verdict(memory) == "fresh"
+
+    def test_a_missing_git_is_one_clear_error(self, world, monkeypatch):
+        tree = world.repo()
+        tree.add()
+        memory = tree.remember()
+        new = world.repo("new")
+        monkeypatch.setenv("PATH", str(world.folder / "nothing"))
+
+        for call in (tree.remember, new.add):
+            error = refusal(call)
+            assert error.code is Code.UNAVAILABLE
+            assert "git is not installed" in error.message
+        assert tree.show(memory)["text"] == RETRY
+        assert tree.verdict(memory) == "fresh"
+        (tree.path / "src/net.py").unlink()
+        assert tree.verdict(memory) == "unknown"
+
+    def test_a_broken_repository_is_one_clear_error(self, world):
+        tree = world.repo()
+        tree.add()
+        memory = tree.remember()
+        (tree.path / ".git/HEAD").write_text("nonsense\n")
+
+        for call in (tree.remember, tree.stale):
+            assert refusal(call).code in (Code.UNAVAILABLE, Code.NOT_FOUND)
+        (tree.path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        assert tree.verdict(memory) == "fresh"
+
+    def test_a_repository_that_lost_its_objects_is_never_wrong(self, world):
+        tree = world.repo()
+        tree.add()
+        memory = tree.remember()
+        shutil.rmtree(tree.path / ".git/objects")
+        (tree.path / ".git/objects").mkdir()
+
+        tree.write("src/net.py", FIVE_TRIES)
+        assert tree.verdict(memory) in ("changed", "unknown")
+        (tree.path / "src/net.py").unlink()
+        assert tree.verdict(memory) in ("unknown", "gone")
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip("no small file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(folder):
+    """Leave no space; return the file that takes it."""
+    hog = folder / "hog"
+    for size in (65536, 512, 1):
+        with contextlib.suppress(OSError), hog.open("ab", buffering=0) as stream:
+            while True:
+                stream.write(b"x" * size)
+    return hog
+
+
+class TestFullDisk:
+    def test_a_full_disk_loses_nothing_that_was_acknowledged(self, world):
+        with small_disk(world.folder / "disk", "4m"):
+            tree = world.repo("disk/repo")
+            tree.add()
+            acknowledged = [tree.remember(f"Memory {number}") for number in range(5)]
+            hog = fill(world.folder / "disk")
+            errors = []
+            for number in range(50):
+                try:
+                    acknowledged.append(tree.remember(f"Long {number} " + "word " * 5000))
+                except YaadError as error:
+                    errors.append(error)
+
+            assert errors
+            assert {error.code for error in errors} == {Code.UNAVAILABLE}
+            assert all("no space" in error.message.lower() for error in errors)
+            assert {tree.show(memory)["id"] for memory in acknowledged} == set(acknowledged)
+            hog.unlink()
+            assert tree.remember("There is space again")
+            world.reopen()
+            assert len(tree.memories()) == len(acknowledged) + 1
+            world.close()
+
+    def test_a_project_is_not_half_added_to_a_full_disk(self, world):
+        with small_disk(world.folder / "disk", "4m"):
+            tree = world.repo("disk/repo")
+            hog = fill(world.folder / "disk")
+
+            error = refusal(tree.add)
+
+            assert error.code is Code.UNAVAILABLE
+            assert "space" in error.message + error.hint
+            assert not tree.store.parent.exists()
+            assert projects.projects(world.home, tree.call)["projects"] == []
+            hog.unlink()
+            assert tree.add()["again"] is False
+            world.close()
+
+    def test_nothing_is_removed_when_no_backup_can_be_written(self, tmp_path, monkeypatch):
+        with small_disk(tmp_path / "disk", "3m"):
+            monkeypatch.setenv("YAAD_HOME", str(tmp_path / "disk/home"))
+            monkeypatch.setenv("HOME", str(tmp_path))
+            world = World(tmp_path)
+            tree = world.repo()
+            tree.add()
+            memory = tree.remember()
+            fill(tmp_path / "disk")
+
+            error = refusal(tree.remove)
+
+            assert error.code is Code.UNAVAILABLE
+            assert tree.show(memory)["text"] == RETRY
+            assert b"/.yaad/" in (tree.path / ".git/info/exclude").read_bytes()
+            world.close()
+
+
+def as_nobody(call):
+    """Run `call` as another user; return its result, or raise its YaadError."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.close(reading)
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            try:
+                answer = ("answer", call())
+            except YaadError as error:
+                answer = ("error", (error.code.value, error.message, error.hint))
+            except BaseException as error:
+                answer = ("fault", f"{type(error).__name__}: {error}")
+            with os.fdopen(writing, "wb") as stream:
+                pickle.dump(answer, stream)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        kind, value = pickle.loads(stream.read())
+    os.waitpid(child, 0)
+    if kind == "error":
+        raise YaadError(Code(value[0]), *value[1:])
+    assert kind == "answer", value
+    return value
+
+
+@pytest.fixture
+def open_folder(monkeypatch):
+    """A folder that every user can get to, and everything imported that a verb imports late."""
+    folder = Path(tempfile.mkdtemp(prefix="yaad-shared-"))
+    folder.chmod(0o755)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("YAAD_HOME", str(folder / "warm"))
+    world = World(folder)
+    tree = world.repo("warm-repo")
+    tree.write("CLAUDE.md", "- See `fetch_with_retry`\n")
+    tree.write("src/net.go", "package main\n\nfunc Fetch() {\n}\n")
+    tree.add()
+    tree.remember("See src/net.go, Fetch()")
+    tree.write("src/net.go", "package main\n\nfunc Fetch() {\n\tx := 1\n}\n")
+    tree.check()
+    world.close()
+    home = folder / "nobody"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    monkeypatch.setenv("YAAD_HOME", str(home / ".yaad"))
+    monkeypatch.setenv("HOME", str(home))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def give_away(path):
+    subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(path)], check=True)
+
+
+@needs_root
+class TestOtherUser:
+    """As a user who may not do everything."""
+
+    def test_somebody_elses_repository_is_refused(self, open_folder):
+        tree = Tree(None, open_folder / "theirs")
+        tree.path.mkdir()
+        tree.git("init", "-q")
+
+        def add():
+            world = World(open_folder)
+            return projects.add(world.home, tree.call)
+
+        error = refusal(as_nobody, add)
+
+        assert error.code is Code.REFUSED
+        assert "belongs to another user" in error.message
+
+    @pytest.mark.parametrize("below", ["", "repo"])
+    def test_a_folder_that_may_not_be_entered_is_one_clear_error(self, open_folder, below):
+        private = open_folder / "private"
+        tree = Tree(None, private / "repo")
+        tree.path.mkdir(parents=True)
+        tree.git("init", "-q")
+        private.chmod(0o700)
+
+        def add():
+            world = World(open_folder)
+            return projects.add(world.home, Tree(world, private / below).call)
+
+        error = refusal(as_nobody, add)
+
+        assert error.code in (Code.NOT_FOUND, Code.UNAVAILABLE, Code.REFUSED)
+
+    def nobodys(self, open_folder, name="mine"):
+        """Return a repository of the other user's own, with src/net.py."""
+        path = open_folder / name
+        path.mkdir()
+        tree = Tree(None, path)
+        tree.git("init", "-q", "-b", "main")
+        tree.write("src/net.py", NET)
+        tree.commit("one")
+        give_away(path)
+        return path
+
+    def test_their_own_repository_is_watched(self, open_folder):
+        path = self.nobodys(open_folder)
+
+        def story():
+            world = World(open_folder)
+            tree = Tree(world, path)
+            tree.add()
+            memory = tree.remember()
+            tree.write("src/net.py", FIVE_TRIES)
+            return tree.verdict(memory), tree.store.stat().st_uid
+
+        assert as_nobody(story) == ("changed", NOBODY)
+
+    def test_a_file_that_may_not_be_read_is_unknown_until_it_may(self, open_folder):
+        path = self.nobodys(open_folder)
+
+        def story():
+            world = World(open_folder)
+            tree = Tree(world, path)
+            tree.add()
+            memory = tree.remember()
+            (path / "src/net.py").write_text(FIVE_TRIES)
+            (path / "src/net.py").chmod(0)
+            hidden = tree.verdict(memory), tree.stale()["unknown"][0]["reason"]
+            (path / "src").chmod(0)
+            deeper = tree.verdict(memory)
+            (path / "src").chmod(0o755)
+            (path / "src/net.py").chmod(0o644)
+            return *hidden, deeper, tree.verdict(memory)
+
+        assert as_nobody(story) == (
+            "unknown",
+            "src/net.py cannot be read by this user",
+            "unknown",
+            "changed",
+        )
+
+    def test_a_read_only_exclude_file_stops_an_add_and_nothing_is_left(self, open_folder):
+        path = self.nobodys(open_folder)
+
+        def story():
+            world = World(open_folder)
+            tree = Tree(world, path)
+            (path / ".git/info/exclude").chmod(0o444)
+            try:
+                tree.add()
+            except YaadError as error:
+                left = tree.store.parent.exists()
+                watched = projects.projects(world.home, tree.call)["projects"]
+                return error.code.value, error.message, left, watched
+            return None
+
+        code, message, left, watched = as_nobody(story)
+        assert (code, left, watched) == ("unavailable", False, [])
+        assert "info/exclude" in message
+
+    def test_a_repository_that_may_not_be_written_to_is_one_clear_error(self, open_folder):
+        path = self.nobodys(open_folder)
+
+        def story():
+            world = World(open_folder)
+            path.chmod(0o555)
+            try:
+                Tree(world, path).add()
+            except YaadError as error:
+                watched = projects.projects(world.home, Tree(world, path).call)["projects"]
+                return error.code.value, error.message, watched
+            return None
+
+        code, message, watched = as_nobody(story)
+        assert (code, watched) == ("unavailable", [])
+        assert str(path) in message
+
+    def test_a_store_that_may_not_be_entered_does_not_hide_the_others(self, open_folder):
+        paths = [self.nobodys(open_folder, name) for name in ("one", "two")]
+
+        def story():
+            world = World(open_folder)
+            trees = [Tree(world, path) for path in paths]
+            for tree in trees:
+                tree.add()
+                tree.remember()
+            world.reopen()
+            paths[0].joinpath(".yaad").chmod(0)
+            rows = projects.projects(world.home, trees[0].call)["projects"]
+            listed = [(row["state"], row["memories"]) for row in rows]
+            problems = report.status(world.home, trees[0].call)["problems"]
+            skipped = trees[1].upkeep()["skipped"]
+            try:
+                trees[0].remember()
+            except YaadError as error:
+                code = error.code.value
+            paths[0].chmod(0)
+            rows = projects.projects(world.home, trees[0].call)["projects"]
+            states = [row["state"] for row in rows]
+            paths[0].chmod(0o755)
+            paths[0].joinpath(".yaad").chmod(0o700)
+            return listed, len(problems), len(skipped), code, states, len(trees[0].memories())
+
+        listed, problems, skipped, code, states, memories = as_nobody(story)
+        assert listed == [("broken", 0), ("ok", 1)]
+        assert (problems, skipped, code) == (1, 1, "unavailable")
+        assert states[0] in ("missing", "broken")
+        assert states[1] == "ok"
+        assert memories == 1
