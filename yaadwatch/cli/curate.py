@@ -36,7 +36,7 @@ def add_forget(commands: Commands) -> Parser:
         "archive one memory",
         forget,
         examples=[
-            ("yaadwatch forget 5c01f2e4", "it is recalled no more"),
+            ("yaadwatch forget 5c01f2e4", "not recalled any more"),
             ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "and say why"),
         ],
         more="It can be restored.",

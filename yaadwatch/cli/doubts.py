@@ -91,7 +91,7 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
     identity = short(doubt["id"])
     terminal.line(
-        f"still true: yaadwatch confirm {identity}    not any more: yaadwatch forget {identity}",
+        f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
         indent=4,
     )
 
@@ -99,12 +99,18 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
-        return (styled("uncommitted  ", "yellow"), f"{found['path']}: {found['summary']}")
+        return (styled("uncommitted  ", "yellow"), _summary(found))
     return (
         styled(str(commit["id"])[:10], "yellow"),
         f"  {str(commit['at'])[:10]}  {commit['subject']}",
-        styled(f"  ({found['path']}: {found['summary']})", "dim"),
+        styled(f"  ({_summary(found)})", "dim"),
     )
+
+
+def _summary(found: "dict[str, Any]") -> str:
+    """Return what happened, with the path in front when it does not name it."""
+    said = str(found["summary"]).removesuffix(" (uncommitted)")
+    return said if str(found["path"]) in said else f"{found['path']}: {said}"
 
 
 def _tell_unknown(unknown: "list[dict[str, Any]]", terminal: Terminal) -> None:

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, folder, listed, place, short
+from yaadwatch.cli.words import ago, count, folder, listed, place, short, tier
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -26,10 +26,10 @@ def add_remember(commands: Commands) -> Parser:
         "keep a statement, and what it is about",
         remember,
         examples=[
-            ('yaadwatch remember "Use jose, not jsonwebtoken, in src/auth.ts"', "a decision"),
-            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from another program"),
+            ('yaadwatch remember "Sign tokens with jose, in src/auth.ts"', "a decision"),
+            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a program"),
         ],
-        more="Files and symbols that the text names are watched; when they change, it is in doubt.",
+        more="It is in doubt when a file or a symbol that the text names changes.",
     )
     command.add_argument(
         "text", metavar="TEXT", nargs="+", help="the statement; - reads it from standard input"
@@ -100,7 +100,12 @@ def add_recall(commands: Commands) -> Parser:
         help="length of the answer at most (default: 800)",
     )
     command.add_argument(
-        "--kind", dest="kinds", action="append", default=[], help="only this kind; may be repeated"
+        "--kind",
+        metavar="KIND",
+        dest="kinds",
+        action="append",
+        default=[],
+        help="only this kind; may be repeated",
     )
     return command
 
@@ -140,12 +145,16 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(
         "Remembered " if new else "Known already, and confirmed: ",
         styled(short(answer["id"]), "bold"),
-        f"  {answer['kind']}, tier {answer['tier']}",
+        f"  {answer['kind']}, {tier(answer['tier'])}",
         styled(f"  ({answer['why']})", "dim"),
     )
     terminal.line(str(answer["text"]), indent=2)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
+    if not answer["anchors"]:
+        terminal.line(
+            "rests on no file, so no change will put it in doubt; name one with --file", indent=2
+        )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     if new:
@@ -167,7 +176,7 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     results = answer["results"]
     if not results:
-        terminal.line("Nothing is remembered about that.")
+        terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
         return 0
     for found in results:
         terminal.line(
@@ -208,7 +217,7 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, str]]":
     yield "id", str(answer["id"])
     pinned = ", pinned" if answer["pinned"] else ""
-    yield "kind", f"{answer['kind']}, tier {answer['tier']}{pinned}"
+    yield "kind", f"{answer['kind']}, {tier(answer['tier'])}{pinned}"
     yield "from", str(answer["origin"])
     yield "confidence", f"{answer['confidence']:.2f}, confirmed {ago(answer['confirmed_at'], now)}"
     yield "created", f"{ago(answer['created_at'], now)}, updated {ago(answer['updated_at'], now)}"

@@ -49,8 +49,9 @@ COMMANDS = {
 """Command to module; the module's `add_COMMAND` builds its parser. In the order of the help."""
 
 HELP = """\
-yaadwatch keeps the memory of coding agents true: it reads the agent files of your repositories,
-watches the code they speak of, and says which statements may no longer hold.
+yaadwatch keeps the memory of coding agents true: it reads the agent files of
+your repositories, watches the code they speak of, and says which statements may
+no longer hold.
 """
 EXAMPLES = (
     ("yaadwatch add ~/src/api", "watch a repository"),
@@ -221,3 +222,5 @@ class _Formatter(RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=min(columns(), HELP_WIDTH_MAX))
+        # argparse forgets that commands are indented, and would put the longest on a line alone.
+        self._action_max_length = max(map(len, COMMANDS)) + 4

@@ -23,9 +23,9 @@ def add_add(commands: Commands) -> Parser:
         add,
         examples=[
             ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --restore", "again, with what was known when it was removed"),
+            ("yaadwatch add ~/src/api --restore", "with what it knew when it was removed"),
         ],
-        more="Its memories live in .yaad/, which is kept out of git without touching .gitignore.",
+        more="Its memories live in .yaad/, kept out of git without touching .gitignore.",
     )
     _take_folder(command)
     command.add_argument(
@@ -105,10 +105,10 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     imported = answer["imported"]
     statements = count(imported["statements"], "statement")
     new = count(imported["nodes"], "new memory")
-    rows = [
-        ("store", folder(answer["store"])),
-        ("read", f"{statements}, {new}, {imported['anchored']} about code"),
-    ]
+    read = f"{statements}, {new}, {imported['anchored']} about code"
+    if not answer["files"]:
+        read = "no agent files; say yourself what holds: yaadwatch remember TEXT"
+    rows = [("store", folder(answer["store"])), ("read", read)]
     if str(answer["store"]).startswith(f"{answer['path']}/.yaad/"):
         rows.insert(1, ("git", ".yaad/ is kept out by a line in the repository's info/exclude"))
     terminal.table(rows)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WATCH_PAUSE_S = 2.0
 DOUBTS_MAX = 5
 """Doubts shown by `status`; the others are counted."""
+WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
 
 
 def add_status(commands: Commands) -> Parser:
@@ -121,7 +122,10 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
 
 def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
     _title("Projects", terminal)
-    terminal.table([_project(project, now) for project in projects])
+    for project in projects:
+        branch = f"  {project['branch']}" if project.get("branch") else ""
+        terminal.line(styled(folder(project["path"]), "bold"), branch, indent=2)
+        terminal.line(*_project(project, now), indent=4)
     files = [
         (folder(f"{project['path']}/{found['path']}"), str(found["mode"]), _state(found))
         for project in projects
@@ -134,16 +138,14 @@ def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "d
 
 
 def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
-    watched = f"watch {project['watch']}"
-    if project.get("lag_ms") is not None:
-        watched += f", lag {project['lag_ms']} ms"
+    watched = WATCHES.get(project["watch"], str(project["watch"]))
+    lag = "" if project.get("lag_ms") is None else f", lag {project['lag_ms']} ms"
     return (
-        styled(folder(project["path"]), "bold"),
-        str(project.get("branch") or "-"),
-        count(project["memories"], "memory"),
+        f"{count(project['memories'], 'memory')}, ",
         styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),
-        f"checked {ago(project.get('last_check'), now)}",
+        f", checked {ago(project.get('last_check'), now)}, ",
         styled(watched, "" if project["watch"] == "full" else "yellow"),
+        lag,
     )
 
 
@@ -180,7 +182,7 @@ def _job(job: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
     next_run = f"next {ago(job['next'], now)}" if job.get("next") else ""
     return (
         str(job["name"]),
-        f"last {ago(job.get('last'), now)}",
+        f"last {ago(job['last'], now)}" if job.get("last") else "not run yet",
         styled(went, "red" if job.get("ok") is False else ""),
         next_run,
     )

@@ -41,7 +41,7 @@ def add_up(commands: Commands) -> Parser:
             ("yaadwatch up", "with what is watched already"),
         ],
         starts_daemon=False,
-        more="Ctrl-C ends it. The repository stays known; `yaadwatch remove DIR` takes it away.",
+        more="Ctrl-C ends it. The repository stays known until `yaadwatch remove DIR`.",
     )
     command.add_argument("repo", metavar="REPO", nargs="?", help="a repository to watch")
     return command

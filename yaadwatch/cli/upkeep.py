@@ -1,13 +1,16 @@
 """The command `upkeep`: archive what has faded, prune what was archived long ago."""
 
 from argparse import Namespace
+from itertools import groupby
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, short
+from yaadwatch.cli.words import count, folder, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from yaadwatch.client.connection import Client
 
 
@@ -32,23 +35,34 @@ def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    archived, pruned = answer["archived"], answer["pruned"]
-    would = "Would archive" if answer["dry_run"] else "Archived"
-    terminal.line(
-        f"{would} {len(archived)}, {'prune' if answer['dry_run'] else 'pruned'} {len(pruned)},"
-        f" of {count(answer['checked'], 'memory')};"
-        f" {count(answer['orphans'], 'name', 'names')} that no memory is about any more."
+    archived, pruned, dry = answer["archived"], answer["pruned"], answer["dry_run"]
+    archive, erase, drop = (
+        ("Would archive", "erase", "drop") if dry else ("Archived", "erased", "dropped")
     )
-    if archived:
+    names = count(answer["orphans"], "file or symbol", "files or symbols")
+    terminal.line(
+        f"{archive} {len(archived)}, {erase} {len(pruned)}, {drop} {names} that no memory is about;"
+        f" looked at {count(answer['checked'], 'memory')}."
+    )
+    _tell(archive, archived, terminal)
+    _tell("Would erase for good" if dry else "Erased for good", pruned, terminal)
+    for skipped in answer["skipped"]:
+        terminal.line(styled(f"skipped: {skipped}", "red"))
+    if archived and not dry:
+        terminal.line("Undo for one: yaadwatch restore ID --project DIR")
+    return 0
+
+
+def _tell(done: str, memories: "list[dict[str, Any]]", terminal: Terminal) -> None:
+    for project, here in groupby(memories, key=lambda one: one["project"]):
+        terminal.line(f"{done} in ", styled(folder(project), "bold"))
         terminal.table(
             [
-                (styled(short(one["id"]), "bold"), f"{one['confidence']:.2f}", str(one["text"]))
-                for one in archived
+                (styled(short(one["id"]), "bold"), *_confidence(one), str(one["text"]))
+                for one in here
             ]
         )
-    if pruned:
-        terminal.line("Pruned for good" if not answer["dry_run"] else "For good")
-        terminal.table([(styled(short(one["id"]), "bold"), str(one["text"])) for one in pruned])
-    if archived and not answer["dry_run"]:
-        terminal.line("Undo for one: yaadwatch restore ID")
-    return 0
+
+
+def _confidence(memory: "dict[str, Any]") -> tuple[str, ...]:
+    return (f"{memory['confidence']:.2f}",) if "confidence" in memory else ()

@@ -15,6 +15,7 @@ _UNITS = (
     (3600, "hour"),
     (60, "minute"),
 )
+_TIERS: dict[object, str] = {1: "hot", 2: "warm", 3: "cold"}
 _ENDS_IN_IES = "[^aeiou]y$"
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -26,6 +27,12 @@ def harmless(text: str) -> str:
     control characters, which could clear the screen or reorder what is read, become visible.
     """
     return re.sub(_UNSAFE, _visible, text)
+
+
+def tier(number: object) -> str:
+    """Return a tier as people type it and read it: "tier 2 (warm)"."""
+    name = _TIERS.get(number)
+    return f"tier {number} ({name})" if name else f"tier {number}"
 
 
 def short(identity: object) -> str:

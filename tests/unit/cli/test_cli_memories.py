@@ -64,7 +64,7 @@ def test_remember_says_what_was_made_of_it_and_how_to_undo_it():
         )
     ]
     assert ran.lines == [
-        "Remembered f2e4ab37  decision, tier 1  (says what to use instead)",
+        "Remembered f2e4ab37  decision, tier 1 (hot)  (says what to use instead)",
         "  Use jose, not jsonwebtoken",
         "  rests on src/auth.ts:12 verify",
         "  rests on package.json",
@@ -78,6 +78,14 @@ def test_remembering_what_is_known_offers_no_undo():
 
     assert ran.lines[0].startswith("Known already, and confirmed: f2e4ab37")
     assert "Undo" not in ran.out
+
+
+def test_a_memory_that_nothing_can_put_in_doubt_says_so():
+    ran = command("remember", "x", answers={"remember": REMEMBERED | {"anchors": []}})
+
+    assert (
+        "  rests on no file, so no change will put it in doubt; name one with --file" in ran.lines
+    )
 
 
 def test_a_text_can_come_from_standard_input():
@@ -104,7 +112,10 @@ def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
 def test_recalling_nothing_is_no_error():
     ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
 
-    assert (ran.status, ran.out) == (0, "Nothing is remembered about that.\n")
+    assert (ran.status, ran.out) == (
+        0,
+        "Nothing is remembered about that. Fewer or other words may find it.\n",
+    )
 
 
 def test_show_prints_everything_known():
@@ -148,7 +159,7 @@ def test_show_prints_everything_known():
         "may be stale: changed",
         "",
         f"id          {ID}",
-        "kind        decision, tier 1, pinned",
+        "kind        decision, tier 1 (hot), pinned",
         "from        agent:claude-code",
         "confidence  0.87, confirmed 3 hours ago",
         "created     3 days ago, updated 1 day ago",

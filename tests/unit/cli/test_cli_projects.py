@@ -118,6 +118,12 @@ def test_add_says_what_it_did_and_how_to_undo_it():
     ]
 
 
+def test_add_without_agent_files_says_how_to_go_on():
+    ran = command("add", answers={"add": ADDED | {"files": []}})
+
+    assert "  read   no agent files; say yourself what holds: yaadwatch remember TEXT" in ran.lines
+
+
 def test_add_without_a_folder_means_the_current_one():
     ran = command("add", answers={"add": ADDED | {"again": True}})
 
@@ -192,13 +198,42 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
         "    uncommitted  src/auth.ts: still changing",
         "    now at: src/security/auth.ts",
         "    would be true: Tokens are signed in src/security/auth.ts",
-        "    still true: yaadwatch confirm f2e4ab37    not any more: yaadwatch forget f2e4ab37",
+        "    still true: yaadwatch confirm f2e4ab37    if not: yaadwatch forget f2e4ab37",
         "",
         "Could not be judged",
         "  f2e4ab37  Retry twice (git did not answer)",
         "",
         "1 memory in doubt; last check 30 seconds ago.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("commit", "summary", "line"),
+    [
+        (
+            None,
+            "verify in src/a.ts changed (uncommitted)",
+            "uncommitted  verify in src/a.ts changed",
+        ),
+        (
+            {"id": "a1b2c3d4e5f6", "at": "2026-11-20T10:00:00.000Z", "subject": "Move"},
+            "renamed src/b.ts to src/a.ts",
+            "a1b2c3d4e5  2026-11-20  Move  (renamed src/b.ts to src/a.ts)",
+        ),
+    ],
+)
+def test_evidence_names_its_file_and_its_state_once(commit, summary, line):
+    found = {"path": "src/a.ts", "commit": commit, "summary": summary}
+
+    ran = command("stale", answers={"stale": STALE | {"stale": [DOUBT | {"evidence": [found]}]}})
+
+    assert f"    {line}" in ran.lines
+
+
+def test_what_settles_a_doubt_fits_a_narrow_terminal():
+    ran = command("stale", answers={"stale": STALE}, width=80)
+
+    assert any("confirm f2e4ab37" in line and "forget f2e4ab37" in line for line in ran.lines)
 
 
 def test_stale_without_doubts_says_so_and_when_it_looked():
@@ -223,24 +258,30 @@ def test_stale_can_check_everything_first():
 def test_upkeep_says_what_it_did_and_what_it_would_do():
     done = {
         "dry_run": False,
-        "archived": [{"id": ID, "text": "Old news", "confidence": 0.08}],
-        "pruned": [{"id": ID, "text": "Older news"}],
+        "archived": [{"id": ID, "text": "Old news", "confidence": 0.08, "project": "/srv/api"}],
+        "pruned": [{"id": ID, "text": "Older news", "project": "/srv/web"}],
         "orphans": 2,
         "checked": 120,
+        "skipped": ["/srv/old: The store is gone."],
     }
 
     did = command("upkeep", answers={"upkeep": done})
     would = command("upkeep", "--dry-run", answers={"upkeep": done | {"dry_run": True}})
 
-    assert did.lines == [
-        "Archived 1, pruned 1, of 120 memories; 2 names that no memory is about any more.",
+    assert did.lines[0] == (
+        "Archived 1, erased 1, dropped 2 files or symbols that no memory is about;"
+        " looked at 120 memories."
+    )
+    assert did.lines[1:] == [
+        "Archived in /srv/api",
         "  f2e4ab37  0.08  Old news",
-        "Pruned for good",
+        "Erased for good in /srv/web",
         "  f2e4ab37  Older news",
-        "Undo for one: yaadwatch restore ID",
+        "skipped: /srv/old: The store is gone.",
+        "Undo for one: yaadwatch restore ID --project DIR",
     ]
     assert would.calls == [("upkeep", {"dry_run": True})]
-    assert would.lines[0].startswith("Would archive 1, prune 1,")
+    assert would.lines[0].startswith("Would archive 1, erase 1,")
     assert "Undo" not in would.out
 
 
@@ -253,8 +294,10 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "  listens on /run/user/1000/yaadwatch/daemon.sock",
         "",
         "Projects",
-        "  /srv/api  main  124 memories  2 stale  checked 30 seconds ago  watch full, lag 12 ms",
-        "  /srv/web  -     1 memory      0 stale  checked never           watch poll",
+        "  /srv/api  main",
+        "    124 memories, 2 stale, checked 30 seconds ago, watched, lag 12 ms",
+        "  /srv/web",
+        "    1 memory, 0 stale, checked never, polled",
         "",
         "Agent files",
         "  /srv/api/CLAUDE.md  read  synced",
@@ -267,7 +310,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "",
         "Jobs",
         "  upkeep  last 1 day ago  went well  next in 1 hour",
-        "  sweep   last never",
+        "  sweep   not run yet",
         "",
         "Problems",
         "  The watch limit is reached.",

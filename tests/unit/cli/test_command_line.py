@@ -69,6 +69,16 @@ def test_the_help_of_every_command_has_two_examples_that_can_be_read(name, capsy
     assert all("yaadwatch" in example for example in examples)
 
 
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        parsing.parse(["--help"] if name is None else [name, "--help"])
+
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
 @each_command
 def test_only_status_stop_up_daemon_and_completion_start_no_daemon(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
