@@ -78,7 +78,10 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _cannot_write(log, error) from None
     try:
         return subprocess.Popen(
             command,
@@ -110,12 +113,16 @@ def _begin_log(log: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{log} cannot be written: {error.strerror}. The daemon was not started.",
-            hint="Set YAAD_HOME to a folder of your own.",
-        ) from None
+        raise _cannot_write(log, error) from None
     return 0
+
+
+def _cannot_write(log: Path, error: OSError) -> YaadError:
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{log} cannot be written: {error.strerror}. The daemon was not started.",
+        hint="Look at its disk and its permissions, or set YAAD_HOME to a folder of your own.",
+    )
 
 
 def _answering() -> int | None:

@@ -131,6 +131,15 @@ def test_a_program_that_is_not_there_is_told(home):
         autostart.start(("/nowhere/python",))
 
 
+def test_a_log_that_cannot_be_written_is_told(home):
+    places.start_log().mkdir(parents=True)
+
+    with pytest.raises(YaadError, match="cannot be written: Is a directory") as raised:
+        autostart.start()
+
+    assert raised.value.code is Code.UNAVAILABLE
+
+
 def test_a_long_log_begins_anew(home):
     log = places.start_log()
     log.parent.mkdir(parents=True, mode=0o700)
