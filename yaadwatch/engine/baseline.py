@@ -100,12 +100,14 @@ def _note(
 def _hidden(
     conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
 ) -> list[Provenance]:
+    """Return the places of what `path` said before, without a line.
+
+    What was remembered by other means too is as it was before the file said it.
+    """
     still = {place.node for place in places}
-    gone = {
-        place.node: place
-        for place in provenance.on_path(conn, worktree, path)
-        if place.node not in still
-    }
+    before = [row for row in provenance.on_path(conn, worktree, path) if row.node not in still]
+    said = nodes.many(conn, [row.node for row in before])
+    gone = {row.node: row for row in before if said[row.node].origin.startswith("file:")}
     return [
         replace(place, line=None, position=len(places) + number)
         for number, place in enumerate(gone.values())

@@ -29,13 +29,13 @@ from yaadwatch.system.git.repository import blob_id
 class Found:
     """A file as one view shows it; `data` None: not read; `odd`: why it cannot be.
 
-    `other`: something else stands at its path, such as a link.
+    `kind`: as `files.observe` says it; a file that is too large, or may not be read, is one.
     """
 
     blob: str
     data: bytes | None = None
     odd: str = ""
-    other: bool = False
+    kind: files.Kind = "file"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class WorkTree:
             return staged
         for path in self._alike(start):
             found = self.find(path)
-            if found is not None and found.blob in blobs:
+            if found is not None and found.blob and found.blob in blobs:
                 return path
             self._found[path] = replace(found, data=None) if found is not None else None
         return None
@@ -134,7 +134,7 @@ class WorkTree:
             if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
                 return None  # a folder of that name: the file is gone
             reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
-            return Found(blob="", odd=reason, other=observed.kind in ("link", "other"))
+            return Found(blob="", odd=reason, kind=observed.kind)
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
         return Found(blob=blob, data=observed.data)
@@ -225,7 +225,7 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     found = view.find(place)
     if found is None:
         return Seen(unknown=f"{place} changed while it was looked at")
-    if anchor.method is Method.FILE and not found.other:
+    if anchor.method is Method.FILE and found.kind not in ("link", "other"):
         return Seen(place=place, same_bytes=found.blob == anchor.blob)
     if found.blob and found.blob == anchor.blob:
         return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)

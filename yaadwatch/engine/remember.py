@@ -269,7 +269,7 @@ def _anchors_of_text(conn: Connection, said: str) -> Sequence[Anchor]:
 def _require_files(draft: Draft, tree: WorkTree) -> None:
     for path in draft.files:
         found = tree.find(path)
-        if found is not None and found.blob:
+        if found is not None and found.kind in ("file", "too_large"):
             continue
         reason = found.odd if found is not None else f"There is no file {path} in this work tree"
         raise YaadError(
@@ -331,7 +331,7 @@ def _files(draft: Draft, mentions: Mentions, tree: WorkTree, index: Tree) -> dic
         path = index.match(mention, folder=draft.folder)
         if path is None and "/" in mention and not mention.endswith("/"):
             found = tree.find(mention.removeprefix("./"))
-            path = mention.removeprefix("./") if found is not None and found.blob else None
+            path = mention.removeprefix("./") if found is not None and not found.odd else None
         if path is not None:
             files.setdefault(path, "text")
     return files
@@ -378,9 +378,12 @@ def _find_homes(
 
 
 def _anchor(tree: WorkTree, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
-    """Return the anchor on a file or a definition in it, as it is now; None if it is not there."""
+    """Return the anchor on a file or a definition in it, as it is now; None if it is not there.
+
+    A file that is too large to be read is anchored without its blob: it can still go, or move.
+    """
     found = tree.find(path)
-    if found is None or not found.blob:
+    if found is None or found.kind not in ("file", "too_large"):
         return None
     method, fingerprint, line = Method.FILE, "", None
     if symbol:

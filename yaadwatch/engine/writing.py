@@ -11,7 +11,16 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node, Version
-from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings, worktrees
+from yaadwatch.store import (
+    anchors,
+    edges,
+    flags,
+    fulltext,
+    nodes,
+    provenance,
+    sightings,
+    worktrees,
+)
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
@@ -31,6 +40,7 @@ def confirm(
     nodes.add_version(conn, version_of(node, now, "confirmed", actor, reason))
     rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
+    _unhide(conn, node)
     log.append(
         conn,
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": "confirmed"}),
@@ -67,9 +77,19 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     nodes.replace(conn, back, expected_version=node.version)
     nodes.add_version(conn, version_of(back, now, "restored", actor))
     index(conn, back)
+    _unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
     return back
+
+
+def _unhide(conn: Connection, node: Node) -> None:
+    """Forget the places that said a memory once: somebody says it now, file or no file."""
+    for place in provenance.of_node(conn, node.id):
+        if place.line is None:
+            others = provenance.on_path(conn, place.worktree, place.path)
+            kept = [row for row in others if row.node != node.id]
+            provenance.put_path(conn, place.worktree, place.path, kept)
 
 
 def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = "") -> Version:

@@ -9,6 +9,7 @@ from engine_world import FIVE_TRIES, NET, RETRY, every_byte_below, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from yaadwatch.engine import recall
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import TEXT_CHARS_MAX
 
@@ -395,3 +396,47 @@ def test_any_text_is_stored_as_it_was_said(repo, text):
 
     assert memory["masked"] or repo.show(memory["id"])["text"] == text.strip()
     repo.forget(memory["id"])
+
+
+def test_a_file_too_large_to_be_read_is_watched_for_being_there(repo):
+    repo.write("models/net.onnx", b"\0" * (3 * 1024 * 1024))
+    repo.write("models/other.onnx", b"\1" * (3 * 1024 * 1024))
+    repo.commit("model")
+    memory = repo.remember("The model is models/net.onnx")
+    given = repo.remember("Be careful here", files=["models/net.onnx"])
+
+    assert places(repo.show(memory)) == [("models/net.onnx", None, None)]
+    assert repo.verdict(memory) == repo.verdict(given) == "fresh"
+    repo.move("models/net.onnx", "net.onnx")
+    assert repo.verdict(memory) == "gone"
+    repo.commit("moved")
+    assert repo.doubt(memory)["suggestion"]["path"] == "net.onnx"
+
+
+def test_what_a_person_repeats_is_hidden_no_more(repo):
+    repo.write("CLAUDE.md", "- See src/net.py\n")
+    repo.add()
+    repo.write("CLAUDE.md", "")
+    repo.add()
+    hidden = [row["id"] for row in recalled(repo, "net.py")]
+
+    memory = repo.remember("See src/net.py")
+
+    assert hidden == []
+    assert [row["id"] for row in recalled(repo, "net.py")] == [memory]
+    assert repo.show(memory)["provenance"] == []
+
+
+def test_what_was_said_by_other_means_too_outlives_the_file(repo):
+    memory = repo.remember("See src/net.py")
+    repo.write("CLAUDE.md", "- See src/net.py\n")
+    repo.add()
+    repo.write("CLAUDE.md", "")
+    repo.add()
+
+    assert [row["id"] for row in recalled(repo, "net.py")] == [memory]
+    assert repo.show(memory)["provenance"] == []
+
+
+def recalled(tree, query):
+    return recall.recall(tree.home, tree.call, query=query)["results"]
