@@ -73,6 +73,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             raise YaadError(
                 Code.CONFLICT,
                 f"Memory {twin.id[-8:]} says the same already; nothing was restored.",
+                hint="Keep that one; or forget it, then restore this one.",
             )
         return writing.unarchive(conn, node, now, actor=call.origin)
 

@@ -285,7 +285,8 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
         if not any(anchor.symbol == symbol for anchor in found):
             raise YaadError(
                 Code.NOT_FOUND,
-                f"No definition of {symbol} was found that is the only one; nothing was stored.",
+                f"{symbol} is defined in none of the files that were named, nor in exactly one "
+                "file of the work tree; nothing was stored.",
                 hint="Give the file that defines it too.",
             )
 

@@ -40,7 +40,7 @@ def explain(
         head: HEAD.
     """
     anchor = worst.anchor
-    same = (committed.verdict, committed.place) == (worst.verdict, worst.place)
+    same = (committed.verdict, committed.reason) == (worst.verdict, worst.reason)
     steps: list[Step] = []
     untouched = False
     if level_of(committed.verdict):
@@ -135,10 +135,14 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         if after is None:
             continue
         if departure is None and before and after.differs_from(before, anchor, path, history):
-            done = "changed" if before.there else "added"
-            done = done if after.there else "removed"
-            yield Step(path=path, commit=commit, summary=f"{done} {anchor.symbol} in {path}")
+            yield Step(path=path, commit=commit, summary=_done(before, after, anchor.symbol, path))
         before = after
+
+
+def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
+    if not after.there:
+        return f"removed {symbol} from {path}"
+    return f"changed {symbol} in {path}" if before.there else f"added {symbol} to {path}"
 
 
 def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:

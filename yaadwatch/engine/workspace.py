@@ -165,7 +165,8 @@ class Stores:
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"The store of {project.root} is not at {project.store}.",
-                hint=f"Bring the newest backup back: yaadwatch add --restore {project.root}",
+                hint=f"From the newest backup: yaadwatch add --restore {project.root}. "
+                "Without --restore an empty one is made.",
             )
         refuse_unsafe(project.store)
         db = Database.open(
@@ -377,7 +378,8 @@ def find_node(db: Database, fragment: str) -> str:
     if len(fragment) < FRAGMENT_CHARS_MIN:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"{fragment!r} is too short for an id; give at least {FRAGMENT_CHARS_MIN} characters.",
+            f"{fragment!r} is too short for an id; nothing was done.",
+            hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
         )
     if not found:
         shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."

@@ -300,6 +300,18 @@ def test_a_move_with_an_edit_is_still_a_move(repo, retry):
     assert "changed" in doubt["reason"]
 
 
+def test_an_edit_after_a_committed_move_is_uncommitted(repo, retry):
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("rename net")
+    repo.write("src/http.py", FIVE_TRIES)
+
+    doubt = repo.doubt(retry)
+
+    assert doubt["reason"] == "fetch_with_retry moved and changed: src/net.py is now src/http.py"
+    assert doubt["uncommitted"]
+    assert [bool(row["commit"]) for row in doubt["evidence"]] == [True, False]
+
+
 @pytest.mark.parametrize("commit", [False, True])
 def test_a_renamed_folder_moves_what_is_in_it(repo, commit):
     for number in range(250):
@@ -360,7 +372,7 @@ def test_deleting_the_definition_is_gone_with_the_commit(repo, retry):
     doubt = repo.doubt(retry)
 
     assert doubt["verdict"] == "gone"
-    assert doubt["evidence"][0]["summary"] == "removed fetch_with_retry in src/net.py"
+    assert doubt["evidence"][0]["summary"] == "removed fetch_with_retry from src/net.py"
     assert only_commit(doubt) == "no retries"
 
 
