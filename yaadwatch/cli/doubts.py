@@ -54,7 +54,8 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.gap()
     _tell_unknown(answer["unknown"], terminal)
     found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
-    terminal.line(f"{found} in doubt; last check {ago(answer.get('checked_at'), now)}.")
+    unknown = f", {len(answer['unknown'])} could not be judged" if answer["unknown"] else ""
+    terminal.line(f"{found} in doubt{unknown}; last check {ago(answer.get('checked_at'), now)}.")
     return 0
 
 

@@ -203,7 +203,7 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
         "Could not be judged",
         "  f2e4ab37  Retry twice (git did not answer)",
         "",
-        "1 memory in doubt; last check 30 seconds ago.",
+        "1 memory in doubt, 1 could not be judged; last check 30 seconds ago.",
     ]
 
 
