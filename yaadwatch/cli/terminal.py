@@ -121,6 +121,7 @@ class Terminal:
 
     def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
         """Yield begin and end of each line of `text`; a word that is too long keeps its length."""
+        text = text.rstrip(" ")  # or a line of its own would be made for what nobody sees
         begin, room = 0, self.width
         while cells(text[begin:]) > room:
             end = 0

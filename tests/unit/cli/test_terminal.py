@@ -22,7 +22,7 @@ def printed(*parts, width=100, colour=False, **options):
 
 @given(st.text(max_size=400))
 def test_no_text_can_steer_the_terminal(text):
-    shown = printed(text)
+    shown = printed(text, width=10_000)
 
     assert shown.endswith("\n")
     assert all(one.isprintable() or not one.isascii() for one in shown[:-1])
@@ -52,6 +52,10 @@ def test_a_word_longer_than_the_line_stays_whole():
     shown = printed("see " + "x" * 60 + " there", width=40)
 
     assert shown.splitlines() == ["see", "  " + "x" * 60, "  there"]
+
+
+def test_spaces_after_the_last_word_make_no_line():
+    assert printed("x" * 120 + "  ") == "x" * 120 + "\n"
 
 
 def test_what_does_not_fit_continues_under_its_text():
