@@ -48,6 +48,11 @@ def start_log() -> "Path":
     return _path(_home(), "log", "start.log")
 
 
+def hook_log() -> str:
+    """Return where hooks write what went wrong; as text, because a hook has no time for paths."""
+    return os.path.join(_home(), "log", "hook.log")
+
+
 def backups(project: str) -> "Path":
     """Return the folder for copies of one project's store."""
     return _path(_home(), "backups", project)

@@ -18,10 +18,18 @@ def encode(frame: dict[str, object]) -> bytes:
         ValueError: a number in it is not finite.
         TypeError: something in it is neither JSON nor an aware datetime.
     """
-    text = json.dumps(
-        frame, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
+    return to_text(frame).encode("utf-8", "replace") + b"\n"
+
+
+def to_text(value: object) -> str:
+    """Return `value` as compact JSON, with aware datetimes as in `encode`.
+
+    Raises:
+        ValueError, TypeError: as for `encode`.
+    """
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
     )
-    return text.encode("utf-8", "replace") + b"\n"
 
 
 def decode(line: bytes) -> dict[str, object]:

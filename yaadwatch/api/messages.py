@@ -18,6 +18,8 @@ from yaadwatch.model.settings import (
 
 TOP_K_MAX: Final = 100
 TOKENS_MAX: Final = 100_000
+CHARS_MAX: Final = 800_000
+WAIT_MS_MAX: Final = 30_000
 KINDS_MAX: Final = 32
 REASON_CHARS_MAX: Final = 1_000
 TAG_CHARS_MAX: Final = 64
@@ -25,7 +27,8 @@ NAME_CHARS_MAX: Final = 4_096
 """A path, a symbol or a cursor."""
 CLIENT_CHARS_MAX: Final = 128
 
-_AGENT_FORM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+AGENT_FORM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""How the name of a coding agent looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +44,13 @@ class Hello:
     def __post_init__(self) -> None:
         _text("client", self.client, CLIENT_CHARS_MAX)
         check_folder("cwd", self.cwd)
-        if self.agent is not None and not _AGENT_FORM.fullmatch(self.agent):
+        if self.agent is not None and not AGENT_FORM.fullmatch(self.agent):
             raise ValueError(
                 "agent must be 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter"
                 f" or digit, got {self.agent!r}"
             )
-        if self.speaks != "rpc":
-            raise ValueError(f"speaks must be 'rpc', got {self.speaks!r}")
+        if self.speaks not in {"rpc", "mcp"}:
+            raise ValueError(f"speaks must be 'rpc' or 'mcp', got {self.speaks!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,20 @@ class Recall:
         _count("kinds", self.kinds, KINDS_MAX)
         for kind in self.kinds:
             canonical_kind(kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Ask for the brief. `wait_ms` is how long the files may be looked at first."""
+
+    tokens_max: int = 2000
+    chars_max: int = 8000
+    wait_ms: int = 1000
+
+    def __post_init__(self) -> None:
+        _within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
+        _within("chars_max", self.chars_max, 1, CHARS_MAX)
+        _within("wait_ms", self.wait_ms, 0, WAIT_MS_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from yaadwatch.api import messages
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
+ALL: Final = BOTH | {"mcp"}
+"""An agent can ask it as a tool, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,29 +22,30 @@ class Operation:
     wires: frozenset[str] = BOTH
 
 
-def _read(name: str, request: type[object], text: str) -> Operation:
-    return Operation(name=name, request=request, kind="read", help=text)
+def _read(name: str, request: type[object], text: str, wires: frozenset[str] = BOTH) -> Operation:
+    return Operation(name=name, request=request, kind="read", help=text, wires=wires)
 
 
-def _write(name: str, request: type[object], text: str) -> Operation:
-    return Operation(name=name, request=request, kind="write", help=text)
+def _write(name: str, request: type[object], text: str, wires: frozenset[str] = BOTH) -> Operation:
+    return Operation(name=name, request=request, kind="write", help=text, wires=wires)
 
 
 OPERATIONS: Final = (
-    _write("remember", messages.Remember, "keep a statement, and what it is about"),
-    _read("recall", messages.Recall, "find what is remembered about a question"),
+    _write("remember", messages.Remember, "keep a statement, and what it is about", ALL),
+    _read("recall", messages.Recall, "find what is remembered about a question", ALL),
+    _read("context", messages.Context, "say what an agent should know before it starts", ALL),
     _read("show", messages.Show, "show one memory with its places, anchors and versions"),
     _write("forget", messages.Forget, "archive one memory"),
     _write("restore", messages.Restore, "bring an archived memory back"),
     _write("confirm", messages.Confirm, "say that a memory still holds; its doubt goes"),
     _write("pin", messages.Pin, "keep a memory from ageing"),
     _write("unpin", messages.Unpin, "let a pinned memory age again"),
-    _read("stale", messages.Stale, "list the memories that may no longer be true"),
+    _read("stale", messages.Stale, "list the memories that may no longer be true", ALL),
     _write("check", messages.Check, "compare every memory of a project with its files now"),
     _write("add", messages.Add, "watch a repository and read its agent files"),
     _write("remove", messages.Remove, "stop watching a repository; back up and remove its store"),
     _read("projects", messages.Projects, "list the watched repositories"),
-    _read("status", messages.Status, "say what runs, what is watched and what is wrong"),
+    _read("status", messages.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", messages.Upkeep, "archive what has faded, prune what was archived long ago"),
     Operation(
         name="subscribe",

@@ -3,13 +3,16 @@
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Sequence
 
-from yaadwatch.cli import parsing
-from yaadwatch.cli.terminal import Terminal, of_process, styled
-from yaadwatch.client.connection import Client
 from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
+
+    from yaadwatch.cli.terminal import Terminal
+    from yaadwatch.client.connection import Client
 
 EXITS = {
     Code.BAD_REQUEST: 2,
@@ -21,13 +24,17 @@ EXITS = {
 INTERRUPTED = 130
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit status.
 
     Args:
         argv: the arguments; those of the process by default.
     """
     given = sys.argv[1:] if argv is None else argv
+    if given and given[0] in {"hook", "mcp"} and not {"-h", "--help"} & set(given):
+        return _for_agents(given[0], given[1:])
+    from yaadwatch.cli.terminal import of_process
+
     terminal = of_process()
     try:
         status = run(given, terminal)
@@ -41,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(
-    argv: Sequence[str],
-    terminal: Terminal,
+    argv: "Sequence[str]",
+    terminal: "Terminal",
     connect: "Callable[[Namespace, Terminal], Client] | None" = None,
 ) -> int:
     """Run one command on `terminal` and return its exit status; errors are printed, not raised.
@@ -52,6 +59,8 @@ def run(
         terminal: where it prints.
         connect: makes the client that the command asks; by default one for the real daemon.
     """
+    from yaadwatch.cli import parsing
+
     try:
         args = parsing.parse(argv)
         client = (connect or _client)(args, terminal)
@@ -79,7 +88,20 @@ def run(
     return status
 
 
-def _client(args: Namespace, terminal: Terminal) -> Client:
+def _for_agents(command: str, argv: "Sequence[str]") -> int:
+    """Run what agents start by themselves, and wait for, without the rest of the command line."""
+    if command == "mcp":
+        from yaadwatch.client import shim
+
+        return shim.main(argv)
+    from yaadwatch.client import hook
+
+    return hook.main(argv)
+
+
+def _client(args: "Namespace", terminal: "Terminal") -> "Client":
+    from yaadwatch.client.connection import Client
+
     def start() -> None:
         from yaadwatch.client import autostart
 
@@ -103,7 +125,9 @@ def _folder(given: str | None) -> str:
         ) from None
 
 
-def _tell(error: YaadError, terminal: Terminal, *, as_json: bool) -> None:
+def _tell(error: YaadError, terminal: "Terminal", *, as_json: bool) -> None:
+    from yaadwatch.cli.terminal import Terminal, styled
+
     if as_json:
         from yaadwatch.api.frames import error_object
 

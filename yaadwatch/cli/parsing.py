@@ -34,6 +34,7 @@ COMMANDS = {
     "remember": "memories",
     "recall": "memories",
     "show": "memories",
+    "context": "agents",
     "stale": "doubts",
     "confirm": "curate",
     "forget": "curate",
@@ -44,6 +45,8 @@ COMMANDS = {
     "up": "up",
     "daemon": "process",
     "stop": "process",
+    "hook": "agents",
+    "mcp": "agents",
     "completion": "completion",
 }
 """Command to module; the module's `add_COMMAND` builds its parser. In the order of the help."""

@@ -156,3 +156,16 @@ def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
         f"The daemon was started and {what}." + (f" It wrote:{lines}" if lines else ""),
         hint=f"All it wrote is in {log}",
     )
+
+
+def main() -> int:
+    """Start the daemon for another process, which cannot wait; return 0 when one answers.
+
+    Why there is none is told on standard output.
+    """
+    try:
+        start()
+    except YaadError as error:
+        sys.stdout.write(f"{error.message} {error.hint}".strip() + "\n")
+        return 1
+    return 0

@@ -38,6 +38,7 @@ class Limits:
         connections_max: connections at the same time.
         in_flight_max: requests of one connection under way; fewer than verbs run at once, so that
             no client alone keeps the others waiting.
+        waiting_max: requests of one agent that are read while others of its are under way.
         frame_bytes_max: the longest line, in either direction.
         frame_time: from the first byte of a line to its last; for the first line, from the moment
             of connecting.
@@ -46,6 +47,7 @@ class Limits:
 
     connections_max: int = CONNECTIONS_MAX
     in_flight_max: int = REQUESTS_AT_ONCE_MAX - 1
+    waiting_max: int = 64
     frame_bytes_max: int = FRAME_BYTES_MAX
     frame_time: timedelta = timedelta(seconds=10)
     write_time: timedelta = timedelta(seconds=30)
@@ -97,7 +99,9 @@ class Conversation:
         self._writer.transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
         try:
             hello = await self._greet()
-            if hello is not None:
+            if hello is not None and hello.speaks == "mcp":
+                await self._agent(hello)
+            elif hello is not None:
                 await self._requests(hello)
         except YaadError as error:
             await self._part(error)
@@ -143,6 +147,30 @@ class Conversation:
         if self._under_way:
             await asyncio.wait(set(self._under_way))
 
+    async def _agent(self, hello: Hello) -> None:
+        """Serve a client that speaks the Model Context Protocol.
+
+        A daemon that is stopping answers no new request: whoever waits for one asks the next
+        daemon.
+        """
+        from yaadwatch.servers.mcp import Session
+
+        session = Session(
+            hello,
+            self._dispatcher,
+            version=self._version,
+            at_once=self._limits.in_flight_max,
+            start=self._start,
+            send=self._send,
+            line_bytes_max=self._limits.frame_bytes_max,
+        )
+        while (line := await self._line()) is not None and not self._ending:
+            session.hear(line)
+            while len(self._under_way) >= self._limits.waiting_max:
+                await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
+        if self._under_way:
+            await asyncio.wait(set(self._under_way))
+
     def _understood(self, frame: dict[str, object]) -> codec.Request:
         if self._ending:
             raise YaadError(
@@ -152,14 +180,17 @@ class Conversation:
             )
         return codec.request(frame)
 
-    def _begin(self, work: Coroutine[object, object, None]) -> None:
-        """Start `work` in the place that was acquired for it."""
+    def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._under_way.add(task)
-        task.add_done_callback(self._replied)
+        task.add_done_callback(self._under_way.discard)
+        return task
 
-    def _replied(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        """Start `work` in the place that was acquired for it."""
+        self._start(work).add_done_callback(self._replied)
+
+    def _replied(self, task: asyncio.Task[None]) -> None:  # noqa: ARG002
         self._places.release()
 
     async def _reply(self, hello: Hello, request: codec.Request) -> None:

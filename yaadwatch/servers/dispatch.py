@@ -25,6 +25,8 @@ from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
 """`verb(home, call, **fields)`, with the fields of the operation's request."""
+Line = Callable[[int | str, "Answer | YaadError"], bytes]
+"""Given the id of a request and what became of it, the line that says so."""
 Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 
@@ -51,6 +53,7 @@ class Late:
 VERBS: Final[Mapping[str, Late]] = {
     "remember": Late("remember", "remember"),
     "recall": Late("recall", "recall"),
+    "context": Late("context", "context"),
     "show": Late("curate", "show"),
     "forget": Late("curate", "forget"),
     "restore": Late("curate", "restore"),
@@ -66,6 +69,13 @@ VERBS: Final[Mapping[str, Late]] = {
     "upkeep": Late("upkeep", "upkeep"),
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
+
+
+def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
+    """Return the line of our own protocol for what became of a request."""
+    if isinstance(found, YaadError):
+        return encode(failure(identity, found))
+    return encode(answer(identity, found))
 
 
 class Dispatcher:
@@ -91,18 +101,18 @@ class Dispatcher:
         self._verbs = verbs
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
 
-    async def answer(self, hello: Hello, request: Request) -> bytes:
+    async def answer(self, hello: Hello, request: Request, line: Line = as_rpc) -> bytes:
         """Return the line that answers `request`; nothing that its verb does makes this raise."""
         name = request.operation.name
         call = Call(
             folder=Path(request.project or hello.cwd),
             origin="cli" if hello.agent is None else f"agent:{hello.agent}",
         )
-        ask = functools.partial(self._ask, call, request)
+        ask = functools.partial(self._ask, call, request, line)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
-            return encode(failure(request.id, self._said(name, error)))
+            return line(request.id, self._said(name, error))
 
     async def follow(
         self, identity: int | str, events: Events, after: str | None
@@ -130,10 +140,10 @@ class Dispatcher:
         """Drop what waits for its turn; what runs already runs on to its end."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, call: Call, request: Request) -> bytes:
+    def _ask(self, call: Call, request: Request, line: Line) -> bytes:
         """Encoded in the verb's thread: a long answer keeps nobody else waiting."""
         verb = self._verbs[request.operation.name]
-        return encode(answer(request.id, verb(self._home, call, **fields_of(request.message))))
+        return line(request.id, verb(self._home, call, **fields_of(request.message)))
 
     def _said(self, operation: str, error: Exception) -> YaadError:
         """Return what may be said of `error`; log it unless it is one that we expect."""

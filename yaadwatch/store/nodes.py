@@ -162,6 +162,40 @@ def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> l
     return list(many(conn, [node for (node,) in rows]).values())
 
 
+def hot(conn: apsw.Connection, limit: int) -> list[Node]:
+    """Return at most `limit` living memories that are hot or pinned, tasks left out, by id.
+
+    Over the limit the pinned ones stay, then those confirmed last.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND (tier = 1 OR pinned)
+           AND kind NOT IN ('file', 'entity', 'task')
+         ORDER BY pinned DESC, confirmed_ms DESC, id
+         LIMIT ?
+        """,
+        (limit,),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
+def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
+    """Return at most `limit` living nodes of a kind, by id; over the limit the newest ones."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind = ?
+         ORDER BY confirmed_ms DESC, id
+         LIMIT ?
+        """,
+        (kind, limit),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
 def count(conn: apsw.Connection) -> int:
     """Return how many memories live."""
     rows = conn.execute(

@@ -89,6 +89,20 @@ def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
     return {node for (node,) in rows}
 
 
+def spoken(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the nodes that the checked-out files of this work tree say."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE worktree = ? AND line IS NOT NULL
+         ORDER BY node
+        """,
+        (worktree,),
+    )
+    return {node for (node,) in rows}
+
+
 def _place(row: tuple[Any, ...]) -> Provenance:
     node, worktree, path, position, line, since_ms = row
     return Provenance(

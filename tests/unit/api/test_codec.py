@@ -38,6 +38,12 @@ requests = st.one_of(
         tokens_max=st.integers(1, messages.TOKENS_MAX),
         kinds=st.lists(kinds, **few).map(tuple),
     ),
+    st.builds(
+        messages.Context,
+        tokens_max=st.integers(1, messages.TOKENS_MAX),
+        chars_max=st.integers(1, messages.CHARS_MAX),
+        wait_ms=st.integers(0, messages.WAIT_MS_MAX),
+    ),
     st.builds(messages.Forget, id=ids, reason=st.text(letters, max_size=40)),
     *(
         st.builds(kind, id=ids)
@@ -252,7 +258,7 @@ def test_another_protocol_is_refused_before_anything_else_is_looked_at(protocol)
         ({"cwd": "src"}, "cwd must be an absolute folder"),
         ({"agent": "a b"}, "agent must be 1 to 64 letters"),
         ({"agent": ""}, "agent must be 1 to 64 letters"),
-        ({"speaks": "mcp"}, "speaks must be 'rpc', got 'mcp'"),
+        ({"speaks": "http"}, "speaks must be 'rpc' or 'mcp', got 'http'"),
         ({"client": ""}, "client must not be empty"),
         ({"clent": "x"}, "there is no field 'clent'; the nearest one is 'client'"),
     ],

@@ -30,6 +30,7 @@ LINES = {
     "remember": "remember some words --kind fix --tier 2 --tag a --tag b --file c --symbol d --pin",
     "recall": "recall some words --top 3 --tokens 400 --kind fix",
     "show": "show ab12",
+    "context": "context --tokens 500",
     "stale": "stale --all --no-check",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
@@ -40,6 +41,8 @@ LINES = {
     "up": "up /srv/api",
     "daemon": "daemon",
     "stop": "stop --json",
+    "hook": "hook session-start --agent claude",
+    "mcp": "mcp --agent claude",
     "completion": "completion bash",
 }
 ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"}
@@ -80,10 +83,10 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 
 
 @each_command
-def test_only_status_stop_up_daemon_and_completion_start_no_daemon(name):
+def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
 
-    assert starts == (name not in {"status", "stop", "up", "daemon", "completion"})
+    assert starts == (name not in {"status", "stop", "up", "daemon", "hook", "mcp", "completion"})
 
 
 def test_every_operation_for_the_command_line_has_a_command():

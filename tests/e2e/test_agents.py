@@ -1,0 +1,284 @@
+"""Agents as they are: the official client through the real shim, and the hook, on a real daemon."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from machine import NET, alive, wait_until
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+import yaadwatch.client.shim
+
+SHIM = Path(yaadwatch.client.shim.__file__)
+HOOK = SHIM.with_name("hook.py")
+TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
+ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def watched(machine, checkout):
+    machine.ask("add", checkout.root)
+    return checkout
+
+
+@pytest.fixture(params=ERAS)
+def era(request):
+    return request.param
+
+
+@asynccontextmanager
+async def connected(machine, checkout, era, **options):
+    """A client of the official SDK, with the shim as its server."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-I", "-S", str(SHIM)],
+        env=machine.env,
+        cwd=str(checkout.root),
+    )
+    with anyio.fail_after(PATIENCE_S):
+        async with Client(server, mode=era, **options) as client:
+            yield client
+
+
+def with_client(machine, checkout, era, work, **options):
+    """Run `work(client)` and return what it returns."""
+
+    async def main():
+        async with connected(machine, checkout, era, **options) as client:
+            return await work(client)
+
+    return anyio.run(main)
+
+
+def data(result):
+    assert not result.is_error, result
+    return result.structured_content
+
+
+def told(result):
+    return "\n".join(part.text for part in result.content)
+
+
+def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
+    async def work(client):
+        listed = (await client.list_tools()).tools
+        kept = data(await client.call_tool("yaad_remember", {"text": TEXT, "kind": "decision"}))
+        found = data(await client.call_tool("yaad_recall", {"query": "where is the retry limit"}))
+        brief = await client.call_tool("yaad_context", {})
+        stale = data(await client.call_tool("yaad_stale", {"all": True}))
+        status = await client.call_tool("yaad_status", {})
+        return client.protocol_version, listed, kept, found, brief, stale, status
+
+    version, listed, kept, found, brief, stale, status = with_client(machine, watched, era, work)
+
+    assert version == ERAS[era]
+    assert [tool.name for tool in listed] == [
+        *("yaad_recall", "yaad_remember", "yaad_context", "yaad_stale", "yaad_status")
+    ]
+    assert (kept["decision"], kept["kind"]) == ("new", "decision")
+    assert {anchor["path"] for anchor in kept["anchors"]} == {"src/net.py"}
+    assert found["results"][0]["id"] == kept["id"]
+    assert TEXT in told(brief)
+    assert (stale["stale"], stale["unknown"]) == ([], [])
+    assert json.loads(told(status))["daemon"]["running"]
+
+
+def test_what_an_agent_remembers_bears_its_name(machine, watched, era):
+    from mcp_types import Implementation
+
+    async def work(client):
+        return data(await client.call_tool("yaad_remember", {"text": TEXT}))["id"]
+
+    who = Implementation(name="Shop Agent", version="1")
+    memory = with_client(machine, watched, era, work, client_info=who)
+
+    assert machine.ask("show", memory, cwd=watched.root)["origin"] == "agent:Shop-Agent"
+
+
+def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched, era):
+    machine.ask("remember", TEXT, cwd=watched.root)
+    watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
+    commit = watched.commit("five tries")
+    machine.ask("stale", cwd=watched.root)
+
+    async def work(client):
+        return client.instructions
+
+    told_at_start = with_client(machine, watched, era, work)
+
+    heading, *lines = told_at_start.splitlines()[1:]
+    at = next(number for number, line in enumerate(lines) if TEXT in line)
+    assert heading == "## May no longer be true"
+    assert commit[:8] in lines[at + 1]
+    assert len(told_at_start) <= 2000
+
+
+def test_errors_tell_the_agent_what_to_do(machine, watched, era):
+    async def work(client):
+        wrong = await client.call_tool("yaad_recall", {"qwery": "jose"})
+        elsewhere = await client.call_tool("yaad_recall", {"query": "a", "project": "/"})
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("yaad_recal", {"query": "jose"})
+        return wrong, elsewhere, raised.value
+
+    wrong, elsewhere, unknown = with_client(machine, watched, era, work)
+
+    assert wrong.is_error
+    assert "the nearest one is 'query'" in told(wrong)
+    assert elsewhere.is_error
+    assert "not in a git repository" in told(elsewhere)
+    assert "yaad_recall" in str(unknown)
+
+
+def test_an_agent_in_a_folder_nobody_watches_hears_how_to_change_that(machine, checkout, era):
+    async def work(client):
+        return client.instructions, await client.call_tool("yaad_recall", {"query": "jose"})
+
+    instructions, result = with_client(machine, checkout, era, work)
+
+    assert f"yaadwatch add {checkout.root}" in instructions
+    assert result.is_error
+    assert f"yaadwatch add {checkout.root}" in told(result)
+
+
+def test_without_a_daemon_one_is_started_that_outlives_the_agent(machine, watched, era):
+    machine.run("stop")
+
+    async def work(client):
+        data(await client.call_tool("yaad_recall", {"query": "shop"}))
+        return [_parent(pid) for pid in _daemons(machine)]
+
+    parents = with_client(machine, watched, era, work)
+
+    assert len(parents) == 1
+    assert parents[0] != os.getpid()
+    assert alive(machine.pid())
+
+
+def _daemons(machine):
+    lock = Path(machine.env["YAAD_HOME"]) / "daemon.lock"
+    return [int(lock.read_text().split()[0])]
+
+
+def _parent(pid):
+    """Return the process whose child `pid` is, unless that is a shim: then fail."""
+    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    assert b"shim.py" not in Path(f"/proc/{parent}/cmdline").read_bytes()
+    return parent
+
+
+def test_a_daemon_killed_between_and_under_requests_is_not_noticed(machine, watched, era):
+    async def work(client):
+        found = []
+        for number in range(6):
+            text = f"Release {number} is built by make release{number}"
+            async with anyio.create_task_group() as group:
+
+                async def remember(text=text):
+                    found.append(data(await client.call_tool("yaad_remember", {"text": text})))
+
+                group.start_soon(remember)
+                await anyio.sleep(0.02 * number)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(_daemons(machine)[0], signal.SIGKILL)
+        return found
+
+    kept = with_client(machine, watched, era, work)
+
+    assert len(kept) == 6
+    assert len({one["id"] for one in kept}) == 6
+    for number in range(6):
+        answer = machine.ask("recall", f"release{number}", cwd=watched.root)
+        texts = [found["text"] for found in answer["results"]]
+        assert texts.count(f"Release {number} is built by make release{number}") == 1
+
+
+def test_twenty_agents_at_once(machine, watched):
+    async def main():
+        answers = []
+
+        async def one(number):
+            era = "auto" if number % 2 else "legacy"
+            async with connected(machine, watched, era) as client:
+                text = f"Service {number} listens on port {7000 + number}"
+                data(await client.call_tool("yaad_remember", {"text": text}))
+                found = data(await client.call_tool("yaad_recall", {"query": f"{7000 + number}"}))
+                answers.append(found["results"][0]["text"] == text)
+
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(one, number)
+        return answers
+
+    assert anyio.run(main) == [True] * 20
+
+
+def hook(machine, payload, *, as_command=False):
+    """Run the hook until it is told something: a busy machine may take longer than it has."""
+    command = [sys.executable, "-I", "-S", str(HOOK)]
+    if as_command:
+        command = [sys.executable, "-m", "yaadwatch", "hook"]
+
+    def ran():
+        done = subprocess.run(
+            [*command, "session-start", "--agent", "claude"],
+            input=json.dumps(payload),
+            env=machine.env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            cwd=machine.home,
+        )
+        assert done.returncode == 0
+        return None if "not known within" in done.stderr else done
+
+    return wait_until(ran)
+
+
+@pytest.mark.parametrize("as_command", [False, True], ids=["file", "command"])
+def test_the_hook_tells_the_doubt_first_with_its_commit(machine, watched, as_command):
+    machine.ask("remember", TEXT, cwd=watched.root)
+    machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
+    watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
+    commit = watched.commit("five tries")
+    wait_until(lambda: machine.ask("stale", "--no-check", cwd=watched.root)["stale"])
+    payload = {
+        "session_id": "1",
+        "transcript_path": "/nowhere",
+        "cwd": str(watched.root / "src"),
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    }
+
+    done = hook(machine, payload, as_command=as_command)
+
+    brief = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert done.stderr == ""
+    assert brief.splitlines()[1] == "## May no longer be true"
+    assert commit[:8] in brief[brief.index(TEXT) : brief.index("Always use jose")]
+    assert len(brief) <= 8000
+
+
+def test_the_hook_says_nothing_where_nobody_watches(machine, watched):
+    payload = {"cwd": str(machine.home), "hook_event_name": "SessionStart"}
+
+    done = hook(machine, payload)
+
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_the_brief_as_a_command(machine, watched):
+    machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
+
+    assert "Always use jose" in machine.run("context", cwd=watched.root).out
+    answer = machine.ask("context", "--tokens", "300", cwd=watched.root)
+    assert (answer["stale"], answer["rules"], answer["tasks"]) == (0, 1, 0)

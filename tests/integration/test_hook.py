@@ -1,0 +1,356 @@
+"""The hook as an agent runs it: its payloads, its answers, its silence when anything is wrong."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from served import PATIENCE_S, Served
+
+import yaadwatch.client.hook
+from yaadwatch import places
+from yaadwatch.model.errors import Code, YaadError
+
+HOOK = Path(yaadwatch.client.hook.__file__)
+BRIEF = "## May no longer be true\n- gone: it"
+STARTUP = {
+    "session_id": "5c01f2e4-ab37-4d3e-8a11-0199b1c27d3e",
+    "transcript_path": "/home/ada/.claude/projects/-srv-shop/5c01f2e4.jsonl",
+    "cwd": "/srv/shop",
+    "hook_event_name": "SessionStart",
+    "source": "startup",
+}
+"""As Claude Code 2.1 sends it."""
+
+
+class Ran:
+    """What a hook did."""
+
+    def __init__(self, done):
+        self.status = done.returncode
+        self.out = done.stdout.decode()
+        self.err = done.stderr.decode()
+
+    @property
+    def told(self):
+        found = json.loads(self.out)
+        assert list(found) == ["hookSpecificOutput"]
+        assert found["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+        return found["hookSpecificOutput"]["additionalContext"]
+
+    @property
+    def silent(self):
+        return (self.status, self.out) == (0, "")
+
+
+def run(payload, *arguments, environment=None):
+    given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    command = [sys.executable, "-I", "-S", str(HOOK)]
+    return Ran(
+        subprocess.run(
+            command + list(arguments or ("session-start", "--agent", "claude")),
+            input=given,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            cwd="/",
+            env=environment,
+        )
+    )
+
+
+def patiently(payload, **environment):
+    """Run the hook until it is told something: a busy machine may take longer than it has."""
+    for _ in range(50):
+        ran = run(payload, environment=os.environ | environment)
+        if "not known within" not in ran.err:
+            return ran
+    raise AssertionError(ran.err)
+
+
+class Daemon:
+    """A daemon that knows a brief."""
+
+    def __init__(self):
+        self.brief = BRIEF
+        self.asked = []
+
+    def context(self, home, call, *, tokens_max=2000, chars_max=8000, wait_ms=1000):
+        self.asked.append((str(call.folder), call.origin, tokens_max, chars_max, wait_ms))
+        if isinstance(self.brief, YaadError):
+            raise self.brief
+        return {"brief": self.brief, "stale": 1, "rules": 0, "tasks": 0}
+
+
+@pytest.fixture
+def daemon():
+    return Daemon()
+
+
+@pytest.fixture
+def served(environment, daemon):
+    with Served(places.default_socket(), {"context": daemon.context}) as served:
+        yield served
+
+
+def log():
+    path = Path(places.hook_log())
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_the_brief_is_told_as_the_agent_wants_it(served, daemon):
+    ran = patiently(STARTUP)
+
+    assert ran.status == 0
+    assert ran.told == BRIEF
+    assert ran.err == ""
+    folder, origin, tokens, chars, wait_ms = daemon.asked[-1]
+    assert (folder, origin, tokens, chars) == ("/srv/shop", "agent:claude", 2000, 8000)
+    assert 0 <= wait_ms < 150
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
+def test_every_way_to_start_is_answered(served, source):
+    assert patiently(STARTUP | {"source": source}).told == BRIEF
+
+
+def test_a_payload_may_hold_objects_and_more_than_we_know(served):
+    more = {"tool_name": "Edit", "tool_input": {"file_path": "/a", "edits": [{"old": {"x": 1}}]}}
+
+    assert patiently(STARTUP | more).told == BRIEF
+
+
+def test_without_a_folder_in_the_payload_the_agents_environment_tells_it(served, daemon):
+    payload = {name: value for name, value in STARTUP.items() if name != "cwd"}
+
+    patiently(payload, CLAUDE_PROJECT_DIR="/srv/web")
+    patiently(payload)
+
+    assert [asked[0] for asked in daemon.asked[-2:]] == ["/srv/web", "/"]
+
+
+def test_all_of_unicode_gets_through(served, daemon):
+    daemon.brief = "Größe 日本 \u2028 \U0001f600 \\ \" '"
+
+    assert patiently(STARTUP).told == daemon.brief
+
+
+def test_nothing_to_tell_is_silence(served, daemon):
+    daemon.brief = ""
+
+    ran = patiently(STARTUP)
+
+    assert ran.silent
+    assert ran.err == ""
+
+
+def test_a_folder_that_nobody_watches_is_silence(served, daemon):
+    daemon.brief = YaadError(Code.NOT_FOUND, "/srv/shop is not watched.", hint="yaadwatch add")
+
+    ran = patiently(STARTUP)
+
+    assert ran.silent
+    assert ran.err == ""
+
+
+def test_what_is_wrong_with_the_store_is_a_line_for_people(served, daemon):
+    daemon.brief = YaadError(Code.UNAVAILABLE, "The store is damaged.", hint="Restore it.")
+
+    ran = patiently(STARTUP)
+
+    assert ran.silent
+    assert "The store is damaged. Restore it." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        (b"", "the payload is not JSON"),
+        (b"{", "the payload is not JSON"),
+        (b"\xff\xfe", "the payload is not JSON"),
+        (b"[" * 100_000, "the payload is not JSON"),
+        (b"[1]", "is not a JSON object"),
+        (b"x" * (1024 * 1024 + 1), "has more than 1048576 bytes"),
+        (STARTUP | {"hook_event_name": "Stop"}, "the payload is of 'Stop'"),
+        (STARTUP | {"cwd": "shop"}, "is no absolute folder: 'shop'"),
+        (STARTUP | {"cwd": {"path": "/"}}, "is no absolute folder"),
+    ],
+    ids=["empty", "half", "bytes", "deep", "list", "long", "event", "relative", "object"],
+)
+def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
+    places.log_file().parent.mkdir(parents=True)
+
+    for _ in range(50):  # on a busy machine the time may be over before the log is written
+        ran = run(payload)
+        assert ran.silent
+        assert ran.err.count("\n") <= 1
+        if told in ran.err and log():
+            break
+
+    assert told in ran.err
+    assert ran.err.startswith("yaadwatch: nothing was told")
+    assert {entry["event"] for entry in log()} == {"hook.failed"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["session-begin", "--agent", "claude"], "no such hook: session-begin"),
+        (["session-start"], "the hooks of agent '' are not known; --agent may be: claude"),
+        (["session-start", "--agent", "vim"], "the hooks of agent 'vim'"),
+        (["session-start", "--agent"], "the hooks of agent ''"),
+        (["--agent=claude"], "no such hook"),
+        (["session-start", "now", "--agent=claude"], "no such hook"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_too(environment, arguments, told):
+    ran = run(STARTUP, *arguments)
+
+    assert ran.silent
+    assert told in ran.err or "not known within" in ran.err
+
+
+def test_without_a_daemon_it_says_so_and_starts_none(environment):
+    ran = run(STARTUP)
+
+    assert ran.silent
+    assert "no daemon is running" in ran.err or "not known within" in ran.err
+    assert not places.default_socket().exists()
+    assert list(places.home().iterdir()) == []
+
+
+@pytest.fixture
+def listening(environment):
+    path = places.default_socket()
+    path.parent.mkdir(mode=0o700, parents=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        yield listening
+
+
+def test_a_daemon_that_never_answers_costs_the_time_and_no_more(listening):
+    places.log_file().parent.mkdir(parents=True)
+
+    for _ in range(50):  # on a busy machine there may be no time left even to complain
+        ran = run(STARTUP)
+        assert ran.silent
+        if ran.err and log():
+            break
+
+    assert "it was not known within 150 ms" in ran.err
+    assert log()[-1]["why"] == "it was not known within 150 ms"
+
+
+def test_an_agent_that_never_closes_its_side_costs_the_time_and_no_more(served):
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", str(HOOK), "session-start", "--agent", "claude"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as hook:
+        hook.stdin.write(b'{"cwd": ')
+        hook.stdin.flush()
+
+        assert hook.wait(PATIENCE_S) == 0
+        assert hook.stdout.read() == b""
+        assert b"not known within" in hook.stderr.read()
+
+
+def test_a_daemon_that_ends_is_one_line(listening):
+    def end():
+        connection, _ = listening.accept()
+        connection.recv(65536)
+        connection.close()
+
+    ending = threading.Thread(target=end)
+    ending.start()
+
+    ran = run(STARTUP)
+
+    socket.socket(socket.AF_UNIX).connect(str(places.default_socket())) if ending.is_alive() else 0
+    ending.join(PATIENCE_S)
+    assert ran.silent
+    assert "ended before it answered" in ran.err or "not known within" in ran.err
+
+
+@pytest.mark.parametrize("said", [b"nonsense\nnonsense\n", b"[]\n[]\n", b'{}\n{"result": {}}\n'])
+def test_nonsense_from_the_daemon_is_one_line(listening, said):
+    def talk():
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(said)
+            connection.recv(65536)
+
+    threading.Thread(target=talk, daemon=True).start()
+
+    ran = run(STARTUP)
+
+    assert ran.silent
+    assert ran.err.count("\n") <= 1
+
+
+def test_an_agent_that_is_gone_is_no_trouble(served):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", str(HOOK), "session-start", "--agent", "claude"],
+        stdin=subprocess.PIPE,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    ) as hook:
+        os.close(writing)
+        hook.stdin.write(json.dumps(STARTUP).encode())
+        hook.stdin.close()
+
+        assert hook.wait(PATIENCE_S) == 0
+        hook.stderr.read()
+
+
+def test_a_long_log_begins_anew(environment):
+    path = Path(places.hook_log())
+    path.parent.mkdir(parents=True)
+    path.write_text("x" * (yaadwatch.client.hook.LOG_BYTES_MAX + 1))
+
+    for _ in range(50):  # see above
+        run(b"[1]")
+        if path.stat().st_size < yaadwatch.client.hook.LOG_BYTES_MAX:
+            break
+
+    assert len(log()) == 1
+
+
+def test_the_command_is_the_same(served):
+    def as_command():
+        done = subprocess.run(
+            [sys.executable, "-m", "yaadwatch", "hook", "session-start", "--agent", "claude"],
+            input=json.dumps(STARTUP).encode(),
+            capture_output=True,
+            timeout=PATIENCE_S,
+        )
+        return Ran(done)
+
+    for _ in range(50):
+        ran = as_command()
+        if "not known within" not in ran.err:
+            break
+
+    assert ran.told == BRIEF
+
+
+def test_it_imports_the_client_only():
+    code = (
+        "import sys, yaadwatch.client.hook;"
+        "print(*(name for name in sys.modules if name.startswith('yaadwatch.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+
+    assert set(done.stdout.split()) == {
+        *("yaadwatch.places", "yaadwatch.client", "yaadwatch.client.hook"),
+        "yaadwatch.client.shim",
+    }

@@ -1,0 +1,112 @@
+"""Commands for agents: context, and what an agent starts by itself: hook, mcp."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.client.connection import Client
+
+
+def add_context(commands: Commands) -> Parser:
+    """Add `context`."""
+    command = commands.add(
+        "context",
+        "say what an agent should know before it starts",
+        context,
+        examples=[
+            ("yaadwatch context", "doubts, rules, open tasks"),
+            ("yaadwatch context --tokens 500 --json", "a shorter one, for programs"),
+        ],
+        more="What your agent files say is not told again, unless it is in doubt.",
+    )
+    command.add_argument(
+        "--tokens",
+        metavar="N",
+        dest="tokens_max",
+        type=whole_number,
+        default=2000,
+        help="length of the brief at most (default: 2000)",
+    )
+    return command
+
+
+def add_hook(commands: Commands) -> Parser:
+    """Add `hook`."""
+    command = commands.add(
+        "hook",
+        "answer a hook of an agent",
+        hook,
+        examples=[
+            ("yaadwatch hook session-start --agent claude", "for Claude Code"),
+            ("yaadwatch hook session-start --agent claude < payload.json", "a trial"),
+        ],
+        starts_daemon=False,
+        more="Reads the agent's JSON from standard input. Takes 150 ms at most,\n"
+        "ends with status 0, and says nothing when there is nothing to say.",
+    )
+    command.add_argument("event", metavar="EVENT", help="session-start")
+    command.add_argument("--agent", metavar="NAME", default="", help="claude")
+    return command
+
+
+def add_mcp(commands: Commands) -> Parser:
+    """Add `mcp`."""
+    command = commands.add(
+        "mcp",
+        "speak the Model Context Protocol on standard input and output",
+        mcp,
+        examples=[
+            ("yaadwatch mcp", "what an agent is told to start"),
+            ("yaadwatch mcp --project ~/src/api", "for one that does not start it there"),
+        ],
+        starts_daemon=False,
+        more="Relays everything to the daemon, and starts it when there is none.",
+    )
+    command.add_argument(
+        "--agent", metavar="NAME", default="", help="who asks; told by the agent itself by default"
+    )
+    return command
+
+
+def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the brief."""
+    answer = client.call("context", tokens_max=args.tokens_max, chars_max=8 * args.tokens_max)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["brief"]:
+        terminal.line(
+            "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks."
+        )
+        return 0
+    for line in str(answer["brief"]).splitlines():
+        indent = len(line) - len(line.lstrip())
+        terminal.line(styled(line, "bold" if line.startswith("#") else ""), hang=indent + 2)
+    terminal.line(
+        styled(
+            f"{count(answer['stale'], 'doubt')}, {count(answer['rules'], 'rule')},"
+            f" {count(answer['tasks'], 'task')}; {answer['budget']['used']} tokens used,"
+            f" {answer['budget']['left']} left",
+            "dim",
+        )
+    )
+    return 0
+
+
+def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Answer a hook; the process is its alone from here on."""
+    from yaadwatch.client import hook as hooks
+
+    hooks.main([args.event, "--agent", args.agent])
+
+
+def mcp(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Be the shim, until the agent is gone."""
+    from yaadwatch.client import shim
+
+    named = ["--agent", args.agent] if args.agent else []
+    return shim.main([*named, *(["--project", args.project] if args.project else [])])

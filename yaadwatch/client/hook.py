@@ -1,0 +1,219 @@
+"""Tells an agent the brief when its session starts: what `yaadwatch hook` is.
+
+The agent waits for it, so it takes 150 ms at most, whatever happens: when the time is over it says
+nothing rather than go on. It always ends with status 0; what is wrong is a line on standard error
+and in the log. Like the shim it can be run as a file with `python -I -S`.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+if not __package__:  # run as a file
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
+
+from yaadwatch import places
+from yaadwatch.client.shim import reach
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
+
+LIMIT_S = 0.150
+"""From the start of the process to its end."""
+BRIEF_CHARS_MAX = 8_000
+BRIEF_TOKENS_MAX = 2_000
+PAYLOAD_BYTES_MAX = 1024 * 1024
+LOG_BYTES_MAX = 256 * 1024
+"""The log of hooks begins anew when it is longer than this."""
+
+_SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
+_AGE_UNKNOWN_S = 0.050
+_CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
+_SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
+_EVENTS = {"session-start": "SessionStart"}
+
+
+class Trouble(Exception):
+    """Why nothing is told, in a line."""
+
+
+def main(argv: "Sequence[str]") -> "NoReturn":
+    """Answer one hook on standard input and output, and end the process with status 0.
+
+    Args:
+        argv: the event, and `--agent NAME`.
+    """
+    end_s = time.monotonic() + LIMIT_S - _SPARE_S - _age_s()
+    sys.excepthook = _fault
+    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
+    told = b""
+    try:
+        event, agent = _asked(argv)
+        told = AGENTS[agent](event, end_s)
+    except Trouble as trouble:
+        complain(str(trouble))
+    except (OSError, ValueError, RuntimeError) as error:
+        complain(f"{type(error).__name__}: {error}")
+    _end_quietly()
+    try:
+        os.write(1, told)
+    except OSError as error:
+        complain(f"the agent did not take the answer: {error.strerror}")
+    # Not by returning: Python resets signals at its end, and the alarm would become the status.
+    os._exit(0)
+
+
+def complain(what: str) -> None:
+    """Say in one line, on standard error and in the log, why nothing was told."""
+    _end_quietly()
+    line = " ".join(what.split())
+    sys.stderr.write(f"yaadwatch: nothing was told at the start of the session: {line}\n")
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entry = json.dumps({"at": stamp, "event": "hook.failed", "why": line})
+    try:
+        _append(places.hook_log(), entry)
+    except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
+        return
+
+
+def _claude(event: str, end_s: float) -> bytes:
+    """Return what Claude Code takes: JSON that names the event, or nothing at all."""
+    payload = _payload()
+    named = payload.get("hook_event_name", _EVENTS[event])
+    if named != _EVENTS[event]:
+        raise Trouble(f"the payload is of {named!r}, and this hook answers {_EVENTS[event]!r}")
+    folder = payload.get("cwd") or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109
+    if not isinstance(folder, str) or not os.path.isabs(folder):  # noqa: PTH117
+        raise Trouble(f"the payload's cwd is no absolute folder: {folder!r}")
+    brief = _brief(folder, "claude", end_s)
+    if not brief:
+        return b""
+    told = {"hookSpecificOutput": {"hookEventName": _EVENTS[event], "additionalContext": brief}}
+    return _line(told)
+
+
+AGENTS: "dict[str, Callable[[str, float], bytes]]" = {"claude": _claude}
+"""How each agent's hook is answered."""
+
+
+def _asked(argv: "Sequence[str]") -> tuple[str, str]:
+    """Return the event and the agent that the command line names."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    agent = ""
+    if "--agent" in words:
+        at = words.index("--agent")
+        agent = "".join(words[at + 1 : at + 2])
+        del words[at : at + 2]
+    if len(words) != 1 or words[0] not in _EVENTS:
+        raise Trouble(f"no such hook: {' '.join(argv)}; there is: {', '.join(_EVENTS)}")
+    if agent not in AGENTS:
+        known = ", ".join(AGENTS)
+        raise Trouble(f"the hooks of agent {agent!r} are not known; --agent may be: {known}")
+    return words[0], agent
+
+
+def _payload() -> "dict[str, Any]":
+    """Return the object on standard input."""
+    data = bytearray()
+    while chunk := os.read(0, 65536):
+        data += chunk
+        if len(data) > PAYLOAD_BYTES_MAX:
+            raise Trouble(f"the payload has more than {PAYLOAD_BYTES_MAX} bytes")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Trouble(f"the payload is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Trouble("the payload is not a JSON object")
+    return found
+
+
+def _brief(folder: str, agent: str, end_s: float) -> str:
+    """Ask the daemon for the brief; empty when there is nothing to tell."""
+    daemon = reach()
+    if daemon is None:
+        raise Trouble("no daemon is running; any command starts it, for instance: yaadwatch list")
+    hello = {
+        "protocol": places.PROTOCOL,
+        "client": f"yaadwatch-hook/{places.VERSION}",
+        "cwd": folder,
+        "agent": agent,
+        "speaks": "rpc",
+    }
+    fields = {
+        "tokens_max": BRIEF_TOKENS_MAX,
+        "chars_max": BRIEF_CHARS_MAX,
+        "wait_ms": max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000)),
+    }
+    request = {"jsonrpc": "2.0", "id": 1, "method": "context", "params": fields}
+    daemon.setblocking(True)
+    daemon.sendall(_line(hello) + _line(request))
+    said = bytearray()
+    while said.count(b"\n") < 2:
+        chunk = daemon.recv(65536)
+        if not chunk:
+            break
+        said += chunk
+    daemon.close()
+    frame = json.loads(said.splitlines()[-1]) if said else {}
+    error = frame.get("error")
+    if error is not None and error.get("code") in _SILENT:
+        return ""
+    if error is not None:
+        raise Trouble(f"{error.get('message', '')} {error.get('hint') or ''}")
+    result = frame.get("result")
+    if not isinstance(result, dict):
+        raise Trouble("the daemon ended before it answered")
+    return str(result["brief"])
+
+
+def _out_of_time(number: int, frame: object) -> None:  # noqa: ARG001
+    """Say why and end at once, wherever we are; nothing was written to the agent yet."""
+    signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
+    complain(f"it was not known within {LIMIT_S * 1000:.0f} ms")
+    os._exit(0)
+
+
+def _end_quietly() -> None:
+    """Let the end of the time be the end without a word: we are about to leave anyway."""
+    signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
+
+
+def _fault(kind: type[BaseException], error: BaseException, trace: object) -> None:  # noqa: ARG001
+    """Keep our own faults from the agent, too: it works on as if there were no hook."""
+    complain(f"a fault of ours: {kind.__name__}: {error}")
+    os._exit(0)
+
+
+def _age_s() -> float:
+    """Return how long this process has existed: on a busy machine Python alone takes its time."""
+    try:
+        with open("/proc/self/stat", "rb") as stream:  # noqa: PTH123
+            ticks = int(stream.read().rpartition(b")")[2].split()[19])
+    except OSError:
+        return _AGE_UNKNOWN_S
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _append(path: str, entry: str) -> None:
+    again = os.path.exists(path) and os.stat(path).st_size > LOG_BYTES_MAX  # noqa: PTH110, PTH116
+    how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if again else os.O_APPEND)
+    descriptor = os.open(path, how, 0o600)
+    try:
+        os.write(descriptor, entry.encode("utf-8", "replace") + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def _line(frame: "dict[str, Any]") -> bytes:
+    text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,166 @@
+"""What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks.
+
+What the checked-out agent files say is not told again: the agent reads them anyway. A doubt about
+such a statement is told, because the file cannot tell it.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from yaadwatch.core.recall import brief
+from yaadwatch.core.recall.brief import Doubt, Statement
+from yaadwatch.engine import ageing, stale
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model.anchors import Evidence, Flag
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import Settings
+from yaadwatch.store import flags, nodes, provenance
+from yaadwatch.store.connection import Connection
+
+RULES_MAX = 500
+"""Hot memories looked at for one brief; far more than any budget holds."""
+TASKS_MAX = 100
+
+_UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What there is to tell, in the order of its weight."""
+
+    doubts: list[Doubt]
+    rules: list[Statement]
+    tasks: list[Statement]
+
+
+def context(
+    home: Home,
+    call: Call,
+    *,
+    tokens_max: int = 2000,
+    chars_max: int = 8000,
+    wait_ms: int = 1000,
+) -> dict[str, object]:
+    """Return the brief for an agent that starts to work here; the answer is Context.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        tokens_max: the budget of the brief.
+        chars_max: characters of the brief at most.
+        wait_ms: how long the files may be looked at first, in milliseconds; 0: not at all. A check
+            that takes longer goes on by itself, and the brief says that more may be in doubt.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
+        now = home.clock.now()
+        told = space.db.read(_look, worktree=space.worktree.id, settings=home.settings, now=now)
+    composed = brief.compose(
+        told.doubts,
+        told.rules,
+        told.tasks,
+        tokens_max=tokens_max,
+        chars_max=chars_max,
+        note="" if checked else _UNCHECKED,
+    )
+    return {
+        "brief": composed.text,
+        "stale": composed.doubts,
+        "rules": composed.rules,
+        "tasks": composed.tasks,
+        "checked": checked,
+        "budget": {"used": composed.used, "left": composed.left},
+    }
+
+
+def _check(home: Home, space: Space, time_s: float) -> bool:
+    """Bring the flags of the work tree up to date; return whether that was done in time."""
+    end_s = home.clock.monotonic_s() + time_s
+    busy = home.stores.checking(space.project.id, space.worktree.id)
+    if not busy.acquire(timeout=time_s):
+        return False  # a long check is under way; another one would only wait behind it
+    busy.release()
+    done = threading.Event()
+
+    def check() -> None:
+        try:
+            stale.check_tree(home, space.project.id, space.worktree.id, None)
+        except YaadError:  # the brief says that nothing was checked; `stale` says why
+            return
+        done.set()
+
+    # The daemon does not wait for it at its end: what it would have found is found again.
+    threading.Thread(target=check, name="check for a brief", daemon=True).start()
+    return done.wait(max(end_s - home.clock.monotonic_s(), 0.0))
+
+
+def _look(conn: Connection, *, worktree: int, settings: Settings, now: datetime) -> _Told:
+    hidden = provenance.hidden(conn, worktree)
+    raised = [
+        flag
+        for flag in flags.of_worktree(conn, worktree)
+        if flag.level == "warn" and flag.node not in hidden
+    ]
+    raised.sort(key=lambda flag: (-flag.score, flag.node))
+    doubted = nodes.many(conn, [flag.node for flag in raised])
+    left_out = hidden | provenance.spoken(conn, worktree) | doubted.keys()
+    rules = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
+    tasks = [node for node in nodes.of_kind(conn, "task", TASKS_MAX) if node.id not in left_out]
+    return _Told(
+        doubts=[_doubt(flag, doubted[flag.node]) for flag in raised],
+        rules=_ranked(conn, rules, settings, now),
+        tasks=_ranked(conn, tasks, settings, now),
+    )
+
+
+def _ranked(
+    conn: Connection, memories: Sequence[Node], settings: Settings, now: datetime
+) -> list[Statement]:
+    """Return memories as they are told: pinned first, then the ones we are most sure of."""
+    left = ageing.confidences(conn, memories, settings, now)
+    ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
+    return [
+        Statement(
+            id=node.id,
+            text=node.text,
+            summary=node.summary,
+            pinned=node.pinned,
+            source=_source(node),
+        )
+        for node in ordered
+    ]
+
+
+def _source(node: Node) -> str:
+    """Return where words come from that nobody said to us; empty for what was said."""
+    kind, _, place = node.origin.partition(":")
+    if kind == "file":
+        return place
+    return "an import" if kind == "import" else ""
+
+
+def _doubt(flag: Flag, node: Node) -> Doubt:
+    suggestion = flag.suggestion
+    return Doubt(
+        id=node.id,
+        text=node.text,
+        summary=node.summary,
+        verdict=flag.verdict.value,
+        reason=flag.reason,
+        evidence=tuple(_evidence(each) for each in flag.evidence),
+        instead=(suggestion.text or "") if suggestion is not None else "",
+    )
+
+
+def _evidence(evidence: Evidence) -> str:
+    commit = evidence.commit
+    if commit is None:
+        return evidence.summary
+    when = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}"
+    return f"{evidence.summary} ({when}, {brief.quoted(commit.subject)})"

@@ -1,0 +1,323 @@
+"""The Model Context Protocol on one connection: what a line asks for, and the line that answers it.
+
+Both eras at once, told apart request by request: with the handshake (2024-11-05 to 2025-11-25), and
+without (2026-07-28), where each request brings its own envelope. What a tool does is an operation;
+this module is imported with the first client that speaks the protocol.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from typing import Final
+
+from yaadwatch.api import codec, frames
+from yaadwatch.api.messages import AGENT_FORM, Hello
+from yaadwatch.api.operations import BY_NAME
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.servers.dispatch import Answer, Dispatcher, Line
+from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSIONS: Final = ("2026-07-28",)
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+UNSUPPORTED_VERSION: Final = -32022
+
+INSTRUCTIONS_CHARS_MAX: Final = 2_000
+"""Some clients cut what is longer."""
+
+_USAGE = (
+    "Before you change code you do not know, ask yaad_recall. Keep decisions, conventions and fixes"
+    " with yaad_remember. yaad_stale lists what may no longer be true, yaad_context all of the"
+    " above."
+)
+_BRIEF: Final = {"tokens_max": 600, "chars_max": INSTRUCTIONS_CHARS_MAX - 300, "wait_ms": 300}
+_TOOLS_KEEP_MS: Final = 3_600_000
+"""A client may remember the list of tools for so long: it changes with the program only."""
+
+_PREFIX = "io.modelcontextprotocol/"
+_VERSION, _CLIENT, _CAPABILITIES = (
+    f"{_PREFIX}protocolVersion",
+    f"{_PREFIX}clientInfo",
+    f"{_PREFIX}clientCapabilities",
+)
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+_log: Final = logging.getLogger(__name__)
+
+Params = dict[str, object]
+
+
+class Refused(Exception):
+    """A request that the protocol has an error for."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Session:
+    """One client: what it said of itself, and what it waits for.
+
+    Args:
+        hello: the first line of the connection.
+        dispatcher: answers the operations.
+        version: of this server.
+        at_once: operations that run for this client at the same time; the others wait.
+        start: begins work on the loop, in the order in which it is given, and keeps it in view.
+        send: hands a line to the client.
+        line_bytes_max: the longest line that is sent.
+    """
+
+    def __init__(
+        self,
+        hello: Hello,
+        dispatcher: Dispatcher,
+        *,
+        version: str,
+        at_once: int,
+        start: Callable[[Coroutine[object, object, None]], "asyncio.Task[None]"],
+        send: Callable[[bytes], Awaitable[None]],
+        line_bytes_max: int,
+    ) -> None:
+        self._hello = hello
+        self._dispatcher = dispatcher
+        self._server = {"name": "yaadwatch", "title": "yaadwatch", "version": version}
+        self._places = asyncio.Semaphore(at_once)
+        self._start = start
+        self._send = send
+        self._line_bytes_max = line_bytes_max
+        self._client: object = None
+        self._shook_hands = False
+        self._waiting: dict[int | str, asyncio.Task[None]] = {}
+
+    def hear(self, line: bytes) -> None:
+        """Take one line: begin to answer a request, heed a notification."""
+        try:
+            frame = _frame(line)
+        except Refused as error:
+            self._start(self._refuse(None, error))
+            return
+        identity = codec.request_id(frame)
+        if "method" not in frame and ("result" in frame or "error" in frame):
+            _log.debug("mcp.unasked_answer")
+        elif not isinstance(frame.get("method"), str):
+            self._start(self._refuse(identity, Refused(INVALID_REQUEST, "method must be text")))
+        elif "id" not in frame:
+            self._heed(str(frame["method"]), frame.get("params"))
+        elif identity is None or identity in self._waiting:
+            what = "is being answered already" if identity is not None else "must be number or text"
+            self._start(self._refuse(None, Refused(INVALID_REQUEST, f"id {what}")))
+        else:
+            task = self._start(self._serve(identity, str(frame["method"]), frame.get("params")))
+            self._waiting[identity] = task
+            task.add_done_callback(lambda _: self._waiting.pop(identity, None))
+
+    def _heed(self, method: str, params: object) -> None:
+        """Take a notification; only a cancellation makes a difference to us.
+
+        A verb that runs already runs on to its end, and nobody is told.
+        """
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            identity = codec.request_id({"id": params.get("requestId")})
+            if identity in self._waiting:
+                self._waiting[identity].cancel()
+
+    async def _refuse(self, identity: int | str | None, error: Refused) -> None:
+        said = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            said["data"] = error.data
+        await self._send(frames.encode({"jsonrpc": "2.0", "id": identity, "error": said}))
+
+    async def _serve(self, identity: int | str, method: str, params: object) -> None:
+        """Answer a request. Until the first await nothing else is served: a handshake is over
+        before what was sent behind it begins.
+        """
+        try:
+            line = await self._reply(identity, method, _params(params))
+        except Refused as error:
+            await self._refuse(identity, error)
+            return
+        await self._send(line)
+
+    async def _reply(self, identity: int | str, method: str, params: Params) -> bytes:
+        if method == "ping":
+            return _line(identity, {})
+        if method == "initialize":
+            return await self._shake_hands(identity, params)
+        stateless = _is_stateless(params)
+        if method == "server/discover" and stateless:
+            return await self._discover(identity, params)
+        if method not in {"tools/list", "tools/call"}:
+            raise Refused(METHOD_NOT_FOUND, f"There is no method {method!r} here.")
+        if not stateless and not self._shook_hands:
+            raise Refused(
+                INVALID_REQUEST,
+                f"{method!r} came before `initialize`, and without the envelope of"
+                f" {STATELESS_VERSIONS[-1]}.",
+            )
+        if method == "tools/list":
+            listed: Answer = {"tools": [tool.listed() for tool in TOOLS]}
+            return _line(identity, self._dressed(listed, _TOOLS_KEEP_MS) if stateless else listed)
+        return await self._call(identity, params, stateless=stateless)
+
+    async def _shake_hands(self, identity: int | str, params: Params) -> bytes:
+        asked = params.get("protocolVersion")
+        if not isinstance(asked, str):
+            raise Refused(INVALID_PARAMS, "protocolVersion must be text")
+        self._client = params.get("clientInfo")
+        self._shook_hands = True
+        spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        _log.info("mcp.opened", extra={"agent": self._agent(params), "protocol": spoken})
+        answer: Answer = {
+            "protocolVersion": spoken,
+            "capabilities": {"tools": {"listChanged": False}},
+            "serverInfo": self._server,
+        }
+        return await self._with_instructions(identity, params, answer)
+
+    async def _discover(self, identity: int | str, params: Params) -> bytes:
+        _log.info(
+            "mcp.opened", extra={"agent": self._agent(params), "protocol": STATELESS_VERSIONS[-1]}
+        )
+        answer: Answer = {
+            "supportedVersions": list(STATELESS_VERSIONS),
+            "capabilities": {"tools": {"listChanged": False}},
+        }
+        return await self._with_instructions(identity, params, self._dressed(answer, 0))
+
+    async def _with_instructions(
+        self, identity: int | str, params: Params, answer: Answer
+    ) -> bytes:
+        """Return the line with `answer` and, as instructions, what an agent should know here."""
+
+        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+            return _line(identity, answer | {"instructions": _instructions(found)})
+
+        request = codec.Request(
+            id=identity,
+            operation=BY_NAME["context"],
+            message=codec.message(BY_NAME["context"].request, _BRIEF),
+            project=None,
+        )
+        return await self._ask(params, request, told)
+
+    async def _call(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
+        name, arguments = params.get("name"), params.get("arguments")
+        tool = BY_TOOL.get(name) if isinstance(name, str) else None
+        if tool is None:
+            meant = codec.nearest(str(name), BY_TOOL)
+            raise Refused(
+                INVALID_PARAMS,
+                f"Unknown tool: {name}." + (f" The nearest one is {meant}." if meant else ""),
+            )
+        if arguments is not None and not isinstance(arguments, dict):
+            raise Refused(INVALID_PARAMS, "arguments must be an object")
+
+        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+            result = tool.result(found)
+            return _line(identity, self._dressed(result) if stateless else result)
+
+        # Models write null for what they leave out.
+        given = {key: value for key, value in (arguments or {}).items() if value is not None}
+        asked = {"jsonrpc": "2.0", "id": identity, "method": tool.operation, "params": given}
+        try:
+            request = codec.request(asked)
+        except YaadError as error:
+            return told(identity, error)
+        line = await self._ask(params, request, told)
+        if len(line) <= self._line_bytes_max:
+            return line
+        too_large = YaadError(
+            Code.TOO_LARGE,
+            f"The answer has {len(line)} bytes; {self._line_bytes_max} is the limit.",
+            hint="Ask for less at a time.",
+        )
+        return told(identity, too_large)
+
+    async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
+        hello = replace(self._hello, agent=self._agent(params))
+        async with self._places:
+            return await self._dispatcher.answer(hello, request, told)
+
+    def _agent(self, params: Params) -> str:
+        """Return who asks: as the connection says, else the request, else the handshake."""
+        if self._hello.agent is not None:
+            return self._hello.agent
+        meta = params.get("_meta")
+        client = meta.get(_CLIENT) if isinstance(meta, dict) else None
+        return agent_name(client or params.get("clientInfo") or self._client)
+
+    def _dressed(self, result: Answer, keep_ms: int | None = None) -> Answer:
+        """Return `result` as the stateless era wants it; `keep_ms`: how long it may be kept."""
+        meta = {f"{_PREFIX}serverInfo": self._server}
+        dressed: Answer = result | {"resultType": "complete", "_meta": meta}
+        return dressed if keep_ms is None else dressed | {"ttlMs": keep_ms, "cacheScope": "private"}
+
+
+def agent_name(client: object) -> str:
+    """Return the name in a client's description of itself, in the form that our own clients use."""
+    given = client.get("name") if isinstance(client, dict) else None
+    name = _NO_NAME.sub("-", given if isinstance(given, str) else "").strip("-._")[:64]
+    return name if AGENT_FORM.fullmatch(name) else "mcp"
+
+
+def _frame(line: bytes) -> dict[str, object]:
+    if line.lstrip()[:1] == b"[":
+        raise Refused(INVALID_REQUEST, "Batches are not served; send one message a line.")
+    try:
+        frame = frames.decode(line)
+    except ValueError as error:
+        raise Refused(PARSE_ERROR, f"{error}") from None
+    if frame.get("jsonrpc") != "2.0":
+        raise Refused(INVALID_REQUEST, 'jsonrpc must be "2.0"')
+    return frame
+
+
+def _params(found: object) -> Params:
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise Refused(INVALID_PARAMS, f"params must be an object, got {frames.kind_of(found)}")
+    return found
+
+
+def _is_stateless(params: Params) -> bool:
+    """Say whether a request brings the envelope of the stateless era.
+
+    Raises:
+        Refused: it brings one that we cannot serve, or a half one.
+    """
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or _VERSION not in meta:
+        return False
+    spoken = meta[_VERSION]
+    if not isinstance(spoken, str) or _CAPABILITIES not in meta:
+        raise Refused(INVALID_PARAMS, f"_meta must hold {_VERSION}, a text, and {_CAPABILITIES}")
+    if spoken not in STATELESS_VERSIONS:
+        raise Refused(
+            UNSUPPORTED_VERSION,
+            f"Protocol {spoken} is not spoken here.",
+            {"supported": [*STATELESS_VERSIONS, *HANDSHAKE_VERSIONS], "requested": spoken},
+        )
+    return True
+
+
+def _line(identity: int | str, result: Answer) -> bytes:
+    return frames.encode(frames.answer(identity, result))
+
+
+def _instructions(found: "Answer | YaadError") -> str:
+    """Return what a client tells its model at the start: warnings first, then how to use us."""
+    if isinstance(found, YaadError):
+        told = f"yaadwatch remembers nothing here: {found.message} {found.hint}".strip()
+    else:
+        told = str(found["brief"])
+    return (f"{told}\n\n" if told else "") + _USAGE

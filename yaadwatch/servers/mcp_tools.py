@@ -1,0 +1,154 @@
+"""TOOLS: what an agent can call, made from the operations that are on the wire "mcp".
+
+Every agent reads all of this at the start of each session, whether it calls anything or not: names,
+descriptions and schemas are short on purpose, and a test counts their tokens. Types and defaults
+come from the request of the operation; an argument that is not listed here works all the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Final
+
+from yaadwatch.api.frames import to_text
+from yaadwatch.api.operations import BY_NAME
+from yaadwatch.model.errors import YaadError
+
+PREFIX: Final = "yaad_"
+
+Schema = dict[str, object]
+
+_TEXT: Final[Schema] = {"type": "string"}
+_NUMBER: Final[Schema] = {"type": "number"}
+_WHOLE: Final[Schema] = {"type": "integer"}
+_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
+_TYPES: Final[Mapping[object, Schema]] = {
+    str: _TEXT,
+    str | None: _TEXT,
+    int: _WHOLE,
+    int | None: _WHOLE,
+    bool: {"type": "boolean"},
+    tuple[str, ...]: _TEXTS,
+}
+_PROJECT: Final[Schema] = {
+    "type": "string",
+    "description": "absolute, if not the current one",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool.
+
+    Args:
+        operation: the row it asks for.
+        about: what it is for, told to the agent.
+        arguments: the fields an agent is told of, each in a few words; empty when the name does.
+        answer: the schema of the answer, where programs gain by one.
+        text: the key of the answer that is told as text instead of the whole as JSON.
+        nothing: what is told when that text is empty.
+    """
+
+    operation: str
+    about: str
+    arguments: Mapping[str, str]
+    answer: Schema | None = None
+    text: str = ""
+    nothing: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name that an agent calls it by."""
+        return PREFIX + self.operation
+
+    def listed(self) -> Schema:
+        """Return how the tool is listed."""
+        row = BY_NAME[self.operation]
+        known = {field.name: field for field in fields(row.request)}  # type: ignore[arg-type]
+        shown = {name: _argument(known[name], about) for name, about in self.arguments.items()}
+        if shown:
+            shown["project"] = _PROJECT
+        needed = [name for name in self.arguments if known[name].default is MISSING]
+        listed: Schema = {
+            "name": self.name,
+            "description": self.about,
+            "inputSchema": {"type": "object", "properties": shown}
+            | ({"required": needed} if needed else {}),
+            "annotations": {"readOnlyHint": True}
+            if row.kind == "read"
+            else {"destructiveHint": False, "idempotentHint": True},
+        }
+        return listed | ({"outputSchema": self.answer} if self.answer is not None else {})
+
+    def result(self, found: "dict[str, object] | YaadError") -> Schema:
+        """Return the result of a call: the answer, or what went wrong and what to do next."""
+        if isinstance(found, YaadError):
+            told = f"{found.message}\n{found.hint}" if found.hint else found.message
+            return {"content": [_content(told)], "isError": True}
+        if self.text:
+            return {"content": [_content(str(found[self.text]) or self.nothing)], "isError": False}
+        result: Schema = {"content": [_content(to_text(found))], "isError": False}
+        return result | ({"structuredContent": found} if self.answer is not None else {})
+
+
+def _content(text: str) -> Schema:
+    return {"type": "text", "text": text}
+
+
+def _argument(field: "Field[object]", about: str) -> Schema:
+    schema = dict(_TYPES[field.type])
+    if about:
+        schema["description"] = about
+    if isinstance(field.default, int):
+        schema["default"] = field.default
+    return schema
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
+
+
+def _list(of: Schema) -> Schema:
+    return {"type": "array", "items": of}
+
+
+TOOLS: Final = (
+    Tool(
+        operation="recall",
+        about="Find what is remembered here: decisions, conventions, bugs, commands. Ask before you"
+        " change code you do not know.",
+        arguments={"query": "words, a path or a name", "kinds": "", "tokens_max": ""},
+        answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT, score=_NUMBER))),
+    ),
+    Tool(
+        operation="remember",
+        about="Keep one statement that will matter later: a decision with its reason, a convention,"
+        " a fix. It is in doubt once the code it names changes.",
+        arguments={
+            "text": "with the paths and names it is about",
+            "kind": "decision, convention, bug, fix, command, task, ...",
+            "files": "what else it rests on",
+            "symbols": "",
+        },
+        answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
+    ),
+    Tool(
+        operation="context",
+        about="The brief: what may no longer be true, rules, open tasks.",
+        arguments={"tokens_max": ""},
+        text="brief",
+        nothing="There is nothing to tell: no doubts, no rules that are not in your files, no open"
+        " tasks.",
+    ),
+    Tool(
+        operation="stale",
+        about="What is remembered and may no longer be true, with the commits that changed it.",
+        arguments={"all": "suspects too"},
+        answer=_object(stale=_list(_object(id=_TEXT, text=_TEXT, verdict=_TEXT, reason=_TEXT))),
+    ),
+    Tool(
+        operation="status",
+        about="Whether the memory works: what is watched, and what is wrong.",
+        arguments={},
+    ),
+)
+BY_TOOL: Final = {tool.name: tool for tool in TOOLS}
