@@ -24,6 +24,8 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import blob_id
 
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -234,8 +236,15 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     return _compare(anchor, place, view, head)
 
 
+def is_prose(path: str) -> bool:
+    """Return whether a file speaks of definitions and holds none."""
+    return path.lower().endswith(_PROSE)
+
+
 def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
     """Return how, with what fingerprint and at which line `path` defines `symbol`; None if not."""
+    if is_prose(path):
+        return None
     data = view.read(path)
     if data is None:
         return None
@@ -246,7 +255,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
         return Method.TREE, definition.fingerprint, definition.line
     text = data.decode("utf-8", "replace")
     line = hunks.locate(text, symbol)
-    if line is None or not hunks.defines(text.splitlines()[line - 1], symbol):
+    if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
         return None
     return Method.HUNKS, "", line
 
@@ -350,8 +359,8 @@ def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
 def _why_not_comparable(anchor: Anchor, history: History) -> str:
     if not anchor.commit or history.has_commit(anchor.commit):
         return (
-            f"{anchor.path} had uncommitted changes when this was remembered, so git has nothing "
-            f"to compare {anchor.symbol} with"
+            f"{anchor.path} had uncommitted changes (or goes through a filter of git's) when this "
+            f"was remembered, so git has nothing to compare {anchor.symbol} with"
         )
     return (
         f"the history was rewritten, and git no longer has {anchor.path} as it was when this was "

@@ -363,7 +363,7 @@ def _find_homes(
         holding |= space.repository.files_with(unique[start : start + WORDS_PER_SCAN])
     only: dict[str, str | None] = {}
     for word in words:
-        named = holding[parts[word]]
+        named = [path for path in holding[parts[word]] if not looking.is_prose(path)]
         defining = (
             [path for path in named if looking.define_in(tree, path, word) is not None]
             if len(named) <= SYMBOL_FILES_MAX

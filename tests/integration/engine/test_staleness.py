@@ -210,6 +210,116 @@ def test_a_definition_put_in_or_taken_out_behind_it_raises_nothing(
     assert repo.verdict(memory) == "fresh"
 
 
+CALLERS = {
+    "src/net.go": """package main
+
+func before(url string) error {
+	FetchWithRetry(url)
+	if FetchWithRetry(url) != nil {
+		return FetchWithRetry(url)
+	}
+	return nil
+}
+
+// FetchWithRetry is the function FetchWithRetry that fetches.
+func FetchWithRetry(url string) error {
+	return nil
+}
+""",
+    "src/net.ts": """// The function fetchWithRetry fetches.
+async function before(url: string) {
+  await fetchWithRetry(url)
+  fetchWithRetry(url, (done) => {
+    console.log(done)
+  })
+  return fetchWithRetry(url)
+}
+
+export const fetchWithRetry = async (url: string) => {
+  return null
+}
+""",
+    "src/net.c": """static int before(char *url)
+{
+	if (retrying_fetch(url)) {
+		return retrying_fetch(url);
+	}
+	retrying_fetch(url);
+	return 0;
+}
+
+static int
+other(int x)
+{
+	return x;
+}
+
+int retrying_fetch(char *url)
+{
+	return 0;
+}
+""",
+    "src/Net.java": """class Net {
+    int before(String url) {
+        fetchWithRetry(url);
+        return fetchWithRetry(url);
+    }
+
+    /* fetchWithRetry( is documented here */
+    public int fetchWithRetry(String url)
+    {
+        return 0;
+    }
+}
+""",
+    "bin/net.sh": """#!/bin/sh
+
+before() {
+  retrying_fetch "$1"
+  if retrying_fetch "$1"; then
+    return
+  fi
+}
+
+retrying_fetch() {
+  return 0
+}
+""",
+}
+
+
+@pytest.mark.parametrize("path", list(CALLERS))
+def test_a_call_is_no_definition(repo, path):
+    source = CALLERS[path]
+    symbol = next(
+        name for name in ("FetchWithRetry", "fetchWithRetry", "retrying_fetch") if name in source
+    )
+    begins = ("func", "export", "int ", "    public", f"{symbol}()")
+    repo.write(path, source)
+    repo.write("README.md", f"Call {symbol}() often. The function {symbol} is good.\n")
+    repo.write("docs/net.txt", f"{symbol}() {{\n")
+    repo.commit("callers")
+    (definition,) = [
+        number
+        for number, line in enumerate(source.splitlines(), 1)
+        if symbol in line and line.startswith(begins)
+    ]
+
+    memory = repo.remembered(f"Retries are in `{symbol}`")
+
+    anchors = [row for row in repo.show(memory["id"])["anchors"] if row.get("symbol")]
+    assert [(row["path"], row["line"]) for row in anchors if row["path"] == path] == [
+        (path, definition)
+    ]
+    head, found, tail = source.partition(source.splitlines()[definition - 1])
+    repo.write(path, head.replace("url", "link").replace('"$1"', '"$2"') + found + tail)
+    assert repo.verdict(memory["id"]) == "fresh"
+    repo.write(
+        path, head + found + tail.replace("0", "1").replace("nil", "err").replace("null", "1")
+    )
+    assert repo.verdict(memory["id"]) == "changed"
+
+
 @pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
 def test_other_languages_lose_and_move_definitions_too(repo, path, symbol, source, limit):
     repo.write(path, source)
