@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from datetime import timedelta
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY
@@ -885,3 +886,70 @@ def test_the_reason_reads_like_a_sentence(repo, retry):
     (repo.path / "src/net.py").unlink()
     assert repo.doubt(retry)["reason"] == "src/net.py is gone, and fetch_with_retry with it"
     assert repo.doubt(retry)["text"] == RETRY
+
+
+def test_a_file_remembered_before_it_was_added_is_followed_through_the_history(repo):
+    repo.write("src/brand_new.py", "def brand_new():\n    return 1\n")
+    memory = repo.remember("`brand_new` is in src/brand_new.py")
+    repo.commit("brand new")
+    repo.git("mv", "src/brand_new.py", "src/old.py")
+    repo.commit("rename")
+
+    doubt = repo.doubt(memory)
+
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/old.py")
+    assert only_commit(doubt) == "rename"
+    (repo.path / "src/old.py").unlink()
+    repo.commit("drop")
+    doubt = repo.doubt(memory)
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", False)
+    assert [row["commit"]["subject"] for row in doubt["evidence"]] == ["rename", "drop"]
+
+
+def test_a_file_remembered_while_it_was_edited_is_followed_through_its_rename(repo):
+    repo.write("src/net.py", FIVE_TRIES)
+    memory = repo.remember()
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("five tries, renamed")
+
+    doubt = repo.doubt(memory)
+
+    assert doubt["reason"] == "fetch_with_retry moved: src/net.py is now src/http.py"
+    assert only_commit(doubt) == "five tries, renamed"
+
+
+def test_stashing_and_popping_are_an_edit_and_its_revert(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    assert repo.verdict(retry) == "changed"
+    repo.git("stash", "-q")
+    assert repo.verdict(retry) == "fresh"
+    repo.git("stash", "pop", "-q")
+    assert repo.verdict(retry) == "changed"
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(repo, retry, world):
+    world.clock.advance(timedelta(seconds=10))
+    path = repo.path / "src/net.py"
+    before = path.stat()
+    repo.check()
+
+    path.write_text(NET.replace("tries=3", "tries=4"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert path.stat().st_size == before.st_size
+    assert repo.verdict(retry) == "changed"
+
+
+def test_a_file_from_the_future_is_read_each_time(repo, retry):
+    path = repo.path / "src/net.py"
+    for text, verdict in ((FIVE_TRIES, "changed"), (NET, "fresh"), (FIVE_TRIES, "changed")):
+        path.write_text(text)
+        os.utime(path, (4_000_000_000, 4_000_000_000))
+        assert repo.verdict(retry) == verdict
+
+
+def test_touching_a_file_or_its_mode_is_no_change(repo, retry):
+    (repo.path / "src/net.py").touch()
+    (repo.path / "src/net.py").chmod(0o755)
+
+    assert repo.verdict(retry) == "fresh"

@@ -1,0 +1,96 @@
+"""What `status` says: with nobody watching, with something watching, and of what is wrong."""
+
+import shutil
+from datetime import UTC, datetime
+
+from engine_world import FIVE_TRIES, dump
+
+from yaadwatch.engine import report
+
+
+class Watching:
+    """A daemon that knows what it is told here."""
+
+    def watch(self, project):
+        return "full", 12
+
+    def problems(self):
+        return [{"what": "The watch limit is reached", "mend": "raise it"}]
+
+    def next_runs(self):
+        return {"upkeep": datetime(2030, 1, 1, tzinfo=UTC)}
+
+    def started_at(self):
+        return datetime(2029, 1, 1, tzinfo=UTC)
+
+    def socket(self):
+        return "/run/daemon.sock"
+
+
+def test_without_a_daemon_the_shape_is_the_same(repo):
+    memory = repo.remember()
+    repo.write("src/net.py", FIVE_TRIES)
+    assert repo.verdict(memory) == "changed"
+
+    answer = report.status(repo.home, repo.call)
+
+    assert answer["daemon"]["running"] is False
+    (project,) = answer["projects"]
+    assert (project["path"], project["branch"]) == (str(repo.path), "main")
+    assert (project["memories"], project["stale"], project["watch"]) == (1, 1, "off")
+    assert project["last_check"] is not None
+    assert project["lag_ms"] is None
+    assert answer["search"] == "words"
+    assert answer["problems"] == []
+
+
+def test_what_the_daemon_knows_is_passed_on(repo):
+    repo.home.pulse = Watching()
+
+    answer = report.status(repo.home, repo.call)
+
+    assert answer["daemon"]["running"] is True
+    assert answer["daemon"]["socket"] == "/run/daemon.sock"
+    assert answer["daemon"]["rss_bytes"] > 1_000_000
+    assert (answer["projects"][0]["watch"], answer["projects"][0]["lag_ms"]) == ("full", 12)
+    assert [(job["name"], job["last"], job["ok"]) for job in answer["jobs"]] == [
+        ("upkeep", None, None)
+    ]
+    assert answer["problems"] == [{"what": "The watch limit is reached", "mend": "raise it"}]
+
+
+def test_agent_files_are_listed_with_their_state(world):
+    repo = world.repo()
+    repo.write("CLAUDE.md", "- One\n")
+    repo.write("AGENTS.md", b"\xff\xfe")
+    repo.add()
+
+    (project,) = report.status(repo.home, repo.call)["projects"]
+
+    files = [
+        (row["path"], row["mode"], row["state"], bool(row["reason"])) for row in project["files"]
+    ]
+    assert files == [("CLAUDE.md", "read", "synced", False), ("AGENTS.md", "read", "paused", True)]
+
+
+def test_a_repository_that_is_gone_is_a_problem_with_its_mend(repo, world):
+    world.reopen()
+    shutil.rmtree(repo.path)
+
+    answer = report.status(repo.home, repo.call)
+
+    assert answer["projects"][0]["watch"] == "off"
+    (problem,) = answer["problems"]
+    assert str(repo.path) in problem["what"]
+    assert problem["mend"] == f"yaadwatch remove {repo.path}"
+
+
+def test_status_changes_nothing(repo):
+    repo.remember()
+    with repo.db() as db:
+        before = dump(db)
+
+    report.status(repo.home, repo.call)
+
+    with repo.db() as db:
+        assert dump(db) == before
