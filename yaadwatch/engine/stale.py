@@ -17,9 +17,10 @@ from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.projects import Worktree
 from yaadwatch.store import anchors, flags, nodes, projects, provenance, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -92,7 +93,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
             check_space(home, space, None)
         found = space.db.read(flags.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
-        rows = {row.id: row for row in space.db.read(worktrees.everything)}
+        checked_at = space.db.read(_row, space.worktree.id).checked_at
     levels = ("warn", "suspect") if all else ("warn",)
     living = [flag for flag in found if flag.node in known]
     shown = sorted(
@@ -105,7 +106,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
             for flag in living
             if flag.verdict is Verdict.UNKNOWN
         ],
-        "checked_at": rows[space.worktree.id].checked_at,
+        "checked_at": checked_at,
     }
 
 
@@ -207,7 +208,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered:
     db, worktree = space.db, space.worktree.id
-    row = next(row for row in db.read(worktrees.everything) if row.id == worktree)
+    row = db.read(_row, worktree)
     known = db.read(sightings.of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
     hidden = db.read(provenance.hidden, worktree)
@@ -254,6 +255,17 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
         full=full,
         judged=judged,
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
+    )
+
+
+def _row(conn: Connection, worktree: int) -> Worktree:
+    for row in worktrees.everything(conn):
+        if row.id == worktree:
+            return row
+    raise YaadError(
+        Code.NOT_FOUND,
+        "This work tree is not watched any more; nothing was checked.",
+        hint="Watch it again: yaadwatch add",
     )
 
 
@@ -349,7 +361,7 @@ def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
     worktree = space.worktree.id
 
     def commit(conn: Connection) -> Checked:
-        row = next(row for row in worktrees.everything(conn) if row.id == worktree)
+        row = _row(conn, worktree)
         before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
         resting = anchors.of_nodes(conn, gathered.judged.keys())
         texts = nodes.many(conn, gathered.judged.keys())

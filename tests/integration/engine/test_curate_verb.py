@@ -8,6 +8,7 @@ from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 from yaadwatch.engine import curate, remember
 from yaadwatch.engine import stale as checking
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import worktrees
 
 
 @pytest.fixture
@@ -247,6 +248,20 @@ class TestRaces:
 
         assert error.code is Code.UNAVAILABLE
         assert not repo.store.parent.exists()
+
+    def test_a_work_tree_that_is_forgotten_meanwhile_is_one_clear_error(
+        self, repo, retry, monkeypatch
+    ):
+        repo.write("src/net.py", FIVE_TRIES)
+
+        def drop():
+            with repo.db() as db:
+                db.write(worktrees.drop, repo.worktrees()[0].id)
+
+        before_writing(monkeypatch, drop)
+
+        assert refusal(repo.check).code is Code.NOT_FOUND
+        assert repo.verdict(retry) == "changed"
 
     def test_two_confirmations_at_once_both_hold_or_one_says_so(self, repo, retry):
         repo.write("src/net.py", FIVE_TRIES)
