@@ -196,9 +196,13 @@ class Intake:
                 raise
 
     def mode(self, project: str) -> Mode:
-        """Return how changes in a project are noticed: the worst of its work trees. Any thread."""
+        """Return how changes in a project are noticed: the worst of its work trees. Any thread.
+
+        A work tree that is gone does not count, unless all are.
+        """
         modes = [self._arms.mode(key) for key in tuple(self._trees) if key[0] == project]
-        return max(modes, key=("full", "poll", "off").index, default="off")
+        here = [mode for mode in modes if mode != "off"]
+        return max(here or modes, key=("full", "poll", "off").index, default="off")
 
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""

@@ -75,6 +75,26 @@ def excludes(path: Path) -> bool:
     return EXCLUDED.encode() in lines
 
 
+def exclude(home: Home, project: Project) -> None:
+    """Keep our folder out of git by a line of our own, unless one is there.
+
+    Raises:
+        YaadError: UNAVAILABLE when the file cannot be written; REFUSED when it is a link.
+    """
+    path = exclude_file(project.common_dir)
+    if project.store.parent.name != ".yaad" or excludes(path):
+        return
+    try:
+        appended = files.append_line_exact(path, EXCLUDED)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be written to ({error.strerror}); git would see our folder.",
+            hint="Look at its permissions, then: yaadwatch add",
+        ) from error
+    home.user.write(registry.replace, replace(project, excluded=appended))
+
+
 def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identity:
     """Return the project of this repository; a new one is registered and gets a store.
 
@@ -225,7 +245,7 @@ def _rescue(home: Home, known: Project) -> None:
     if db is None or stands(known.store):
         return
     path = exclude_file(known.common_dir)
-    if _lives(known) and (known.store.parent.name != ".yaad" or excludes(path)):
+    if lives(known) and (known.store.parent.name != ".yaad" or excludes(path)):
         put_back(db)
     else:
         db.backup(backup_path(known, home.clock.now()))
@@ -264,7 +284,7 @@ def _adopt(
             trusted = _register(home, layout, folder, found or home.new_id())
             return Identity(project=trusted, again=False)
         _retire(home, known)
-        if _lives(registered) and registered.common_dir != layout.common_dir:
+        if lives(registered) and registered.common_dir != layout.common_dir:
             copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
@@ -327,7 +347,7 @@ def _located(project: Project, layout: Layout, folder: Path) -> Project:
     )
 
 
-def _lives(project: Project) -> bool:
+def lives(project: Project) -> bool:
     """Return whether the repository is still at the place it is registered for."""
     try:
         found = project.common_dir.stat()

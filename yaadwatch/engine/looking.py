@@ -6,6 +6,7 @@ Only files that memories rest on, or that a text names, are opened, each at most
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from yaadwatch.core import privacy
 from yaadwatch.core.references import Tree
 from yaadwatch.core.truth import hunks, symbols
 from yaadwatch.core.truth.symbols import State
@@ -261,8 +262,9 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
 
 
 def look_at(space: Space, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
-    """Return both views of a work tree, for one job."""
+    """Return both views of a work tree, for one job; the branch's name is masked."""
     found = space.repository.head()
+    found = replace(found, branch=privacy.mask(found.branch).text)
     names: dict[str, list[str]] = {}
     head = AtHead(history=History(space.repository), head=found, names=names)
     tree = WorkTree(

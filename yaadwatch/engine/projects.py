@@ -62,7 +62,7 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
                 undo.callback(_undo, home, found.project.id)
         project = found.project
         identity.register_trees(home, found, layout)
-        _exclude(home, project)
+        identity.exclude(home, project)
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
             said = baseline.read(home, space)
             stale.check_space(home, space, None)
@@ -155,21 +155,6 @@ def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
                 f"{place} is a link, and nothing is written through links; nothing was added.",
                 hint=f"Put the line {identity.EXCLUDED} into it yourself, then try again.",
             )
-
-
-def _exclude(home: Home, project: Project) -> None:
-    path = identity.exclude_file(project.common_dir)
-    if project.store.parent.name != ".yaad" or identity.excludes(path):
-        return
-    try:
-        appended = files.append_line_exact(path, identity.EXCLUDED)
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be written to ({error.strerror}); git would see our folder.",
-            hint="Look at its permissions, then: yaadwatch add",
-        ) from error
-    home.user.write(registry.replace, replace(project, excluded=appended))
 
 
 def _watched_at(home: Home, folder: Path) -> Project:

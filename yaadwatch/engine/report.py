@@ -55,4 +55,9 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
         if row["state"] != "ok":
             mend = str(row.get("hint") or f"yaadwatch remove {row['path']}")
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
+        elif row["unknown"]:
+            number = row["unknown"]
+            noun = "memory" if number == 1 else "memories"
+            what = f"{row['path']}: {number} {noun} could not be judged"
+            problems.append({"what": what, "mend": f"yaadwatch stale --project {row['path']}"})
     return problems

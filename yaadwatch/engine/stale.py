@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.engine import looking, telling, tracing
+from yaadwatch.engine import identity, looking, telling, tracing
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
@@ -55,14 +55,6 @@ class WatchedTree:
     git_dir: Path
     common_dir: Path
     paths: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polled:
-    """What looks different from the last check: files (relative paths), and whether HEAD moved."""
-
-    paths: frozenset[str]
-    head_moved: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,27 +139,14 @@ def check_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | 
 
 def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Checked:
     """Bring the flags of the work tree in `space` up to date; see `check_tree`."""
+    if not identity.lives(space.project):
+        identity.exclude(home, space.project)  # another clone stands there, without our line
     with home.stores.checking(space.project.id, space.worktree.id):
         for _ in range(TRIES_MAX):
             gathered = _gather(home, space, paths)
             if space.repository.head().commit == gathered.commit:
                 break
         return _write(home, space, gathered)
-
-
-def poll(home: Home, project: str, worktree: int) -> Polled:
-    """Return what looks different from the last check, by `stat` and HEAD alone.
-
-    Raises:
-        YaadError: as for `check_tree`.
-    """
-    with home.tree(project, worktree) as space:
-        known = space.db.read(sightings.of_worktree, worktree)
-        wanted = set(space.db.read(anchors.paths)) | known.keys()
-        head = space.repository.head()
-        changed = _differing(space.root, wanted, known, home.clock.now_ns())
-        moved = (head.commit, head.branch) != (space.worktree.head, space.worktree.branch)
-    return Polled(paths=frozenset(changed), head_moved=moved)
 
 
 def watched(home: Home, project: str | None = None) -> list[WatchedTree]:

@@ -3,7 +3,7 @@
 import json
 
 from yaadwatch.engine.workspace import Home, stands
-from yaadwatch.model.anchors import Anchor, Evidence, Flag
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project
@@ -78,6 +78,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "branch": None,
         "memories": 0,
         "stale": 0,
+        "unknown": 0,
         "last_check": None,
         "state": "ok",
         "files": [],
@@ -104,4 +105,8 @@ def _contents(conn: Connection, project: Project) -> dict[str, object]:
         "stale": counts.get(main.id, 0) if main is not None else 0,
         "last_check": main.checked_at if main is not None else None,
         "files": json.loads(meta.get(conn, "agent_files") or "[]"),
+        "unknown": sum(
+            flag.verdict is Verdict.UNKNOWN
+            for flag in (flags.of_worktree(conn, main.id) if main is not None else ())
+        ),
     }

@@ -57,7 +57,7 @@ def explain(
             path=step.path,
             symbol=anchor.symbol,
             commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
-            summary=step.summary,
+            summary=privacy.mask(step.summary).text,
         )
         for step in steps
     ]
@@ -68,7 +68,7 @@ def explain(
                 path=worst.place or anchor.path,
                 symbol=anchor.symbol,
                 commit=None,
-                summary=f"{worst.reason} {told}",
+                summary=privacy.mask(f"{worst.reason} {told}").text,
             )
         )
     return tuple(found), uncommitted

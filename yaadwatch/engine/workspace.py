@@ -325,15 +325,18 @@ def refuse_unsafe(store: Path) -> None:
     """Refuse a store that somebody else may have put there.
 
     Raises:
-        YaadError: REFUSED when the store or its folder is a link or belongs to another user.
+        YaadError: REFUSED when the store or its folder is a link, belongs to another user, or is
+            something else altogether.
     """
     for place in (store.parent, store):
         try:
             found = place.lstat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         if stat.S_ISLNK(found.st_mode):
             what = "is a link"
+        elif place == store.parent and not stat.S_ISDIR(found.st_mode):
+            what = "is not a folder"
         elif found.st_uid != os.getuid():
             what = "belongs to another user"
         else:

@@ -106,7 +106,8 @@ class GitRunner:
             except (subprocess.TimeoutExpired, TimeoutError):
                 raise YaadError(
                     Code.TIMEOUT,
-                    f"git {command} took longer than {self._timeout_s:g} s in {cwd} and was ended.",
+                    f"git {command} took longer than {self._timeout_s:g} s in {cwd} and was ended;"
+                    " what needed its answer was not done.",
                     hint="If the repository is that slow by nature, raise git.timeout_ms.",
                 ) from None
             except _TooMuch:
