@@ -1,9 +1,7 @@
 """Where is a Python definition, and what does it say apart from its formatting?
 
-The fingerprint is taken from the syntax tree: comments, documentation strings, brackets that only
-group, trailing commas, quotes and line breaks leave no trace, so that a formatter changes nothing.
-A class is fingerprinted by its outline (bases, fields, names of its members), not by the bodies of
-its methods.
+The fingerprint is taken from what the syntax tree means, see `meaning`, so that a formatter changes
+nothing.
 """
 
 import functools
@@ -13,21 +11,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from yaadwatch.core.truth.meaning import meaning
 from yaadwatch.model.settings import DEFINITIONS_MAX
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
-_SKIPPED = frozenset({"comment", "line_continuation", ",", "(", ")", ";"})
-_GROUPING = frozenset({"parenthesized_expression"})
-_SAME_THING = {"expression_list": "tuple", "pattern_list": "tuple_pattern"}
+_STEPS_MAX = 40_000
+_LOST_STEPS_MAX = 2_000
+"""Steps of the parser, and those after an error. 2 MiB of source take 11,000; without limits, 2 MiB
+of anything else take half a minute, in which no other thread runs."""
+_CHUNK_BYTES = 64 * 1024
+
 _BLOCKS = frozenset(
     (
         *("module", "block", "if_statement", "elif_clause", "else_clause", "with_statement"),
         *("try_statement", "except_clause", "finally_clause", "for_statement"),
-        *("while_statement", "match_statement", "case_clause"),
+        *("while_statement", "match_statement", "case_clause", "ERROR"),
     )
 )
+_COMPOUND = frozenset({"function_definition", "class_definition", "decorated_definition"})
+_ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
+_TARGETS = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
 
 
 class State(StrEnum):
@@ -56,30 +61,34 @@ def is_python(path: str) -> bool:
 def define(source: bytes, symbol: str) -> Definition:
     """Return the definition of `symbol` in Python source; never raises.
 
+    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
+    and only where there is none, the methods of that name. All that is defined under the name
+    counts (overloads, branches of an `if`), up to three.
+
     Args:
         source: the file's bytes; anything at all.
         symbol: a name, or names joined with '.', '::' or '#' (`Class.method`); a module
             in front is ignored.
     """
-    wanted = symbol.replace("::", ".").replace("#", ".").split(".")
+    source = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     root = _parse(source)
-    exact: list[Node] = []
-    looser: list[Node] = []
-    for name, node in _definitions(root):
-        if name[-len(wanted) :] == wanted:
-            exact.append(node)
-        elif len(name) < len(wanted) and wanted[-len(name) :] == name:
-            looser.append(node)
-    nodes = exact or looser
+    if root is None:
+        return Definition(state=State.BROKEN)
+    # The parser takes any indentation for an end of a class; Python does not.
+    broken = root.has_error or any(
+        child.type in _COMPOUND and _is_indented(child, source) for child in root.named_children
+    )
+    defined = list(_definitions(root, source, broken=broken))
+    nodes = _matching(defined, symbol.replace("::", ".").replace("#", "."))
     if not nodes:
-        return Definition(state=State.BROKEN if root.has_error else State.MISSING)
+        return Definition(state=State.BROKEN if broken else State.MISSING)
     if len(nodes) > DEFINITIONS_MAX:
         return Definition(state=State.AMBIGUOUS)
     if any(node.has_error for node in nodes):
         return Definition(state=State.BROKEN)
     digest = hashlib.sha256()
     for node in nodes:
-        for token in _meaning(node):
+        for token in meaning(node, source):
             digest.update(token)
             digest.update(b"\0")
     line = nodes[0].start_point[0] + 1
@@ -94,114 +103,103 @@ def _language() -> "Language":
     return Language(tree_sitter_python.language())
 
 
-def _parse(source: bytes) -> "Node":
+def _parse(source: bytes) -> "Node | None":
+    """Return the syntax tree, or None when that would take too long."""
     from tree_sitter import Parser
 
-    return Parser(_language()).parse(source).root_node
+    steps = lost = 0
+
+    def is_too_much(_offset: int, after_error: bool) -> bool:
+        nonlocal steps, lost
+        steps += 1
+        lost += after_error
+        return steps > _STEPS_MAX or lost > _LOST_STEPS_MAX
+
+    try:
+        tree = Parser(_language()).parse(
+            lambda offset, _point: source[offset : offset + _CHUNK_BYTES],
+            progress_callback=is_too_much,
+        )
+    except ValueError:  # what the parser raises when it was told to stop
+        return None
+    return tree.root_node
 
 
-def _definitions(root: "Node") -> Iterator[tuple[list[str], "Node"]]:
-    """Yield (qualified name, node): functions, classes, and what modules and classes assign."""
+_Named = tuple[list[str], "Node"]
+
+
+def _matching(defined: list[_Named], symbol: str) -> list["Node"]:
+    """Return the nodes that `symbol` means, in the order of the file."""
+    wanted = symbol.split(".")
+    whole = [node for name, node in defined if name == wanted]
+    ending = [node for name, node in defined if name[-len(wanted) :] == wanted]
+    nodes = whole or ending or _in_module(defined, wanted)
+    return sorted(nodes, key=lambda node: node.start_byte)
+
+
+def _in_module(defined: list[_Named], wanted: list[str]) -> list["Node"]:
+    """Return what `wanted` means when its first names are those of packages and a module."""
+    own = {tuple(name) for name, _ in defined}
+    for packages in range(1, len(wanted)):
+        if any(tuple(wanted[start:packages]) in own for start in range(packages)):
+            return []  # what is in front is no module: it is defined here, and lacks the rest
+        found = [node for name, node in defined if name == wanted[packages:]]
+        if found:
+            return found
+    return []
+
+
+def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Named]:
+    """Yield (qualified name, node): functions, classes, and what modules and classes assign.
+
+    In a broken file the parser may lose a class and take its members for the module's; those are
+    known by their indentation and passed over, because nobody can say whose they are.
+    """
     stack: list[tuple[list[str], bool, Node]] = [([], True, root)]
     while stack:
         scope, fields_count, node = stack.pop()
         below: list[tuple[list[str], bool, Node]] = []
         for child in node.named_children:
-            inner = (
-                child.child_by_field_name("definition")
-                if child.type == "decorated_definition"
-                else None
-            )
-            definition = inner or child
+            if broken and node.parent is None and _is_indented(child, source):
+                continue
+            definition = child.child_by_field_name("definition") or child
             if definition.type in ("function_definition", "class_definition"):
-                name = [*scope, _text(definition.child_by_field_name("name"))]
+                name = [*scope, _text(definition.child_by_field_name("name"), source)]
                 yield name, child
                 body = definition.child_by_field_name("body")
                 if body is not None:
                     below.append((name, definition.type == "class_definition", body))
             elif definition.type in _BLOCKS:
                 below.append((scope, fields_count, definition))
-            elif fields_count and definition.type == "expression_statement":
-                for name_text in _assigned(definition):
+            elif fields_count:
+                for name_text in _assigned(definition, source):
                     yield [*scope, name_text], definition
         stack.extend(reversed(below))
 
 
-def _assigned(statement: "Node") -> Iterator[str]:
-    for child in statement.named_children:
-        if child.type in ("assignment", "augmented_assignment"):
-            left = child.child_by_field_name("left")
-            if left is not None and left.type == "identifier":
-                yield _text(left)
+def _is_indented(node: "Node", source: bytes) -> bool:
+    start = source.rfind(b"\n", 0, node.start_byte) + 1
+    return source[start : start + 1] in (b" ", b"\t")
 
 
-def _meaning(definition: "Node") -> Iterator[bytes]:
-    """Yield the tokens of what a definition means, with the shape of the tree between them."""
-    inner = definition.child_by_field_name("definition") or definition
-    if inner.type == "class_definition":
-        yield from _outline(definition, inner)
-        return
-    stack: list[Node | bytes] = [definition]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, bytes):
-            yield item
-        elif item.type in _SKIPPED:
-            continue
-        elif item.type == "string":
-            yield _string(item)
-        elif item.child_count == 0:
-            yield item.text or b""
-        elif item.type in _GROUPING:
-            stack.extend(reversed(item.children))
-        else:
-            children = item.children
-            if item.type == "block" and children and _is_documentation(children[0]):
-                children = children[1:]
-            yield b"<" + _SAME_THING.get(item.type, item.type).encode()
-            stack.append(b">")
-            stack.extend(reversed(children))
+def _assigned(statement: "Node", source: bytes) -> Iterator[str]:
+    """Yield the names that a statement of a module or class gives a value or a type."""
+    if statement.type == "type_alias_statement":
+        left = statement.child_by_field_name("left")
+        yield _text(left, source).partition("[")[0].strip()
+    elif statement.type == "expression_statement":
+        stack = [node for node in statement.named_children if node.type in _ASSIGNMENTS]
+        while stack:
+            node = stack.pop()
+            if node.type in _ASSIGNMENTS:
+                left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+                stack.extend(side for side in (right,) if side and side.type in _ASSIGNMENTS)
+                stack.extend(side for side in (left,) if side)
+            elif node.type == "identifier":
+                yield _text(node, source)
+            elif node.type in _TARGETS:
+                stack.extend(reversed(node.named_children))
 
 
-def _outline(definition: "Node", inner: "Node") -> Iterator[bytes]:
-    yield b"<class " + (_text(inner.child_by_field_name("name")).encode())
-    for child in definition.children:
-        if child.type == "decorator":
-            yield from _meaning(child)
-    bases = inner.child_by_field_name("superclasses")
-    if bases is not None:
-        yield from _meaning(bases)
-    body = inner.child_by_field_name("body")
-    for child in body.named_children if body is not None else []:
-        member = child.child_by_field_name("definition") or child
-        if member.type in ("function_definition", "class_definition"):
-            yield b"<member " + _text(member.child_by_field_name("name")).encode()
-        elif member.type == "expression_statement" and not _is_documentation(member):
-            yield from _meaning(member)
-
-
-def _is_documentation(node: "Node") -> bool:
-    return (
-        node.type == "expression_statement"
-        and len(node.named_children) == 1
-        and node.named_children[0].type in ("string", "concatenated_string")
-    )
-
-
-def _string(node: "Node") -> bytes:
-    """Return a string literal without its quotes, so that a change of quotes is none."""
-    if any(child.type == "interpolation" for child in node.children):
-        parts = (b"".join((child.text or b"").split()) for child in node.named_children[1:-1])
-        return b"f:" + b"".join(parts)
-    text = node.text or b""
-    prefix = text[: min(text.find(quote) for quote in (b'"', b"'") if quote in text)].lower()
-    content = b"".join(
-        child.text or b"" for child in node.children if child.type == "string_content"
-    )
-    if b"r" not in prefix:
-        content = content.replace(b"\\'", b"'").replace(b'\\"', b'"')
-    return prefix.replace(b"u", b"") + b":" + content
-
-
-def _text(node: "Node | None") -> str:
-    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
+def _text(node: "Node | None", source: bytes) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace") if node else ""

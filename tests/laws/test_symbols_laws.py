@@ -1,0 +1,123 @@
+"""Laws of fingerprints: what a formatter does leaves no trace, and what changes a meaning does."""
+
+import random
+from collections import Counter
+
+import hypothesis.strategies as st
+from hypothesis import assume, example, given
+from python_sources import dump, edit, function, indented, rewrite
+
+from yaadwatch.core.truth.symbols import State, define
+
+sizes = st.integers(min_value=0, max_value=12)
+seeds = st.integers(min_value=0, max_value=2**32)
+
+
+def fingerprint(source, symbol="target"):
+    """Return it; a source that the parser cannot read (Python can) is not counted."""
+    definition = define(source.encode(), symbol)
+    assume(definition.state is not State.BROKEN)
+    assert definition.state is State.FOUND, source
+    return definition.fingerprint
+
+
+def test_hardly_any_valid_source_is_unreadable():
+    states = Counter(
+        define(function(random.Random(seed), seed % 12).encode(), "target").state
+        for seed in range(1000)
+    )
+
+    assert states[State.FOUND] >= 995, states
+
+
+@given(seeds, sizes)
+def test_writing_a_function_differently_changes_nothing(seed, size):
+    chance = random.Random(seed)
+    source = function(chance, size)
+    other = rewrite(chance, source)
+
+    assert fingerprint(other) == fingerprint(source), f"{source}\n{other}"
+
+
+@given(seeds, sizes)
+def test_a_change_is_seen_exactly_when_python_sees_one(seed, size):
+    chance = random.Random(seed)
+    source = function(chance, size)
+    other = edit(chance, source)
+
+    seen = fingerprint(other) != fingerprint(source)
+    assert seen == (dump(other) != dump(source)), f"{source}\n{other}"
+
+
+@given(seeds, st.integers(min_value=0, max_value=2))
+def test_two_functions_are_the_same_exactly_when_python_reads_the_same(seed, size):
+    chance = random.Random(seed)
+    one, other = function(chance, size), function(chance, size)
+
+    same = fingerprint(one) == fingerprint(other)
+    assert same == (dump(one) == dump(other)), f"{one}\n{other}"
+
+
+@given(seeds, sizes)
+def test_what_stands_around_a_definition_does_not_count(seed, size):
+    chance = random.Random(seed)
+    source = function(chance, size)
+    around = function(chance, size).replace("target", "neighbour")
+
+    assert fingerprint(f"{around}\n{source}\n{around}") == fingerprint(source)
+    assert fingerprint(f"if a:\n{indented(source)}\n{around}") == fingerprint(source)
+
+
+@given(seeds, sizes)
+def test_methods_are_named_by_their_class_and_its_outline_ignores_their_bodies(seed, size):
+    source = function(random.Random(seed), size)
+    whole = f"class Outer:\n    x = 1\n{indented(source)}"
+    other = "class Outer:\n    def target(): 0\n    x = 1\n"
+
+    assert fingerprint(whole, "Outer.target") == fingerprint(source)
+    assert fingerprint(whole, "Outer") == fingerprint(other, "Outer")
+
+
+BROKEN = ["def g(:\n    1\n", "x = = 1\n", ")\n", "x = (\n", "class\n", "@\n", "<<<<<<< a\n"]
+
+
+@given(seeds, sizes, st.sampled_from(BROKEN))
+def test_an_error_elsewhere_never_makes_a_definition_look_changed_or_gone(seed, size, broken):
+    source = function(random.Random(seed), size)
+    known = fingerprint(source)
+
+    for text in (f"{source}\n{broken}", f"{broken}\n{source}"):
+        found = define(text.encode(), "target")
+        assert found.state is State.BROKEN or found.fingerprint == known, text
+
+
+@given(seeds, sizes, st.sampled_from(BROKEN[:3]))
+def test_an_error_behind_a_definition_leaves_it_known(seed, size, broken):
+    source = function(random.Random(seed), size)
+    fingerprint(source)
+
+    assert define(f"{source}\n{broken}".encode(), "target").state is State.FOUND
+
+
+sources = st.one_of(
+    st.binary(max_size=200),
+    st.text(alphabet="abx=():[]{},.'\"\\#@*\n\t \0é\ufeff", max_size=200).map(str.encode),
+    st.lists(
+        st.sampled_from(["def a():", "class a:", "x", "=", "(", '"""', "\n", "    ", "@", "f'{"]),
+        max_size=60,
+    ).map(lambda parts: " ".join(parts).encode()),
+)
+symbols = st.one_of(
+    st.text(max_size=20), st.sampled_from(["a", "a.a", "x", "", ".", "a.", ".a", "a::b#c", "..."])
+)
+
+
+@given(sources, symbols)
+@example(b"def a(): f'{", "a")
+@example(b"\xff\xfe", "\ud800")
+def test_any_bytes_and_any_name_have_an_answer(source, symbol):
+    found = define(source, symbol)
+
+    assert (found.state is State.FOUND) == (found.line is not None) == bool(found.fingerprint)
+    assert found.line is None or 1 <= found.line <= source.count(b"\n") + source.count(b"\r") + 1
+    assert define(source, symbol) == found
