@@ -4,10 +4,13 @@ import json
 import os
 import signal
 import stat
+import subprocess
+from pathlib import Path
 
 import pytest
 from machine import NET, alive, wait_until
 
+ROOT = Path(__file__).parents[2]
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
 EDITED = NET.replace("tries=3", "tries=5")
 REFORMATTED = NET.replace(
@@ -335,3 +338,32 @@ def test_every_answer_is_json_that_a_program_can_read(machine, watched, memory):
         assert ran.status == 0, (arguments, ran)
         assert isinstance(json.loads(ran.out), dict)
         assert ran.err == ""
+
+
+def test_the_main_job_runs_on_this_checkout(machine):
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    clone = machine.home / "code" / "yaadwatch"
+    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True, env=machine.env)
+    added = machine.ask("add", clone)
+    text = "Texts are compared in the form that normalise in yaadwatch/core/text.py gives"
+    answer = machine.ask("remember", text, "--project", clone)
+    assert added["again"] is False
+    assert ("yaadwatch/core/text.py", None) in {
+        (anchor["path"], anchor.get("symbol")) for anchor in answer["anchors"]
+    }
+
+    (clone / "yaadwatch" / "core" / "text.py").unlink()
+
+    wait_until(
+        lambda: (
+            [
+                doubt["verdict"]
+                for doubt in machine.ask("stale", "--no-check", cwd=clone)["stale"]
+                if doubt["id"] == answer["id"]
+            ]
+            == ["gone"]
+        )
+    )
+    subprocess.run(["git", "checkout", "-q", "."], cwd=clone, check=True, env=machine.env)
+    wait_until(lambda: machine.ask("stale", "--no-check", cwd=clone)["stale"] == [])

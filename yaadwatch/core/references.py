@@ -71,6 +71,8 @@ class Tree:
         for candidate in (_join(folder, mention), _join("", mention)):
             if candidate and candidate in self.paths:
                 return candidate
+        if mention.startswith("../"):
+            return None
         tail = mention.lstrip("./").rstrip("/")
         if not tail:
             return None

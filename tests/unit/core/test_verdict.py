@@ -1,0 +1,116 @@
+import itertools
+
+import pytest
+
+from yaadwatch.core.truth.verdict import SCORES, Seen, Span, combine, judge, level_of, suggest
+from yaadwatch.model.anchors import Anchor, Method, Verdict
+
+PLACES = (None, "src/net.py", "src/http.py")
+SPANS = (None, Span.SAME, Span.DIFFERENT, Span.MISSING)
+ELSEWHERE = ((), ("src/tcp.py",), ("src/tcp.py", "src/udp.py"))
+WORLDS = list(itertools.product(Method, PLACES, SPANS, ELSEWHERE, (False, True), ("", "no idea")))
+
+
+def anchor(method=Method.TREE, *, path="src/net.py", node="n1"):
+    symbol = "" if method is Method.FILE else "fetch"
+    return Anchor(
+        node=node,
+        path=path,
+        symbol=symbol,
+        commit="c" * 40,
+        blob="b" * 40,
+        method=method,
+        fingerprint="f" if method is Method.TREE else "",
+        line=1,
+    )
+
+
+def seen(place, span, elsewhere, same_bytes, unknown):
+    return Seen(place=place, span=span, elsewhere=elsewhere, same_bytes=same_bytes, unknown=unknown)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_sight_has_a_verdict_and_a_doubt_has_a_reason(world):
+    method, *sight = world
+
+    judged = judge(anchor(method), seen(*sight))
+
+    assert judged.verdict in Verdict
+    assert bool(judged.reason) == (judged.verdict not in {Verdict.FRESH, Verdict.TOUCHED})
+    if sight[-1]:
+        assert (judged.verdict, judged.reason) == (Verdict.UNKNOWN, "no idea")
+
+
+@pytest.mark.parametrize("world", [world for world in WORLDS if not world[-1]])
+def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(world):
+    method, place, span, elsewhere, same_bytes, _ = world
+    as_it_was = place == "src/net.py" and (method is Method.FILE or span in {None, Span.SAME})
+
+    judged = judge(anchor(method), seen(place, span, elsewhere, same_bytes, ""))
+
+    assert (level_of(judged.verdict) == "") == as_it_was
+    if as_it_was:
+        assert judged.verdict is (Verdict.FRESH if same_bytes else Verdict.TOUCHED)
+
+
+@pytest.mark.parametrize(
+    ("sight", "verdict", "place"),
+    [
+        (Seen(place="src/net.py", span=Span.DIFFERENT), Verdict.CHANGED, "src/net.py"),
+        (Seen(place="src/http.py", span=Span.SAME), Verdict.MOVED, "src/http.py"),
+        (Seen(place="src/http.py", span=Span.DIFFERENT), Verdict.MOVED, "src/http.py"),
+        (Seen(place="src/net.py", span=Span.MISSING), Verdict.GONE, None),
+        (Seen(), Verdict.GONE, None),
+        (Seen(elsewhere=("src/tcp.py",)), Verdict.MOVED, "src/tcp.py"),
+        (Seen(elsewhere=("src/tcp.py", "src/udp.py")), Verdict.MOVED, None),
+    ],
+)
+def test_what_became_of_a_definition(sight, verdict, place):
+    judged = judge(anchor(), sight)
+
+    assert (judged.verdict, judged.place) == (verdict, place)
+
+
+def test_a_file_that_is_gone_says_less_than_where_its_definition_went():
+    file = judge(anchor(Method.FILE), Seen())
+    symbol = judge(anchor(), Seen(elsewhere=("src/tcp.py",)))
+
+    assert combine([file, symbol]) == symbol
+    assert combine([symbol, file]) == symbol
+
+
+@pytest.mark.parametrize("verdicts", itertools.combinations(SCORES, 2))
+def test_the_gravest_stands_for_all_in_any_order(verdicts):
+    sights = {
+        Verdict.FRESH: Seen(place="src/net.py", span=Span.SAME, same_bytes=True),
+        Verdict.TOUCHED: Seen(place="src/net.py", span=Span.SAME),
+        Verdict.UNKNOWN: Seen(unknown="no idea"),
+        Verdict.CHANGED: Seen(place="src/net.py", span=Span.DIFFERENT),
+        Verdict.MOVED: Seen(place="src/http.py", span=Span.SAME),
+        Verdict.GONE: Seen(),
+    }
+    one, other = (judge(anchor(), sights[verdict]) for verdict in verdicts)
+
+    assert combine([one, other]).verdict == combine([other, one]).verdict
+    assert SCORES[combine([one, other]).verdict] == max(SCORES[v] for v in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("It is in src/net.py, in fetch", "It is in src/http.py, in fetch"),
+        ("It is in net.py", "It is in http.py"),
+        ("Use fetch for every call", None),
+    ],
+)
+def test_a_suggestion_rewrites_what_the_text_names_and_nothing_else(text, rewritten):
+    moved = judge(anchor(), Seen(place="src/http.py", span=Span.SAME))
+
+    suggestion = suggest(text, moved)
+
+    assert (suggestion.path, suggestion.text) == ("src/http.py", rewritten)
+
+
+@pytest.mark.parametrize("sight", [Seen(), Seen(place="src/net.py", span=Span.DIFFERENT)])
+def test_only_what_moved_to_one_place_has_a_suggestion(sight):
+    assert suggest("It is in src/net.py", judge(anchor(), sight)) is None
