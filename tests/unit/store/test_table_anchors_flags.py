@@ -51,7 +51,7 @@ def _store():
     for name in ("a", "b", "c"):
         nodes.insert(conn, node(name))
     nodes.insert(conn, node("old", archived_at=NOW))
-    for folder in ("/work/shop", "/work/shop-next"):
+    for folder in ("/home/ada/shop", "/home/ada/shop-next"):
         worktrees.add(conn, Path(folder))
     return conn
 

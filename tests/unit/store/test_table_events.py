@@ -108,7 +108,7 @@ def test_a_fact_is_what_was_put_last(key, first, last):
     assert meta.get(conn, key) == last
 
 
-def _project(id, common_dir="/work/shop/.git", **given):
+def _project(id, common_dir="/home/ada/shop/.git", **given):
     fields = {
         "id": id,
         "root": Path(common_dir).parent,
@@ -126,7 +126,7 @@ def test_a_project_reads_as_it_was_registered(conn):
     projects.add(conn, _project("p1"))
 
     assert projects.get(conn, "p1") == _project("p1")
-    assert projects.by_common_dir(conn, Path("/work/shop/.git")) == _project("p1")
+    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) == _project("p1")
     assert projects.get(conn, "p2") is None
 
 
@@ -142,16 +142,16 @@ def test_removed_projects_are_not_watched_and_the_newest_one_may_come_back(conn)
         projects.add(conn, _project(name, removed_at=NOW + timedelta(days=day)))
 
     assert projects.everything(conn) == []
-    assert projects.by_common_dir(conn, Path("/work/shop/.git")) is None
-    found = projects.removed(conn, Path("/work/shop/.git"))
+    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) is None
+    found = projects.removed(conn, Path("/home/ada/shop/.git"))
     assert found is not None
     assert found.id == "p1"
     assert projects.removed(conn, Path("/elsewhere/.git")) is None
 
 
 def test_watched_projects_are_listed_by_their_folder(conn):
-    projects.add(conn, _project("p1", "/work/shop/.git"))
-    projects.add(conn, _project("p2", "/work/blog/.git"))
+    projects.add(conn, _project("p1", "/home/ada/shop/.git"))
+    projects.add(conn, _project("p2", "/home/ada/blog/.git"))
 
     assert [project.id for project in projects.everything(conn)] == ["p2", "p1"]
 
@@ -159,11 +159,11 @@ def test_watched_projects_are_listed_by_their_folder(conn):
 def test_a_project_that_moved_is_found_at_its_new_place(conn):
     projects.add(conn, _project("p1"))
 
-    projects.replace(conn, _project("p1", "/work/store/.git", removed_at=None))
+    projects.replace(conn, _project("p1", "/home/ada/store/.git", removed_at=None))
 
-    assert projects.by_common_dir(conn, Path("/work/shop/.git")) is None
-    assert projects.by_common_dir(conn, Path("/work/store/.git")) == _project(
-        "p1", "/work/store/.git"
+    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) is None
+    assert projects.by_common_dir(conn, Path("/home/ada/store/.git")) == _project(
+        "p1", "/home/ada/store/.git"
     )
 
 

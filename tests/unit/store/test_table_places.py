@@ -12,7 +12,7 @@ from yaadwatch.model.nodes import Provenance
 from yaadwatch.model.projects import Worktree
 from yaadwatch.store import nodes, provenance, worktrees
 
-SHOP, NEXT = Path("/work/shop"), Path("/work/it's next")
+SHOP, NEXT = Path("/home/ada/shop"), Path("/work/it's next")
 
 
 @pytest.fixture
