@@ -12,7 +12,7 @@ from yaadwatch.model.nodes import Provenance
 from yaadwatch.model.projects import Worktree
 from yaadwatch.store import nodes, provenance, worktrees
 
-SHOP, NEXT = Path("/home/ada/shop"), Path("/work/it's next")
+SHOP, NEXT = Path("/home/ada/shop"), Path("/home/ada/it's next")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_work_tree_remembers_its_head_and_when_it_was_checked(conn):
 
 
 def test_a_folder_that_is_no_work_tree_is_none(conn):
-    assert worktrees.by_path(conn, Path("/work/other")) is None
+    assert worktrees.by_path(conn, Path("/home/ada/other")) is None
 
 
 def test_a_file_says_what_was_put_last(conn):
