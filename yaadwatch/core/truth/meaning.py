@@ -31,6 +31,9 @@ _STRINGS = frozenset({"string", "concatenated_string"})
 _NUMBERS = frozenset({"integer", "float"})
 _KEYWORDS = frozenset({"keyword_argument", "dictionary_splat"})
 _DEFINITIONS = frozenset({"function_definition", "class_definition", "decorated_definition"})
+_STATEMENTS = ("_statement", "_clause")
+_LARGE_BYTES = 64 * 1024
+"""A single expression larger than this is a table of data, and compared as text."""
 _LETTERS = b"bfrtuBFRTU"
 
 
@@ -51,6 +54,8 @@ def meaning(definition: "Node", source: bytes) -> Iterator[bytes]:
         elif is_class and item.type in _DEFINITIONS and item not in own:
             member = item.child_by_field_name("definition") or item
             members.add(reader.text(member.child_by_field_name("name")))
+        elif item.end_byte - item.start_byte > _LARGE_BYTES and not _has_statements(item):
+            yield b"".join(reader.text(item).split())
         else:
             stack.extend(reversed(list(reader.parts(item))))
     yield from (b"<member " + name for name in sorted(members))
@@ -314,6 +319,11 @@ def _is_documentation(node: "Node") -> bool:
     while len(inside) == 1 and inside[0].type in ("expression_statement", *_GROUPING):
         inside = [child for child in inside[0].children if child.type not in _QUIET]
     return len(inside) == 1 and inside[0].type in _STRINGS and not _has_interpolation(inside[0])
+
+
+def _has_statements(node: "Node") -> bool:
+    kind = node.type
+    return kind in _DEFINITIONS or kind in ("block", "assignment") or kind.endswith(_STATEMENTS)
 
 
 def _is_empty(clause: "Node") -> bool:

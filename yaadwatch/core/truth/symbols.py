@@ -6,6 +6,7 @@ nothing.
 
 import functools
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,6 @@ _STEPS_MAX = 40_000
 _LOST_STEPS_MAX = 2_000
 """Steps of the parser, and those after an error. 2 MiB of source take 11,000; without limits, 2 MiB
 of anything else take half a minute, in which no other thread runs."""
-_CHUNK_BYTES = 64 * 1024
 
 _BLOCKS = frozenset(
     (
@@ -30,6 +30,7 @@ _BLOCKS = frozenset(
         *("while_statement", "match_statement", "case_clause", "ERROR"),
     )
 )
+_CONFLICT = re.compile(rb"^<{7}.*\n(?:\|{7}.*\n)?(?:={7}.*\n)?([ \t]*)", re.MULTILINE)
 _COMPOUND = frozenset({"function_definition", "class_definition", "decorated_definition"})
 _ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
 _TARGETS = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
@@ -84,7 +85,7 @@ def define(source: bytes, symbol: str) -> Definition:
         return Definition(state=State.BROKEN if broken else State.MISSING)
     if len(nodes) > DEFINITIONS_MAX:
         return Definition(state=State.AMBIGUOUS)
-    if any(node.has_error for node in nodes):
+    if any(node.has_error or (broken and _in_conflict(node, source)) for node in nodes):
         return Definition(state=State.BROKEN)
     digest = hashlib.sha256()
     for node in nodes:
@@ -115,10 +116,10 @@ def _parse(source: bytes) -> "Node | None":
         lost += after_error
         return steps > _STEPS_MAX or lost > _LOST_STEPS_MAX
 
+    whole = memoryview(source)
     try:
         tree = Parser(_language()).parse(
-            lambda offset, _point: source[offset : offset + _CHUNK_BYTES],
-            progress_callback=is_too_much,
+            lambda offset, _point: whole[offset:], progress_callback=is_too_much
         )
     except ValueError:  # what the parser raises when it was told to stop
         return None
@@ -131,6 +132,8 @@ _Named = tuple[list[str], "Node"]
 def _matching(defined: list[_Named], symbol: str) -> list["Node"]:
     """Return the nodes that `symbol` means, in the order of the file."""
     wanted = symbol.split(".")
+    if "" in wanted:
+        return []
     whole = [node for name, node in defined if name == wanted]
     ending = [node for name, node in defined if name[-len(wanted) :] == wanted]
     nodes = whole or ending or _in_module(defined, wanted)
@@ -139,7 +142,7 @@ def _matching(defined: list[_Named], symbol: str) -> list["Node"]:
 
 def _in_module(defined: list[_Named], wanted: list[str]) -> list["Node"]:
     """Return what `wanted` means when its first names are those of packages and a module."""
-    own = {tuple(name) for name, _ in defined}
+    own = {tuple(name[start:]) for name, _ in defined for start in range(len(name))}
     for packages in range(1, len(wanted)):
         if any(tuple(wanted[start:packages]) in own for start in range(packages)):
             return []  # what is in front is no module: it is defined here, and lacks the rest
@@ -177,8 +180,22 @@ def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Name
         stack.extend(reversed(below))
 
 
+def _in_conflict(node: "Node", source: bytes) -> bool:
+    """Return whether a merge conflict begins in a definition, or where its body would go on.
+
+    The parser takes the marker, which is not indented, for the end of the definition.
+    """
+    for marker in _CONFLICT.finditer(source, node.start_byte):
+        if marker.start() < node.end_byte:
+            return True
+        if source[node.end_byte : marker.start()].strip():
+            return False
+        return len(marker.group(1)) > node.start_point[1]
+    return False
+
+
 def _is_indented(node: "Node", source: bytes) -> bool:
-    start = source.rfind(b"\n", 0, node.start_byte) + 1
+    start = node.start_byte - node.start_point[1]
     return source[start : start + 1] in (b" ", b"\t")
 
 
