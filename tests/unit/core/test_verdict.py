@@ -44,13 +44,16 @@ def test_every_sight_has_a_verdict_and_a_doubt_has_a_reason(world):
 @pytest.mark.parametrize("world", [world for world in WORLDS if not world[-1]])
 def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(world):
     method, place, span, elsewhere, same_bytes, _ = world
-    as_it_was = place == "src/net.py" and (method is Method.FILE or span in {None, Span.SAME})
+    in_place = place == "src/net.py" and (method is Method.FILE or span in {None, Span.SAME})
+    told = method is Method.FILE or span is Span.SAME or same_bytes
 
     judged = judge(anchor(method), seen(place, span, elsewhere, same_bytes, ""))
 
-    assert (level_of(judged.verdict) == "") == as_it_was
-    if as_it_was:
+    assert (level_of(judged.verdict) == "") == in_place
+    if in_place and told:
         assert judged.verdict is (Verdict.FRESH if same_bytes else Verdict.TOUCHED)
+    elif in_place:
+        assert judged.verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,7 @@ def test_a_file_that_is_gone_says_less_than_where_its_definition_went():
     assert combine([symbol, file]) == symbol
 
 
-@pytest.mark.parametrize("verdicts", itertools.combinations(SCORES, 2))
+@pytest.mark.parametrize("verdicts", list(itertools.combinations(SCORES, 2)))
 def test_the_gravest_stands_for_all_in_any_order(verdicts):
     sights = {
         Verdict.FRESH: Seen(place="src/net.py", span=Span.SAME, same_bytes=True),
@@ -101,6 +104,12 @@ def test_the_gravest_stands_for_all_in_any_order(verdicts):
         ("It is in src/net.py, in fetch", "It is in src/http.py, in fetch"),
         ("It is in net.py", "It is in http.py"),
         ("Use fetch for every call", None),
+        ("In ./src/net.py:12, and `src/net.py`.", "In ./src/http.py:12, and `src/http.py`."),
+        ("net.py (src/net.py)", "http.py (src/http.py)"),
+        ("Read @src/net.py", "Read @src/http.py"),
+        ("lib/src/net.py, src/net.pyi, my-src/net.py, src/net.py.bak", None),
+        ("src/net.py/x, ~/src/net.py, other/net.py, subnet.py, net.py-old", None),
+        ("..\\src\\net.py", None),
     ],
 )
 def test_a_suggestion_rewrites_what_the_text_names_and_nothing_else(text, rewritten):
@@ -109,6 +118,24 @@ def test_a_suggestion_rewrites_what_the_text_names_and_nothing_else(text, rewrit
     suggestion = suggest(text, moved)
 
     assert (suggestion.path, suggestion.text) == ("src/http.py", rewritten)
+
+
+def test_a_new_path_is_put_as_it_is():
+    moved = judge(anchor(), Seen(place=r"src/\1\g<0>.py", span=Span.SAME))
+
+    assert suggest("in src/net.py", moved).text == r"in src/\1\g<0>.py"
+
+
+def test_a_file_that_only_changed_its_folder_keeps_its_name_in_the_text():
+    moved = judge(anchor(), Seen(place="lib/net.py", span=Span.SAME))
+
+    assert suggest("net.py holds it", moved).text is None
+    assert suggest("src/net.py holds it", moved).text == "lib/net.py holds it"
+
+
+def test_without_judgements_nothing_stands_for_the_node():
+    with pytest.raises(ValueError, match="no judgement"):
+        combine([])
 
 
 @pytest.mark.parametrize("sight", [Seen(), Seen(place="src/net.py", span=Span.DIFFERENT)])

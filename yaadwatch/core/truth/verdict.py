@@ -4,6 +4,7 @@ First each anchor is judged by what was seen of it, then the anchors of one node
 Nothing here knows of events: the same sight gives the same verdict, whatever happened in between.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -92,11 +93,16 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.span is Span.DIFFERENT:
         reason = f"{name} in {anchor.path} changed"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+    if seen.span is None and not seen.same_bytes:
+        reason = f"{name} was not looked for in {anchor.path}"
+        return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     return _still_there(anchor, seen)
 
 
 def combine(judgements: Sequence[Judgement]) -> Judgement:
-    """Return the judgement that stands for a node: the gravest, the first of equals.
+    """Return the judgement that stands for a node: the gravest; their order plays no part.
+
+    Of equals, that of a definition stands before that of a file, and the first path and name.
 
     A file that is gone says less than where its definition went: when a symbol of that file was
     found elsewhere, the file's own verdict does not count.
@@ -112,26 +118,39 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
         for j in judgements
         if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
     ]
-    return max(counted, key=lambda j: (_ORDER.index(j.verdict), bool(j.anchor.symbol)))
+    if not counted:
+        raise ValueError("there is no judgement to stand for the node")
+    return min(
+        counted,
+        key=lambda j: (
+            -_ORDER.index(j.verdict),
+            not j.anchor.symbol,
+            *(j.anchor.path, j.anchor.symbol, j.reason, j.place or ""),
+        ),
+    )
 
 
 def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     """Return what would make a moved memory true again; None when there is nothing to propose.
 
-    The text is rewritten only where it names the old path, or its file name, in full.
+    The text is rewritten only where it names the old path, or its file name, in full: a longer path
+    that ends or begins like it is another file.
     """
     new = judgement.place
     old = judgement.anchor.path
     if judgement.verdict is not Verdict.MOVED or new is None:
         return None
-    rewritten = None
-    if old in text:
-        rewritten = text.replace(old, new)
-    else:
-        name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
-        if name in text and name != new_name:
-            rewritten = text.replace(name, new_name)
-    return Suggestion(path=new, text=rewritten)
+    rewritten = _renamed(text, old, new)
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    if name != new_name:
+        rewritten = _renamed(rewritten, name, new_name)
+    return Suggestion(path=new, text=rewritten if rewritten != text else None)
+
+
+def _renamed(text: str, old: str, new: str) -> str:
+    """Return `text` with the path `old` put as `new` wherever it stands for itself."""
+    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?![\w/\\~-]|\.\w)"
+    return re.sub(alone, lambda found: found.group(1) + new, text)
 
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:

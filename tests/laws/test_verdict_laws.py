@@ -1,0 +1,108 @@
+"""Laws of verdicts: they are the same in any order, and never less grave for knowing more."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.core.truth.verdict import SCORES, Seen, Span, combine, judge, suggest
+from yaadwatch.model.anchors import Anchor, Method, Verdict
+
+PATHS = ("src/net.py", "src/http.py", "net.py")
+GRAVITY = ["fresh", "touched", "unknown", "changed", "moved", "gone"]
+
+anchors = st.builds(
+    Anchor,
+    node=st.just("n1"),
+    path=st.sampled_from(PATHS),
+    symbol=st.sampled_from(["", "fetch", "Retry.limit"]),
+    commit=st.just("c" * 40),
+    blob=st.just("b" * 40),
+    method=st.sampled_from(Method),
+    fingerprint=st.just(""),
+    line=st.none(),
+).filter(lambda anchor: (anchor.method is Method.FILE) == (not anchor.symbol))
+sights = st.builds(
+    Seen,
+    place=st.sampled_from([None, *PATHS]),
+    same_bytes=st.booleans(),
+    span=st.sampled_from([None, *Span]),
+    elsewhere=st.sampled_from([(), ("a.py",), ("a.py", "b.py"), ("a", "b", "c", "d")]),
+    unknown=st.sampled_from(["", "", "git did not answer"]),
+)
+judgements = st.builds(judge, anchors, sights)
+
+
+@given(st.lists(judgements, min_size=1, max_size=4))
+def test_the_order_of_judgements_plays_no_part(judged):
+    combined = {combine(order) for order in itertools.permutations(judged)}
+
+    assert combined <= set(judged)
+    assert (
+        len({(j.verdict, j.anchor.path, j.anchor.symbol, j.reason, j.place) for j in combined}) == 1
+    )
+
+
+@given(st.lists(judgements, min_size=1, max_size=6), judgements)
+def test_one_more_judgement_never_makes_a_node_less_grave_but_for_a_file_that_was_split(
+    judged, another
+):
+    """A file that is gone says less once it is known where its definition went."""
+    before, after = combine(judged), combine([*judged, another])
+
+    grave = GRAVITY.index
+    assert grave(after.verdict) >= grave(before.verdict) or (
+        before.verdict is Verdict.GONE and after.verdict is Verdict.MOVED
+    )
+
+
+@given(anchors, sights)
+def test_a_sight_is_always_judged_alike_and_a_place_is_where_it_is(anchor, seen):
+    judged = judge(anchor, seen)
+
+    assert judged == judge(anchor, seen)
+    assert judged.place in {None, seen.place, *seen.elsewhere}
+    assert (SCORES[judged.verdict] > 0) == (judged.verdict in ("changed", "moved", "gone"))
+
+
+words = st.lists(
+    st.sampled_from(
+        [
+            "src/net.py",
+            "net.py",
+            "lib/src/net.py",
+            "a.py",
+            "see",
+            "subnet.py",
+            "src/net.pyi",
+            "`",
+            ",",
+        ]
+    ),
+    max_size=8,
+)
+
+
+@given(words)
+def test_a_text_is_rewritten_word_by_word(parts):
+    moved = judge(
+        Anchor(
+            node="n1",
+            path="src/net.py",
+            symbol="fetch",
+            commit="",
+            blob="",
+            method=Method.TREE,
+            fingerprint="",
+            line=None,
+        ),
+        Seen(place="a.py", span=Span.SAME),
+    )
+    renamed = {"src/net.py": "a.py", "net.py": "a.py"}
+
+    suggestion = suggest(" ".join(parts), moved)
+
+    assert suggestion is not None
+    assert suggestion.path == "a.py"
+    expected = " ".join(renamed.get(part, part) for part in parts)
+    assert suggestion.text == (expected if set(parts) & set(renamed) else None)
