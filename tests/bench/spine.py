@@ -87,9 +87,7 @@ def _commands(machine: Machine) -> Rows:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run(command, env=machine.env, check=True, capture_output=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent[name].append(
-                after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            )
+            spent[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     bare = spent["python -c pass"]
     for name, times in spent.items():
         ratio = statistics.median(times) / statistics.median(bare)
@@ -107,8 +105,9 @@ def _many_projects(machine: Machine) -> Rows:
     machine.ask("stop")
     started = time.perf_counter()
     machine.ask("list")
-    yield f"start with {PROJECTS} projects, until `list` is answered: wall", _ms(
-        [time.perf_counter() - started]
+    yield (
+        f"start with {PROJECTS} projects, until `list` is answered: wall",
+        _ms([time.perf_counter() - started]),
     )
     wait_until(lambda: all(p["last_check"] for p in machine.ask("status")["projects"]))
     yield f"daemon RSS with {PROJECTS} projects, started and idle", _mib(machine)

@@ -1,4 +1,4 @@
-"""What does watching cost? Prints one table: our watcher beside a bare reader of inotify.
+"""What does watching cost? Our watcher beside a bare reader of inotify, and the whole intake.
 
 Run it on a quiet machine: python tests/bench/watching.py [SECONDS]. Each figure comes from a
 process of its own. docs/decisions/0002-watcher.md was decided with it.
@@ -155,6 +155,80 @@ def arming(kind: str, folder: Path) -> dict[str, float]:
     return {"watched": watched, "us": taken / FOLDERS * 1e6, "mib": (rss_kib() - memory) / 1024}
 
 
+def intake(folder: Path, seconds: float) -> dict[str, float]:
+    """Return what the intake costs with 200 anchored files in one repository, checks left out."""
+    import asyncio
+    from types import SimpleNamespace
+
+    from yaadwatch.daemon.health import Health
+    from yaadwatch.daemon.intake import Engine, Intake
+    from yaadwatch.daemon.polling import Poller
+    from yaadwatch.model.settings import Watch
+
+    paths = frozenset(f"src/d{number % 40}/f{number}.py" for number in range(200))
+    for path in (*paths, ".git/logs/HEAD", ".git/refs/heads/main", "node_modules/x"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).touch()
+    tree = SimpleNamespace(
+        project="p",
+        worktree=1,
+        root=folder,
+        git_dir=folder / ".git",
+        common_dir=folder / ".git",
+        paths=paths,
+    )
+    checked: list[float] = []
+
+    def check(project: str, worktree: int, paths: frozenset[str] | None) -> SimpleNamespace:
+        checked.append(time.perf_counter())
+        return SimpleNamespace(raised=0, cleared=0)
+
+    async def cost(where: Path) -> float:
+        before = time.process_time()
+        await asyncio.to_thread(written, where, RATE, seconds)
+        await asyncio.sleep(0.5)
+        return (time.process_time() - before) / seconds * 100
+
+    async def run() -> dict[str, float]:
+        settings = Watch()
+        made = Intake(
+            Engine(trees=lambda project: [tree], projects=lambda: frozenset({"p"}), check=check),
+            settings=settings,
+            health=Health(),
+            monotonic_s=time.monotonic,
+            tells=lambda folder: True,
+        )
+        await made.start()
+        running = asyncio.create_task(made.run())
+        await asyncio.sleep(1)
+        lags = []
+        for path in sorted(paths)[:50]:
+            checked.clear()
+            began = time.perf_counter()
+            (folder / path).write_text("x")
+            while not checked:
+                await asyncio.sleep(0.001)
+            lags.append((checked[0] - began) * 1e3 - settings.quiet_ms)
+        found = {
+            "watches": len(made._watcher.folders),
+            "settle_p50": statistics.median(lags),
+            "settle_max": max(lags),
+            "watched": await cost(folder / "src/d0"),
+            "ignored": await cost(folder / "node_modules"),
+        }
+        running.cancel()
+        await made.stop()
+        return found
+
+    found = asyncio.run(run())
+    poller = Poller()
+    poller.look(tree)
+    before = time.perf_counter()
+    for _ in range(50):
+        poller.look(tree)
+    return found | {"poll_us": (time.perf_counter() - before) / 50 / len(paths) * 1e6}
+
+
 def measured(what: str, kind: str, seconds: float) -> dict[str, float]:
     out = subprocess.run(
         [sys.executable, __file__, what, kind, str(seconds)],
@@ -174,6 +248,8 @@ def one(what: str, kind: str, seconds: float) -> None:
             found = load(kind, folder, 1e9, seconds)
         elif what == "latency":
             found = latency(kind, folder, 1000)
+        elif what == "intake":
+            found = intake(folder, seconds)
         else:
             found = arming(kind, folder)
     print(json.dumps(found))
@@ -196,8 +272,25 @@ def table(seconds: float) -> None:
         )
 
 
+def table_of_intake(seconds: float) -> None:
+    found = measured("intake", "watchdog", seconds)
+    rows = {
+        "folders watched for 200 anchored files": f"{found['watches']:.0f}",
+        "save to check, beyond the quiet period, p50": f"{found['settle_p50']:.1f} ms",
+        "the same, at worst": f"{found['settle_max']:.1f} ms",
+        f"{RATE:,} writes/s into a watched folder": f"{found['watched']:.1f} % of a core",
+        f"{RATE:,} writes/s into an ignored folder": f"{found['ignored']:.2f} % of a core",
+        "polling a file": f"{found['poll_us']:.1f} µs",
+    }
+    print("\n| the intake | |\n|---|---|")
+    for name, value in rows.items():
+        print(f"| {name} | {value} |")
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 4:
         one(sys.argv[1], sys.argv[2], float(sys.argv[3]))
     else:
-        table(float(sys.argv[1]) if len(sys.argv) == 2 else 6.0)
+        duration_s = float(sys.argv[1]) if len(sys.argv) == 2 else 6.0
+        table(duration_s)
+        table_of_intake(duration_s)

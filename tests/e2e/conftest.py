@@ -9,6 +9,7 @@ def machine(tmp_path):
     machine = Machine(tmp_path)
     yield machine
     machine.stop()
+    print(machine.log())
 
 
 @pytest.fixture

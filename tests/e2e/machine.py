@@ -84,6 +84,11 @@ class Machine:
         wait_until(lambda: not alive(pid))
         return pid
 
+    def log(self):
+        """Return the daemon's log, for whoever has to find out why a story went wrong."""
+        path = self.home / "yaad" / "log" / "daemon.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
     def stop(self):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.run("stop")

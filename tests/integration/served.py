@@ -30,8 +30,8 @@ def wait_until(met, what="what was waited for"):
 
 async def silence(after):
     """Events of a daemon to which nothing happens."""
+    yield {"cursor": after or "0"}
     await asyncio.Event().wait()
-    yield {}
 
 
 class Served:

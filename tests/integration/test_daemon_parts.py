@@ -387,6 +387,19 @@ async def test_a_repository_that_is_moved_away_and_back_is_watched_again(world, 
 
 
 @story
+async def test_a_repository_whose_parent_is_moved_never_reports_from_its_new_place(world, tree):
+    tree.root.parent.rename(tree.root.parent.with_name("elsewhere"))
+    await world.until(lambda: world.looked_at("a.py"))
+    await world.quiet()
+
+    (tree.root.parent.with_name("elsewhere") / "r/a.py").write_text("new")
+    await world.settled()
+
+    assert world.intake.mode("p") == "off"
+    assert world.checks == []
+
+
+@story
 async def test_a_repository_that_is_deleted_and_cloned_again_is_watched_again(world, tree):
     shutil.rmtree(tree.root)
     await world.quiet()

@@ -125,6 +125,17 @@ def test_a_lock_never_loses_a_hint_and_never_holds_it_too_long(quiet, given_hint
         assert first <= at + HOLD_S + BURST_S + TICK_S
 
 
+@given(quiets, st.permutations([(0.3, "a.py"), (0.1, "b.py"), (0.2, ""), (0.15, "a.py")]))
+def test_the_order_in_which_hints_are_told_does_not_matter(quiet, told_hints):
+    bursts = Bursts(quiet)
+    for at, path in told_hints:
+        bursts.hint(A, [path] if path else [], at)
+
+    assert bursts.next_at(()) == pytest.approx(min(0.3 + quiet, 0.1 + BURST_S))
+    (batch,) = bursts.due(9.0, lock=lambda tree: None, running=(), room=1)
+    assert batch == Batch(tree=A, paths=frozenset({"a.py", "b.py"}), since=0.1)
+
+
 def test_a_lock_left_behind_is_waited_for_once():
     world = World(0.1, locks={A: (0.0, float("inf"))})
     world.hint(A, "a.py")

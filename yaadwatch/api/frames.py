@@ -31,9 +31,7 @@ def decode(line: bytes) -> dict[str, object]:
         ValueError: it is not UTF-8, not JSON, not an object, or says one name twice.
     """
     try:
-        found = json.loads(
-            line.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=_refuse
-        )
+        found = _strict.decode(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("a line must be UTF-8") from None
     except json.JSONDecodeError as error:
@@ -105,3 +103,6 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
+
+
+_strict = json.JSONDecoder(object_pairs_hook=_each_once, parse_constant=_refuse)

@@ -14,7 +14,6 @@ from yaadwatch.model.settings import (
     ID_CHARS_MAX,
     QUERY_CHARS_MAX,
     TAGS_MAX,
-    TEXT_CHARS_MAX,
 )
 
 TOP_K_MAX: Final = 100
@@ -53,7 +52,10 @@ class Hello:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
-    """Keep a statement. `files` and `symbols` name what it is about besides what the text names."""
+    """Keep a statement. `files` and `symbols` name what it is about besides what the text names.
+
+    The text itself is judged where it is kept, which has more to say about it.
+    """
 
     text: str
     kind: str | None = None
@@ -64,7 +66,6 @@ class Remember:
     pin: bool = False
 
     def __post_init__(self) -> None:
-        _text("text", self.text, TEXT_CHARS_MAX)
         if self.kind is not None:
             canonical_kind(self.kind)
         if self.tier is not None:

@@ -4,6 +4,7 @@ It gets a session, a folder and an environment of its own: an agent's sandbox, t
 are not its business. Two clients may do this at once; the lock decides which daemon stays.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -27,6 +28,7 @@ _KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
 _KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
 _LAST_LINES = 8
 _PAUSE_S = 0.02
+_LATE_S = 3.0
 
 
 def start(
@@ -50,11 +52,11 @@ def start(
     started = _spawn(command, log)
     waited_from = time.monotonic()
     told = 0
-    while not _answers():
+    while (answering := _answering()) is None:
         waited_s = time.monotonic() - waited_from
         if waited_s >= time_s:
             raise _did_not_start(f"did not answer within {time_s:g} s", log, begin)
-        if started.poll() is not None and not daemon_holds_lock() and not _answers():
+        if started.poll() is not None and not daemon_holds_lock() and _answering() is None:
             if started.returncode != LOCK_IS_HELD:
                 raise _did_not_start(f"ended with status {started.returncode}", log, begin)
             started = _spawn(command, log)
@@ -62,6 +64,8 @@ def start(
             told = int(waited_s)
             on_wait(told)
         time.sleep(_PAUSE_S)
+    if answering != started.pid:
+        _see_end(started)
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -114,15 +118,25 @@ def _begin_log(log: Path) -> int:
     return 0
 
 
-def _answers() -> bool:
+def _answering() -> int | None:
+    """Return the pid of the daemon that answers, None when there is none."""
     client = Client(cwd="/")
     try:
         client.connect()
     except NobodyListens:
-        return False
+        return None
     finally:
         client.close()
-    return True
+    return client.pid
+
+
+def _see_end(started: subprocess.Popen[bytes]) -> None:
+    """Wait for the daemon of ours that came too late, which is about to find the lock taken.
+
+    Left alone, it would take the place of the other one if that was told to stop this very moment.
+    """
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        started.wait(_LATE_S)
 
 
 def _did_not_start(what: str, log: Path, begin: int) -> YaadError:

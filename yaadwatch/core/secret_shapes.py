@@ -1,10 +1,10 @@
 """What do the credentials of providers look like? One row for each recognisable shape.
 
 A row is (kind, triggers, pattern). The pattern is tried when one of the triggers, lower case, is in
-the text; no letter or digit may stand in front of a match. A group `secret` narrows what is masked.
-Lengths are a little below the real ones: the prefixes are distinctive, and a token that was cut
-short is still worth hiding. Patterns must take time linear in the text: bounded repeats, or one run
-at the end.
+the text; no letter or digit stands in front of a match (an escape may). A group `secret` narrows
+what is masked. Lengths are a little below the real ones: the prefixes are distinctive, and a token
+that was cut short is still worth hiding. Patterns must take time linear in the text: bounded
+repeats, or one run at the end.
 """
 
 from typing import Final
@@ -75,6 +75,9 @@ TOKENS: Final = (
     ("age-key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     ("tailscale-key", "tskey-", r"tskey-[a-z]{2,12}-[\w-]{16,}"),
     ("openshift-token", "sha256~", r"sha256~[\w-]{40,}"),
+    # A private key in base64 (`client-key-data`): the first line says which kind.
+    ("private-key", "ls0tls1crudjti",
+     r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBU)[A-Za-z0-9+/]{20,}={0,2}"),
     # Models
     ("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{20,}"),
     ("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[a-f0-9]{40,}"),
@@ -95,10 +98,11 @@ TOKENS: Final = (
     ("slack-token", "xox xapp-", r"(?:xox[abeoprs]|xoxe\.xox[bp]|xapp)-[A-Za-z0-9-]{10,}"),
     ("slack-hook", "hooks.slack.com",
      r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/]{16,})"),
-    ("discord-hook", "/api/webhooks/", r"/api/webhooks/(?P<secret>\d{10,20}/[\w-]{20,})"),
+    ("discord-hook", "/api/webhooks/", r"api/webhooks/(?P<secret>\d{10,20}/[\w-]{20,})"),
     ("discord-token", ".", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}"),
     ("teams-hook", "webhook.office.com", r"office\.com/webhookb2/(?P<secret>[\w@/-]{40,})"),
-    ("telegram-token", ":", r"\d{6,12}:[\w-]{35}(?![\w-])"),
+    ("telegram-token", ":",
+     r"(?<!:)\d{6,12}:(?=[\w-]{0,34}[A-Z])(?=[\w-]{0,34}\d)[\w-]{35}(?![\w-])"),
     ("twilio-key", "sk", r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
     ("sendgrid-key", "sg.", r"SG\.[\w-]{16,64}\.[\w-]{16,}"),
     ("mailgun-key", "key-", r"key-[0-9a-f]{32}(?![A-Za-z0-9])"),

@@ -16,6 +16,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATORS = re.compile(r"[-_./:@]+")
 _INNER_MARK = re.compile(r"\w[!#$%^&*+~?@]+\w")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{16,}")
 _NUMBERS = re.compile(r"\d{4,}|(?=.{6})[\d\W]*[!#$%^&*+~?@][\d\W]*")
 
 _FILLER = re.compile(
@@ -25,18 +26,20 @@ _FILLER = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"[x*.•?_-]{3,}|…|none|null|nil|true|false|undefined|str(?:ing)?|bytes|boolean|test|testing"
-    r"|change[-_ ]?me"
-    r"|(?:my|the|test|some|new|old|current)?[-_ ]?(?:pass(?:word|wd)?|pwd|secret|token|key)",
+    r"|change[-_ ]?(?:me|this|it)"
+    r"|(?:my|the|test|some|new|old|current)?[-_ ]?(?:pass(?:word|wd|phrase|code)?|pwd|secret|token"
+    r"|key)\d?",
     re.IGNORECASE,
 )
 
 # Variables, templates, calls, members, types, names of environment variables, addresses of secrets.
 _REFERENCE = re.compile(
-    r"""\$(?:\w+\Z|[({]) | [<{\[(] | [&*]\w+\Z | %\w+%\Z | %\(?\w*\)?[sdr]\Z
+    r"""\$(?:\w+\Z|[({]) | [<{(] | \[(?!masked:) | [&*:@]\w+\Z | %\w+%\Z | %\(?\w*\)?[sdr]\Z
     | !(?:Ref|Sub|vault|env)\b | @?[A-Za-z_][\w.:]*[(\[] | \w+(?:::|->)\w+
     | (?:process|os|self|this|cls|env|import|secrets?|config|settings|vars?|req|args|opts|options)
       \??[.\[]
     | [A-Za-z_]+(?:\??\.[A-Za-z_]+)+\d?\Z | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z
+    | [A-Za-z_][\w.]*(?:Key|Token|Secret|Credential|Password|Auth)[A-Za-z]*\Z | \#[0-9a-fA-F]{3,8}\Z
     | (?:arn|op|vault|ref|env|file|ssm|kms|keyring|sha\d{1,3}|md5):""",
     re.VERBOSE,
 )
@@ -50,7 +53,7 @@ _TECHNICAL = re.compile(
     r"v?\d{1,4}[a-z]?|[a-z]\d{1,2}[a-z]?"
     r"|\d+(?:ms|min|hr|days?|kb|mb|gb|tb|px|r?em|bits?|bytes?|chars?|x|st|nd|rd|th)"
     r"|(?:sha|md|rsa|aes|secp|ed|curve|utf|base|o?auth|http|ipv|argon|pbkdf|bcrypt|blake|crc|des|ec"
-    r"|es|rs|hs|ps|web|win|arm|amd|py|python|node|int|uint|float|tls|ssl|mp|iso|rfc|json|xml)"
+    r"|es|rs|hs|ps|web|win|arm|amd|aws|py|python|node|int|uint|float|tls|ssl|mp|iso|rfc|json|xml)"
     r"\d{1,5}(?:url|id|ctr|gcm|cbc|pss|k1|r1|[a-z])?",
     re.IGNORECASE,
 )
@@ -84,6 +87,8 @@ def is_secret(value: str, *, strong: bool) -> bool:
         return False
     if is_placeholder(value) or is_reference(value) or _EMAIL.fullmatch(value):
         return False
+    if _UUID.fullmatch(value):
+        return True
     if not _LETTER.search(value):
         return strong and bool(_NUMBERS.fullmatch(value))
     if not DIGIT.search(value):
@@ -100,7 +105,7 @@ def is_lone_password(value: str, *, chars_min: int) -> bool:
     if len(value) < chars_min or is_placeholder(value) or not all(map(str.isalpha, words)):
         return False
     if spaced:
-        return 4 <= len(words) <= 12 and value.islower() and not _GRAMMAR.search(value)
+        return 4 <= len(words) <= 24 and value.islower() and not _GRAMMAR.search(value)
     if len(words) > 1:
         return len(words) >= 4 and not KEYWORD.search(value)
     lowered = value.lower()

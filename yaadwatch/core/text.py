@@ -14,8 +14,11 @@ _SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.$", re.IGNORECASE)
 _ABBREVIATION_CHARS = 8
 
-_COMPOUND = re.compile(r"\w+(?:[./\\:-]+\w+)*")
-_PART = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_WORD = re.compile(r"[^\W_]+")
+# The plural of an acronym stays whole (`APIs`); digits belong to letters beside them (`v2`, `2FA`).
+_PART = re.compile(
+    r"[A-Z]{2,}s(?![^\W_])|\d*[A-Z]+\d*(?![^\W\d_A-Z])|(?:[A-Z]|\d+)?[^\W\d_A-Z][^\W_A-Z]*|\d+|[A-Z]"
+)
 
 _TOKENS = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<other>[^\W\d_]+)|(?P<mark>[^\w\s]+|_+)|(?P<line>\n\s*)"
@@ -62,17 +65,18 @@ def summarise(text: str) -> str:
 
 
 def subtokens(text: str) -> str:
-    """Return the parts of the identifiers and paths in `text`: lower case, each once.
+    """Return the parts of the identifiers in `text` that change case inside: `getUserName`.
 
-    An identifier is split on case, digits, underscore, slash, dot, colon and hyphen. A word that
-    has only one part is left out: it is in the text already. The parts are joined by spaces.
+    The full-text index splits at underscores, slashes and dots by itself; a change of case is what
+    it cannot see. Parts are in lower case and in their order, so that a phrase finds them.
     """
-    found: dict[str, None] = {}
-    for compound in _COMPOUND.findall(text):
-        parts = _PART.findall(compound)
-        if len(parts) > 1:
-            found.update(dict.fromkeys(part.lower() for part in parts))
-    return " ".join(found)
+    words = dict.fromkeys(_WORD.findall(text))
+    return " ".join(" ".join(parts) for word in words if len(parts := case_parts(word)) > 1)
+
+
+def case_parts(word: str) -> list[str]:
+    """Return `word` split where its case changes, lower case: `HTTPServer` is `http`, `server`."""
+    return [part.lower() for part in _PART.findall(word)]
 
 
 def estimate_tokens(text: str) -> int:

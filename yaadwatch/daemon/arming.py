@@ -77,6 +77,8 @@ class Meaning:
 
 Names = Mapping[str, Meaning]
 
+_RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
+
 _HEAD = Meaning(head=True)
 _REFS = Meaning(head=True, shape=True)
 
@@ -100,15 +102,18 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
             "watch.refused",
             f"The system refuses to watch {watcher.refused} folders; they are {instead}. "
             f"Its limit for all programs of a user is {watch_limit()}.",
-            mend="sudo sysctl fs.inotify.max_user_watches=524288",
+            mend=_RAISE_LIMIT,
         )
     else:
         health.well("watch.refused")
     if arms.demoted:
+        folders = budget(settings)
+        mend = "Raise watch.directories_max in config.toml, then: yaadwatch stop"
         health.degraded(
             "watch.budget",
-            f"{arms.demoted} work trees are {instead}: {budget(settings)} folders may be watched.",
-            mend="Raise watch.directories_max in config.toml, then: yaadwatch stop",
+            f"We watch {folders} folders at most, so some work trees ({arms.demoted}) are "
+            f"{instead}.",
+            mend=mend if folders == settings.directories_max else _RAISE_LIMIT,
         )
     else:
         health.well("watch.budget")
@@ -126,13 +131,14 @@ def plan(
     """
     everything = Meaning(paths=tuple(sorted(tree.paths)), head=True, shape=True)
     folders: dict[Path, dict[str, Meaning]] = {
-        tree.root.parent: {tree.root.name: everything},
+        tree.root.parent: {ITSELF: everything, tree.root.name: everything},
         tree.root: {ITSELF: everything, ".git": _REFS},
     }
     if files:
         _plan_files(tree, folders)
     git_names = {ITSELF: _REFS, "HEAD": _HEAD, "index.lock": Meaning(lock=True)}
-    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": Meaning(trees=True)}
+    worktrees = Meaning(trees=True, shape=True)
+    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": worktrees}
     for folder, names in ((tree.git_dir, git_names), (tree.common_dir, common_names)):
         known = folders.setdefault(folder, {})
         known.update(names)

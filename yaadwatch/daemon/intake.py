@@ -251,7 +251,6 @@ class Intake:
             return
         if meaning.trees:
             self._changed_projects.add(key[0])
-            return
         if meaning.shape or self._arms.is_demoted(key):
             self._unarmed.add(key)
         self._bursts.hint(key, meaning.paths, at)
@@ -337,7 +336,7 @@ class Intake:
             self._health.well(_part(key))
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch check"
+        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
         self._health.degraded(
             _part(key),
             f"{self._trees[key].root} could not be checked: {in_words(error)}",

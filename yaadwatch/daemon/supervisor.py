@@ -110,7 +110,7 @@ async def _keep(
             health.degraded(
                 f"service {service.name}",
                 f"The part `{service.name}` of the daemon was given up{tried}: {in_words(error)}.",
-                mend="yaadwatch stop; yaadwatch status",
+                mend="yaadwatch stop",
             )
             return
         await sleep(min(2.0 ** (crashes - 1), BACK_OFF_MAX_S))

@@ -13,13 +13,17 @@ from yaadwatch.system import files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFile:
-    """One agent file as it is now; `state` is synced, paused (then `reason` says why) or absent."""
+    """One agent file as it is now; `state` is synced, or paused (then `reason` says why).
+
+    `own`: it was read under this name; False too for another name of the same file.
+    """
 
     path: str
     bridge: str
     state: str
     reason: str = ""
     statements: tuple[Statement, ...] = ()
+    own: bool = False
 
 
 def read_all(space: Space, now_ns: int) -> list[AgentFile]:
@@ -65,13 +69,14 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
                     state="paused" if paused else "synced",
                     reason=problems,
                     statements=document.statements,
+                    own=not paused,
                 )
             )
     return found
 
 
 _ODD = {
-    "too_large": "is larger than 1 MiB; it was not read",
+    "too_large": "is larger than 256 KiB; it was not read",
     "unreadable": "cannot be read by this user",
     "link": "is reached through a link; it was not read",
     "other": "is not a regular file",

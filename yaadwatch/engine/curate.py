@@ -16,8 +16,6 @@ from yaadwatch.store import anchors, edges, flags, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
-REASON_CHARS_MAX = 500
-
 _Change = Callable[[Connection, Node, datetime], Node]
 
 
@@ -39,18 +37,19 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
             still says it.
     """
-    why = privacy.mask(reason.strip()[:REASON_CHARS_MAX]).text
+    why = privacy.mask(reason.strip()).text
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is not None:
             return node
-        places = provenance.of_node(conn, node.id)
-        if places:
-            raise YaadError(
-                Code.REFUSED,
-                f"{places[0].path} still says this; it was not forgotten.",
-                hint=f"Delete it there (line {places[0].line}), then: yaadwatch add",
-            )
+        for place in provenance.of_node(conn, node.id):
+            if place.line is not None:
+                tree = next(row for row in worktrees.everything(conn) if row.id == place.worktree)
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{place.path} (line {place.line}) still says this; it was not forgotten.",
+                    hint=f"Delete it there, then: yaadwatch add {tree.path}",
+                )
         return writing.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
 
     return _change(home, call, id, change, undo="restore")

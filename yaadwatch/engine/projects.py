@@ -1,24 +1,25 @@
 """Which repositories are watched: add one, take one away, list them."""
 
-import json
 import shutil
-from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import agent_files, remember, stale, telling
-from yaadwatch.engine.agent_files import AgentFile
-from yaadwatch.engine.remember import Draft
-from yaadwatch.engine.workspace import Call, Home, Space, refuse_unsafe, require_repository
+from yaadwatch.engine import baseline, identity, stale, telling
+from yaadwatch.engine.workspace import (
+    Call,
+    Home,
+    refuse_unsafe,
+    require_files,
+    require_repository,
+    stands,
+)
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Provenance
 from yaadwatch.model.projects import Project
-from yaadwatch.store import meta, nodes, provenance, worktrees
+from yaadwatch.store import nodes
 from yaadwatch.store import projects as registry
-from yaadwatch.store.connection import Connection
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
@@ -30,7 +31,8 @@ EXCLUDED = "/.yaad/"
 def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -> dict[str, object]:
     """Watch the repository that the call comes from, and read its agent files; the answer is Added.
 
-    Adding again reads the agent files again and makes nothing twice.
+    Adding again reads the agent files again and makes nothing twice. When adding anew goes wrong,
+    nothing of ours is left in the repository.
 
     Args:
         home: what may be reached.
@@ -40,12 +42,12 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
 
     Raises:
         YaadError: NOT_FOUND (no repository, no backup), REFUSED (a store that is a link, tracked,
-            of somebody else or unknown), UNAVAILABLE (git, disk), CONFLICT (restore over a store).
+            of somebody else or unknown), UNAVAILABLE (git, disk), CONFLICT (restore over memories).
     """
-    layout = require_repository(call.folder)
+    layout = require_files(require_repository(call.folder))
     repository = home.repository(layout)
     repository.verify()
-    folder = _store_folder(layout)
+    folder = identity.store_folder(layout)
     if layout.root is not None and repository.is_tracked(".yaad"):
         raise YaadError(
             Code.REFUSED,
@@ -53,28 +55,34 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
             hint="Memories do not belong into git: git rm -r --cached .yaad",
         )
     refuse_unsafe(folder / "yaad.db")
-    former = home.user.read(registry.removed, layout.common_dir)
-    if restore:
-        project, again = _restored(home, layout, folder, former), False
-    else:
-        project, again = _identify(home, layout, folder, trust=trust)
-    _register_trees(home, project, layout)
-    _exclude(home, project)
-    space_call = Call(folder=layout.root or call.folder, origin=call.origin)
-    with home.space(space_call) as space:
-        before = space.db.read(nodes.count)
-        found = agent_files.read_all(space, home.clock.now_ns())
-        statements, anchored = _read_baseline(home, space, found)
-        after = space.db.read(nodes.count)
-        stale.check_space(home, space, None)
-    backup = _newest_backup(former) if former is not None and not restore else None
-    root = layout.root or layout.common_dir
+    _refuse_linked_exclude(layout, folder)
+    with ExitStack() as undo:
+        fresh = not stands(folder / "yaad.db")
+        if restore:
+            found = identity.restored(home, layout, folder)
+        else:
+            found = identity.identify(home, layout, folder, trust=trust)
+            if fresh and not found.again:
+                undo.callback(_undo, home, found.project.id)
+        project = found.project
+        identity.register_trees(home, found, layout)
+        _exclude(home, project)
+        with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
+            said = baseline.read(home, space)
+            stale.check_space(home, space, None)
+        undo.pop_all()
+    removed = home.user.read(registry.removed, layout.common_dir)
+    backup = identity.newest_backup(removed) if removed is not None else None
     return {
         "id": project.id,
         "path": str(project.root),
         "store": str(project.store),
-        "again": again,
-        "imported": {"statements": statements, "nodes": after - before, "anchored": anchored},
+        "again": found.again,
+        "imported": {
+            "statements": said.statements,
+            "nodes": said.nodes,
+            "anchored": said.anchored,
+        },
         "files": [
             {
                 "path": file.path,
@@ -82,10 +90,10 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
                 "state": file.state,
                 "reason": file.reason or None,
             }
-            for file in found
+            for file in said.files
         ],
-        "backup": str(backup) if backup is not None and not again else None,
-        "undo": f"yaadwatch remove {root}",
+        "backup": str(backup) if backup is not None and not (found.again or restore) else None,
+        "undo": f"yaadwatch remove {project.root}",
     }
 
 
@@ -95,22 +103,32 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     The answer is Removed.
 
     Raises:
-        YaadError: NOT_FOUND when it is not watched; UNAVAILABLE when the backup cannot be written
-            (then nothing was removed).
+        YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when the backup cannot
+            be written, or our line in git's exclude file cannot be taken out (then nothing was
+            removed).
     """
     project = _watched_at(home, call.folder)
     now = home.clock.now()
-    memories, backup = _back_up(home, project, now)
-    home.stores.close_one(project.id)
-    _take_away(project)
-    gone = replace(project, excluded="", removed_at=now)
-    home.user.write(registry.replace, gone)
+    home.stores.put_back(project.id)
+    memories, backup, can_restore = _back_up(home, project, now)
+    former = home.user.read(registry.removed, project.common_dir)
+    nothing_new = (
+        can_restore
+        and former is not None
+        and identity.newest_backup(former) is not None
+        and identity.holds_only_what_files_say(home, project)
+    )
+    _take_away(home, project)
+    if nothing_new:  # an older backup, which holds more, is the one to bring back
+        home.user.write(registry.drop, project.id)
+    else:
+        home.user.write(registry.replace, replace(project, excluded="", removed_at=now))
     return {
         "id": project.id,
         "path": str(project.root),
         "backup": str(backup) if backup is not None else None,
         "memories": memories,
-        "undo": f"yaadwatch add --restore {project.root}" if backup is not None else None,
+        "undo": f"yaadwatch add --restore {project.root}" if can_restore else None,
     }
 
 
@@ -123,228 +141,59 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     }
 
 
-def _identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> tuple[Project, bool]:
-    """Return the project of this repository, registered, and whether it was before."""
-    known = home.user.read(registry.by_common_dir, layout.common_dir)
-    if known is not None:
-        if known.store.exists():
-            current = _located(known, layout, known.store.parent)
-            if current != known:
-                home.user.write(registry.replace, current)
-            return current, True
-        home.stores.close_one(known.id)
-        home.user.write(registry.replace, replace(known, removed_at=home.clock.now()))
-    path = folder / "yaad.db"
-    if path.exists():
-        return _adopt(home, layout, folder, trust=trust)
-    return _register(home, layout, folder, home.new_id()), False
+def _undo(home: Home, project_id: str) -> None:
+    """Leave nothing of a project that could not be added."""
+    project = home.user.read(registry.get, project_id)
+    if project is not None:
+        _take_away(home, project)
+        home.user.write(registry.drop, project.id)
 
 
-def _adopt(home: Home, layout: Layout, folder: Path, *, trust: bool) -> tuple[Project, bool]:
-    """Take over a store that is there already: ours that moved, a copy, or one to be trusted."""
-    path = folder / "yaad.db"
-    db = Database.open(path, role="project")
+def _exclude_file(common_dir: Path) -> Path:
+    return common_dir / "info" / "exclude"
+
+
+def _excludes(path: Path) -> bool:
+    """Return whether the line that keeps our folder out of git is there."""
     try:
-        found = db.read(meta.get, "project") or ""
-        registered = home.user.read(registry.get, found) if found else None
-        if registered is None or registered.removed_at is not None:
-            if not trust:
-                raise YaadError(
-                    Code.REFUSED,
-                    f"{path} was not made on this machine (or was removed here); it was not used.",
-                    hint="If you trust what it says: yaadwatch add --trust. Else delete it.",
-                )
-            if registered is not None:
-                home.user.write(registry.drop, found)
-            return _register(home, layout, folder, found or home.new_id()), False
-        if _lives(registered) and registered.common_dir != layout.common_dir:
-            project = _register(home, layout, folder, home.new_id())
-            db.write(meta.put, "project", project.id)
-            return project, False
-        home.stores.close_one(registered.id)
-        moved = _located(registered, layout, folder)
-        home.user.write(registry.replace, moved)
-        return moved, True
-    finally:
-        db.close()
-
-
-def _restored(home: Home, layout: Layout, folder: Path, former: Project | None) -> Project:
-    known = home.user.read(registry.by_common_dir, layout.common_dir)
-    source = known if known is not None and not known.store.exists() else former
-    backup = _newest_backup(source) if source is not None else None
-    if source is None or backup is None:
-        raise YaadError(
-            Code.NOT_FOUND,
-            f"There is no backup of {layout.root or layout.common_dir}; nothing was restored.",
-            hint="Start afresh: yaadwatch add",
-        )
-    path = folder / "yaad.db"
-    if path.exists() or (known is not None and known is not source):
-        raise YaadError(
-            Code.CONFLICT,
-            f"{path} exists; it was not replaced by the backup.",
-            hint="Put it aside first: yaadwatch remove, then add --restore",
-        )
-    files.private_folder(folder)
-    partial = path.with_suffix(".restoring")
-    shutil.copyfile(backup, partial)
-    partial.chmod(0o600)
-    partial.replace(path)
-    back = replace(_located(source, layout, folder), removed_at=None)
-    home.stores.close_one(back.id)
-    home.user.write(registry.replace, back)
-    return back
-
-
-def _register(home: Home, layout: Layout, folder: Path, project_id: str) -> Project:
-    """Write a new project into the registry, then make its store.
-
-    In this order: a store without a row would be refused as somebody else's at the next try.
-    """
-    main = _main_root(layout)
-    found = layout.common_dir.stat()
-    if folder == _far_folder(""):
-        folder = _far_folder(project_id)
-    project = Project(
-        id=project_id,
-        root=main or layout.common_dir,
-        common_dir=layout.common_dir,
-        device=found.st_dev,
-        inode=found.st_ino,
-        store=folder / "yaad.db",
-        excluded="",
-        added_at=home.clock.now(),
-    )
-    home.user.write(registry.add, project)
-    if not project.store.exists():
-        files.private_folder(folder)
-        Database.open(project.store, role="project", project=project.id, create=True).close()
-    return project
-
-
-def _located(project: Project, layout: Layout, folder: Path) -> Project:
-    """Return the project as it is registered for the place it is at now."""
-    found = layout.common_dir.stat()
-    return replace(
-        project,
-        root=_main_root(layout) or layout.common_dir,
-        common_dir=layout.common_dir,
-        device=found.st_dev,
-        inode=found.st_ino,
-        store=folder / "yaad.db",
-    )
-
-
-def _lives(project: Project) -> bool:
-    """Return whether the repository is still at the place it is registered for."""
-    try:
-        found = project.common_dir.stat()
-    except OSError:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
         return False
-    return (found.st_dev, found.st_ino) == (project.device, project.inode)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be read ({error.strerror}); nothing was added.",
+            hint="Look at its permissions: the store is kept out of git by a line in it.",
+        ) from error
+    return EXCLUDED.encode() in lines
 
 
-def _main_root(layout: Layout) -> Path | None:
-    """Return the main work tree; None for a bare repository."""
-    if layout.common_dir.name == ".git":
-        return layout.common_dir.parent
-    return layout.root if layout.git_dir == layout.common_dir else None
-
-
-def _store_folder(layout: Layout) -> Path:
-    main = _main_root(layout)
-    place = main or layout.common_dir
-    if files.is_network(place):
-        return _far_folder("")
-    return main / ".yaad" if main is not None else layout.common_dir / "yaad"
-
-
-def _far_folder(project_id: str) -> Path:
-    """Return where the store is kept when the repository's file system cannot hold one safely."""
-    return places.home() / "projects" / project_id
-
-
-def _register_trees(home: Home, project: Project, layout: Layout) -> None:
-    """Know every work tree there is, and none that is gone."""
-    current = {tree.root for tree in layouts.worktrees(layout) if tree.root is not None}
-    with home.stores.use(project) as db:
-        for row in db.read(worktrees.everything):
-            if row.path not in current and not row.path.is_dir():
-                db.write(worktrees.drop, row.id)
-        for root in sorted(current):
-            if db.read(worktrees.by_path, root) is None:
-                db.write(worktrees.add, root)
+def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
+    path = _exclude_file(layout.common_dir)
+    if folder.name != ".yaad" or _excludes(path):
+        return
+    for place in (path.parent, path):
+        if place.is_symlink():
+            raise YaadError(
+                Code.REFUSED,
+                f"{place} is a link, and nothing is written through links; nothing was added.",
+                hint=f"Put the line {EXCLUDED} into it yourself, then try again.",
+            )
 
 
 def _exclude(home: Home, project: Project) -> None:
-    if project.excluded or project.store.parent.name != ".yaad":
+    path = _exclude_file(project.common_dir)
+    if project.store.parent.name != ".yaad" or _excludes(path):
         return
-    path = project.common_dir / "info" / "exclude"
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        lines = []
-    if EXCLUDED in lines:
-        return
-    appended = files.append_line_exact(path, EXCLUDED)
+        appended = files.append_line_exact(path, EXCLUDED)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be written to ({error.strerror}); git would see our folder.",
+            hint="Look at its permissions, then: yaadwatch add",
+        ) from error
     home.user.write(registry.replace, replace(project, excluded=appended))
-
-
-def _read_baseline(home: Home, space: Space, found: Sequence[AgentFile]) -> tuple[int, int]:
-    """Take the statements of the agent files in; return how many, and how many rest on files."""
-    drafts = [
-        Draft(
-            text=statement.text,
-            origin=f"file:{file.path}",
-            kind=statement.kind,
-            headings=statement.headings,
-            folder=file.path.rpartition("/")[0],
-            baseline=True,
-        )
-        for file in found
-        for statement in file.statements
-    ]
-    admitted = remember.admit(home, space, drafts) if drafts else []
-    now = home.clock.now()
-    said = iter(admitted)
-    rows: dict[str, list[Provenance]] = {}
-    for file in found:
-        if file.state == "synced" and not file.reason.startswith("is the same file"):
-            rows[file.path] = [
-                Provenance(
-                    node=next(said).node.id,
-                    worktree=space.worktree.id,
-                    path=file.path,
-                    position=position,
-                    line=statement.line,
-                    since=now,
-                )
-                for position, statement in enumerate(file.statements)
-            ]
-    listed = [
-        {"path": f.path, "mode": "read", "state": f.state, "reason": f.reason or None}
-        for f in found
-    ]
-
-    def commit(conn: Connection) -> None:
-        for path, places_now in rows.items():
-            provenance.put_path(conn, space.worktree.id, path, _with_hidden(conn, path, places_now))
-        meta.put(conn, "agent_files", json.dumps(listed))
-
-    def _with_hidden(conn: Connection, path: str, places_now: list[Provenance]) -> list[Provenance]:
-        """Keep what the file said before as hidden: another branch may say it again."""
-        still = {place.node for place in places_now}
-        before = provenance.on_path(conn, space.worktree.id, path)
-        hidden = [place for place in before if place.node not in still]
-        start = len(places_now)
-        return places_now + [
-            replace(place, line=None, position=start + number)
-            for number, place in enumerate(hidden)
-        ]
-
-    space.db.write(commit)
-    return len(drafts), sum(1 for one in admitted if one.anchors)
 
 
 def _watched_at(home: Home, folder: Path) -> Project:
@@ -364,38 +213,58 @@ def _watched_at(home: Home, folder: Path) -> Project:
     )
 
 
-def _back_up(home: Home, project: Project, now: datetime) -> tuple[int, Path | None]:
-    """Copy the store to the backups; a store that cannot be read is copied as it is."""
-    if not project.store.exists():
-        return 0, _newest_backup(project)
-    target = places.backups(project.id) / f"{now:%Y%m%dT%H%M%S}.db"
+def _back_up(home: Home, project: Project, now: datetime) -> tuple[int, Path | None, bool]:
+    """Copy the store to the backups.
+
+    Returns:
+        How many memories it holds, the copy, and whether it can be brought back: a store that
+        cannot be read is copied as it is.
+    """
+    if not stands(project.store):
+        backup = identity.newest_backup(project)
+        return 0, backup, backup is not None
+    target = places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
     try:
         with home.stores.use(project) as db:
             memories = db.read(nodes.count)
             db.backup(target)
-            return memories, target
+            return memories, target, True
     except YaadError as error:
         if error.code is not Code.UNAVAILABLE:
             raise
-        files.private_folder(places.backups(project.id).parent)
-        files.private_folder(places.backups(project.id))
-        raw = target.with_suffix(".unreadable")
-        shutil.copyfile(project.store, raw)
-        raw.chmod(0o600)
-        return 0, None
+        return 0, _copy_as_it_is(project, target.with_suffix(".unreadable")), False
 
 
-def _newest_backup(project: Project) -> Path | None:
-    return max(places.backups(project.id).glob("*.db"), default=None)
+def _copy_as_it_is(project: Project, target: Path) -> Path:
+    try:
+        files.private_folder(target.parent.parent)
+        files.private_folder(target.parent)
+        for path in sorted(project.store.parent.glob("yaad.db*")):
+            copy = target.with_name(target.name + path.name.removeprefix("yaad.db"))
+            shutil.copyfile(path, copy)
+            copy.chmod(0o600)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"No backup could be written to {target.parent} ({error.strerror}); "
+            "nothing was removed.",
+            hint="Look at the space and the permissions there, then try again.",
+        ) from error
+    return target
 
 
-def _take_away(project: Project) -> None:
-    """Remove our own files from the repository, and the line that excluded them."""
-    folder = project.store.parent
-    if folder.is_dir() and not folder.is_symlink():
-        for path in folder.glob("yaad.db*"):
-            path.unlink()
-        if not any(folder.iterdir()):
-            folder.rmdir()
-    if project.excluded:
-        files.remove_exact(project.common_dir / "info" / "exclude", project.excluded)
+def _take_away(home: Home, project: Project) -> None:
+    """Remove the line that excluded our files, and the files."""
+    path = _exclude_file(project.common_dir)
+    try:
+        if project.excluded:
+            files.remove_exact(path, project.excluded)
+        home.stores.close_one(project.id)
+        identity.delete_store(project)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{error.filename or path} cannot be removed or written ({error.strerror}); "
+            f"{project.root} is still watched.",
+            hint="Look at its permissions, then try again.",
+        ) from error

@@ -15,7 +15,7 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, flags, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 
-CANDIDATES_MAX = 200
+CANDIDATES_MAX = 100
 """Memories taken from the full-text index for one question."""
 
 
@@ -85,7 +85,7 @@ def _look(
     settings: Settings,
     now: datetime,
 ) -> tuple[list[Candidate], dict[str, Node], dict[str, Flag]]:
-    """Return the candidates in the order they were found, their nodes, and the doubts about them."""
+    """Return the candidates in the order they were found, their nodes, and their doubts."""
     expression = questions.match_expression(question)
     found = dict(fulltext.search(conn, expression, CANDIDATES_MAX)) if expression else {}
     named = {anchor.node for anchor in _about(conn, question)}

@@ -3,9 +3,11 @@
 Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from yaadwatch.core import privacy, references, text
 from yaadwatch.core.ingest import classify
@@ -18,7 +20,7 @@ from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.nodes import HOT, Node
+from yaadwatch.model.nodes import HOT, THINGS, Node, canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     SYMBOL_FILES_MAX,
@@ -87,21 +89,31 @@ def remember(
 ) -> dict[str, object]:
     """Store a memory, or confirm the one that says the same; the answer is Remembered.
 
+    Relative paths start at the folder that the call comes from, else at the top of the work tree.
+
     Raises:
-        YaadError: BAD_REQUEST (empty), TOO_LARGE, NOT_FOUND (no watched project here, or a file
-            given by the caller is not there).
+        YaadError: BAD_REQUEST (empty, or a kind that is not for memories), TOO_LARGE, NOT_FOUND (no
+            watched project here, or a file or definition given by the caller is not there).
     """
-    draft = Draft(
-        text=text,
-        origin=call.origin,
-        kind=kind,
-        tier=tier,
-        tags=tuple(tags),
-        files=tuple(files),
-        symbols=tuple(symbols),
-        pinned=pin,
-    )
+    if kind is not None and canonical_kind(kind) in THINGS:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The kind {canonical_kind(kind)} is kept for what memories touch; nothing was stored.",
+            hint="Leave the kind out, and it is chosen from the text.",
+        )
     with home.space(call) as space:
+        here = _folder_of(call, space)
+        draft = Draft(
+            text=text,
+            origin=call.origin,
+            kind=kind,
+            tier=tier,
+            folder=here,
+            tags=tuple(tags),
+            files=tuple(_given_file(path, here, space) for path in files),
+            symbols=tuple(symbols),
+            pinned=pin,
+        )
         admitted = admit(home, space, [draft])[0]
     return {
         "id": admitted.node.id,
@@ -143,22 +155,67 @@ def anchor_again(home: Home, space: Space, node: Node, old: Sequence[Anchor]) ->
     index = looking.index_of(space)
     draft = Draft(text=node.text, origin=node.origin)
     found = _anchors([draft], space, tree, head, index)[0]
-    known = {(anchor.path, anchor.symbol) for anchor in found}
+    return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
+
+
+def _followed(
+    old: Sequence[Anchor], found: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `found`, and after them the `old` anchors that still are somewhere, as they are now.
+
+    What cannot be told just now stays as it was. At most 16.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in found}
     for anchor in old:
         seen = looking.see(anchor, tree, head)
+        if seen.unknown:
+            both.setdefault((anchor.path, anchor.symbol), anchor)
+            continue
         place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
-        if place is None or (place, anchor.symbol) in known:
+        if place is None or (place, anchor.symbol) in both:
             continue
         again = _anchor(tree, head, place, anchor.symbol, anchor.trust)
         if again is not None:
-            known.add((place, anchor.symbol))
-            found.append(again)
-    return [replace(anchor, node=node.id) for anchor in found[:ANCHORS_PER_NODE_MAX]]
+            both[place, anchor.symbol] = again
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def _folder_of(call: Call, space: Space) -> str:
+    """Return the folder that a call comes from, relative to the top of the work tree."""
+    here = call.folder.resolve()
+    return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
+
+
+def _given_file(given: str, here: str, space: Space) -> str:
+    """Return a path that the caller gave as it is from the top of the work tree.
+
+    Raises:
+        YaadError: NOT_FOUND; it leads out of the work tree.
+    """
+    top = str(space.root)
+    if given.startswith("/"):
+        # The links above the file are followed, as those above the work tree were.
+        folder, name = os.path.split(given)
+        places = [os.path.relpath(f"{Path(folder).resolve()}/{name}", top)]
+    else:
+        places = [os.path.normpath(f"{start}/{given}") for start in (here or ".", ".")]
+    inside = [place for place in places if place != ".." and not place.startswith("../")]
+    if not inside:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{given} is outside of {top}; nothing was stored.",
+            hint="A memory can rest on files of its own work tree only.",
+        )
+    there = (place for place in inside if os.path.lexists(f"{top}/{place}"))
+    return next(there, inside[-1])
 
 
 def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
     masked = [privacy.mask(_checked(draft.text)) for draft in drafts]
-    clean = [replace(draft, text=m.text) for draft, m in zip(drafts, masked, strict=True)]
+    clean = [
+        replace(draft, text=m.text, tags=tuple(dict.fromkeys(map(_masked, draft.tags))))
+        for draft, m in zip(drafts, masked, strict=True)
+    ]
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
     for draft in clean:
@@ -166,6 +223,8 @@ def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
     anchored = _anchors(clean, space, tree, head, index)
     ready = []
     for draft, mask, found in zip(clean, masked, anchored, strict=True):
+        _require_symbols(draft, found)
+        old = () if draft.baseline else space.db.read(_anchors_of_text, draft.text)
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
@@ -177,7 +236,7 @@ def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
                 kind=sort.kind,
                 tier=sort.tier,
                 why=sort.why,
-                anchors=tuple(found),
+                anchors=tuple(_followed(old, found, tree, head)),
             )
         )
     return ready
@@ -197,13 +256,37 @@ def _checked(raw: str) -> str:
     return raw
 
 
+def _masked(tag: str) -> str:
+    return privacy.mask(tag).text
+
+
+def _anchors_of_text(conn: Connection, said: str) -> Sequence[Anchor]:
+    """Return what the living memory that says the same rests on."""
+    known = nodes.by_hash(conn, "project", text.text_hash(said), thing=False)
+    return anchors.of_nodes(conn, [known.id])[known.id] if known is not None else ()
+
+
 def _require_files(draft: Draft, tree: WorkTree) -> None:
     for path in draft.files:
-        if tree.find(path) is None:
+        found = tree.find(path)
+        if found is not None and found.blob:
+            continue
+        reason = found.odd if found is not None else f"There is no file {path} in this work tree"
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{reason}; nothing was stored.",
+            hint="Give a file of this work tree; relative paths start where you are, or at its "
+            "top.",
+        )
+
+
+def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
+    for symbol in draft.symbols:
+        if not any(anchor.symbol == symbol for anchor in found):
             raise YaadError(
                 Code.NOT_FOUND,
-                f"{path} is not a file of this work tree; nothing was stored.",
-                hint="Paths are relative to the top of the repository.",
+                f"No definition of {symbol} was found that is the only one; nothing was stored.",
+                hint="Give the file that defines it too.",
             )
 
 
@@ -362,16 +445,21 @@ def _said_again(conn: Connection, home: Home, item: _Ready, known: Node, now: da
         return Admitted(
             node=known, anchors=rests_on, masked=item.masked, decision="same", why=item.why
         )
+    draft = item.draft
     node = replace(
         known,
+        kind=item.kind if draft.kind else known.kind,
+        tier=item.tier if draft.kind or draft.tier else known.tier,
+        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
         confidence=1.0,
         confirmed_at=now,
         updated_at=now,
-        pinned=known.pinned or item.draft.pinned,
+        pinned=known.pinned or draft.pinned,
         version=known.version + 1,
     )
+    writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
     return Admitted(
         node=node, anchors=rests_on, masked=item.masked, decision="same", why="said before"
     )

@@ -6,13 +6,12 @@ first.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.core.truth.verdict import Judgement
 from yaadwatch.engine import looking, telling, tracing
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -21,7 +20,7 @@ from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import anchors, flags, nodes, projects, sightings, worktrees
+from yaadwatch.store import anchors, flags, nodes, projects, provenance, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
@@ -33,7 +32,11 @@ TRIES_MAX = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a check did; `judged` counts memories, `raised` and `cleared` doubts."""
+    """What a check did; `raised` and `cleared` count doubts.
+
+    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
+    others stand.
+    """
 
     judged: int
     raised: int
@@ -109,13 +112,16 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
 def check(home: Home, call: Call) -> dict[str, object]:
     """Check every memory of this work tree now; the answer is Checked.
 
+    It counts the memories that rest on files; those whose files are unchanged keep their verdict.
+
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
         done = check_space(home, space, None)
+        resting = {anchor.node for anchor in space.db.read(anchors.everything)}
     return {
-        "checked": done.judged,
+        "checked": len(resting),
         "raised": done.raised,
         "cleared": done.cleared,
         "checked_at": done.at,
@@ -200,45 +206,65 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
 
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered:
-    db, worktree = space.db, space.worktree
-    row = next(row for row in db.read(worktrees.everything) if row.id == worktree.id)
-    known = db.read(sightings.of_worktree, worktree.id)
-    flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree.id)}
+    db, worktree = space.db, space.worktree.id
+    row = next(row for row in db.read(worktrees.everything) if row.id == worktree)
+    known = db.read(sightings.of_worktree, worktree)
+    flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
+    hidden = db.read(provenance.hidden, worktree)
     tree, head = looking.look_at(space, known.values(), home.clock.now_ns())
-    commit, branch = head.head.commit, head.head.branch
-    everything = (commit, branch) != (row.head, row.branch) or row.checked_at is None
-    if everything:
-        affected = {anchor.node for anchor in db.read(anchors.everything)} | flagged.keys()
+    head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
+    full = paths is None or not head_stands
+    if full:
+        wanted = set(db.read(anchors.paths)) | known.keys()
+        changed = _differing(space.root, wanted, known, tree.now_ns)
     else:
-        wanted = set(paths) if paths is not None else set(db.read(anchors.paths)) | known.keys()
-        changed = _differing(space.root, wanted, known, tree.now_ns) if paths is None else wanted
-        affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
-        affected |= flagged.keys()
+        changed = set(paths or ())
+    affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
+    affected |= flagged.keys() & hidden
+    affected |= {
+        flag.node
+        for flag in flagged.values()
+        if (full and not (head_stands and _settled(flag))) or changed & _places(flag)
+    }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.many, affected)
+    looking.expect(tree, (anchor for own in anchored.values() for anchor in own))
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     now = home.clock.now()
     for node_id in sorted(affected):
-        own = tuple(anchored.get(node_id, ()))
+        own = tuple(anchored[node_id])
         node = texts.get(node_id)
         flag = None
-        if own and node is not None and node.archived_at is None:
+        if own and node is not None and node.archived_at is None and node_id not in hidden:
             flag = _judge(
                 node,
                 own,
                 (tree, head),
                 before=flagged.get(node_id),
-                head_stands=not everything,
+                head_stands=head_stands,
                 now=now,
             )
         judged[node_id] = (own, flag)
     return _Gathered(
-        branch=branch,
-        commit=commit,
-        full=everything or paths is None,
+        branch=head.head.branch,
+        commit=head.head.commit,
+        full=full,
         judged=judged,
-        seen=tuple(tree.seen.values()),
+        seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
     )
+
+
+def _settled(flag: Flag) -> bool:
+    """Return whether only the memory's own files decide about this doubt, and HEAD."""
+    return flag.verdict is Verdict.CHANGED
+
+
+def _places(flag: Flag) -> set[str]:
+    """Return the files besides its own that a doubt is about."""
+    places = {evidence.path for evidence in flag.evidence}
+    if flag.suggestion is not None and flag.suggestion.path is not None:
+        places.add(flag.suggestion.path)
+    return places
 
 
 def _judge(
@@ -260,18 +286,15 @@ def _judge(
     worst = judging.combine([judging.judge(anchor, sights[anchor]) for anchor in own])
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
+    reason = privacy.mask(worst.reason).text
+    same = before if before is not None and before.verdict is worst.verdict else None
     evidence: tuple[Evidence, ...] = ()
     uncommitted = False
-    committed = None
-    if worst.verdict is not Verdict.UNKNOWN:
+    if same is not None and head_stands and same.reason == reason:
+        evidence, uncommitted = same.evidence, same.uncommitted
+    elif worst.verdict is not Verdict.UNKNOWN:
         committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
-        uncommitted = (committed.verdict, committed.place) != (worst.verdict, worst.place)
-    reason = privacy.mask(worst.reason).text
-    same = before is not None and before.verdict is worst.verdict
-    if before is not None and same and head_stands and before.reason == reason:
-        evidence = before.evidence
-    elif committed is not None:
-        evidence = _evidence(worst, committed, uncommitted, head)
+        evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
         node=node.id,
         worktree=tree.space.worktree.id,
@@ -279,43 +302,12 @@ def _judge(
         score=judging.SCORES[worst.verdict],
         level=judging.level_of(worst.verdict),
         reason=reason,
-        since=before.since if before is not None and same else now,
+        since=same.since if same is not None else now,
         branch=head.head.branch,
         uncommitted=uncommitted,
         evidence=evidence,
         suggestion=judging.suggest(node.text, worst),
     )
-
-
-def _evidence(
-    worst: Judgement, committed: Judgement, uncommitted: bool, head: AtHead
-) -> tuple[Evidence, ...]:
-    """Return the commits that made the doubt, and what is not committed yet."""
-    found: list[Evidence] = []
-    path = worst.place or worst.anchor.path
-    if judging.level_of(committed.verdict):
-        found = [
-            Evidence(
-                path=step.path,
-                symbol=worst.anchor.symbol,
-                commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
-                summary=step.summary,
-            )
-            for step in tracing.trace(worst.anchor, head)
-        ]
-        if not found and not uncommitted:
-            summary = f"{committed.reason}; the history does not show in which commit"
-            found = [Evidence(path=path, symbol=worst.anchor.symbol, commit=None, summary=summary)]
-    if uncommitted:
-        found.append(
-            Evidence(
-                path=path,
-                symbol=worst.anchor.symbol,
-                commit=None,
-                summary=f"{worst.reason} (uncommitted)",
-            )
-        )
-    return tuple(found)
 
 
 def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
@@ -325,11 +317,13 @@ def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
     def commit(conn: Connection) -> Checked:
         row = next(row for row in worktrees.everything(conn) if row.id == worktree)
         before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
-        living = anchors.of_nodes(conn, gathered.judged.keys())
+        resting = anchors.of_nodes(conn, gathered.judged.keys())
+        texts = nodes.many(conn, gathered.judged.keys())
         raised = cleared = 0
         for node_id, (judged_on, flag) in gathered.judged.items():
-            if tuple(living.get(node_id, ())) != judged_on:
-                continue  # confirmed or forgotten meanwhile; that verb has dealt with its flag
+            node = texts.get(node_id)
+            if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
+                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
             old = before.get(node_id)
             if flag is not None and flag != old:
                 flags.put(conn, flag)
@@ -344,7 +338,7 @@ def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
                 log.append(
                     conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
                 )
-        sightings.put(conn, worktree, gathered.seen)
+        sightings.put(conn, worktree, _vouched(conn, gathered))
         _forget_sightings(conn, worktree)
         if (row.head, row.branch) != (gathered.commit, gathered.branch):
             worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
@@ -367,6 +361,20 @@ def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
         return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
 
     return space.db.write(commit)
+
+
+def _vouched(conn: Connection, gathered: _Gathered) -> list[Sighting]:
+    """Return the sightings of files of which every memory was judged, as it is anchored now.
+
+    Any other file must look changed to the next check: a memory of it was not judged, because it
+    was anchored or restored meanwhile, or because the file was only read for another one.
+    """
+    pending = {
+        anchor.path
+        for anchor in anchors.on_paths(conn, [sighting.path for sighting in gathered.seen])
+        if anchor not in gathered.judged.get(anchor.node, ((), None))[0]
+    }
+    return [sighting for sighting in gathered.seen if sighting.path not in pending]
 
 
 def _forget_sightings(conn: Connection, worktree: int) -> None:

@@ -4,6 +4,7 @@ Everything is computed from what is stored and from the time, so two runs equal 
 was cut off goes on where it stopped.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.nodes import Node
+from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH
 from yaadwatch.store import edges, fulltext, nodes, projects, provenance
@@ -77,19 +78,21 @@ def _keep(home: Home, project: Project, db: Database, done: Upkept, *, dry_run: 
     for batch in _batches(db, archived=False):
         done.checked += len(batch)
         faded = db.read(_faded, batch, home, now)
+        if faded and not dry_run:
+            faded = db.write(_archive, [node.id for node, _ in faded], home, now)
         done.archived += [
             {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": where}
             for node, left in faded
         ]
-        if faded and not dry_run:
-            db.write(_archive, [node.id for node, _ in faded], home, now)
+    pruned: list[str] = []
     before = now - timedelta(days=home.settings.memory.prune_after_days)
     for batch in _batches(db, archived=True):
         old = db.read(_prunable, batch, before)
-        done.pruned += [{"id": node.id, "text": node.text, "project": where} for node in old]
         if old and not dry_run:
-            db.write(_prune, [node.id for node in old], before, now)
-    done.orphans += _tidy(db, now, dry_run=dry_run)
+            old = db.write(_prune, [node.id for node in old], before, now)
+        done.pruned += [{"id": node.id, "text": node.text, "project": where} for node in old]
+        pruned += [node.id for node in old]
+    done.orphans += db.read(_lonely_without, pruned) if dry_run else _tidy(db, now)
 
 
 def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
@@ -108,11 +111,15 @@ def _faded(
     return [(node, left[node.id]) for node in batch if left[node.id] < least]
 
 
-def _archive(conn: Connection, ids: list[str], home: Home, now: datetime) -> None:
+def _archive(
+    conn: Connection, ids: list[str], home: Home, now: datetime
+) -> list[tuple[Node, float]]:
     """Archive those that are still faded: somebody may have confirmed one since they were read."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
-    for node, left in _faded(conn, living, home, now):
+    faded = _faded(conn, living, home, now)
+    for node, left in faded:
         writing.archive(conn, node, now, actor="upkeep", reason=f"faded to {left:.2f}")
+    return faded
 
 
 def _prunable(conn: Connection, batch: list[Node], before: datetime) -> list[Node]:
@@ -123,16 +130,29 @@ def _prunable(conn: Connection, batch: list[Node], before: datetime) -> list[Nod
     return [node for node in old if node.id not in needed]
 
 
-def _prune(conn: Connection, ids: list[str], before: datetime, now: datetime) -> None:
-    for node in _prunable(conn, list(nodes.many(conn, ids).values()), before):
+def _prune(conn: Connection, ids: list[str], before: datetime, now: datetime) -> list[Node]:
+    old = _prunable(conn, list(nodes.many(conn, ids).values()), before)
+    for node in old:
         nodes.erase(conn, [node.id])
         log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node.id))
+    return old
 
 
-def _tidy(db: Database, now: datetime, *, dry_run: bool) -> int:
+def _lonely_without(conn: Connection, ids: list[str]) -> int:
+    """Return how many file and symbol nodes no memory touches, `ids` left out."""
+    gone = set(ids)
+    touched = {edge.to_node for node in ids for edge in edges.of_node(conn, node)} - gone
+    lonely = {
+        node.id
+        for node in nodes.many(conn, touched).values()
+        if node.kind in THINGS
+        and all(edge.from_node in gone for edge in edges.of_node(conn, node.id))
+    }
+    return len(lonely.union(edges.lonely_things(conn, sys.maxsize)))
+
+
+def _tidy(db: Database, now: datetime) -> int:
     """Erase file and symbol nodes that no memory touches any more; compact the index."""
-    if dry_run:
-        return len(db.read(edges.lonely_things, UPKEEP_BATCH))
     erased = 0
     while lonely := db.read(edges.lonely_things, UPKEEP_BATCH):
         done = db.write(_erase_things, lonely, now)

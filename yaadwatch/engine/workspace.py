@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.model.settings import STORES_OPEN_MAX, Settings
+from yaadwatch.model.settings import ID_CHARS_MAX, STORES_OPEN_MAX, Settings
 from yaadwatch.store import meta, nodes, projects, worktrees
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+
+FRAGMENT_CHARS_MIN = 4
+"""What people type of an id, at least."""
+CANDIDATES_MAX = 256
+"""Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
+CANDIDATES_SHOWN = 8
+SUMMARY_CHARS = 40
 
 
 class Pulse(Protocol):
@@ -101,6 +110,16 @@ class Stores:
         with self._lock:
             return self._checking.setdefault((project, worktree), threading.Lock())
 
+    def put_back(self, project: str) -> None:
+        """Have an open store put its file back if that was deleted underneath.
+
+        Nothing happens when it is not open, or when something else stands there by now.
+        """
+        with self._lock:
+            db = self._open.get(project)
+        if db is not None:
+            _put_back(db)
+
     def close_one(self, project: str) -> None:
         """Close a project's store, if it is open; whoever still uses it gets an error."""
         with self._lock:
@@ -109,11 +128,12 @@ class Stores:
             db.close()
 
     def close(self) -> None:
-        """Close every store."""
+        """Close every store, after it was put back if its file was deleted underneath."""
         with self._lock:
             databases = tuple(self._open.values())
             self._open.clear()
         for db in databases:
+            _put_back(db)
             db.close()
 
     def _borrow(self, project: Project) -> Database:
@@ -141,10 +161,12 @@ class Stores:
             if len(self._open) <= STORES_OPEN_MAX:
                 return
             if project not in self._users:
-                self._open.pop(project).close()
+                db = self._open.pop(project)
+                _put_back(db)
+                db.close()
 
     def _open_store(self, project: Project) -> Database:
-        if not project.store.exists():
+        if not stands(project.store):
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"The store of {project.root} is not at {project.store}.",
@@ -239,7 +261,7 @@ class Home:
             YaadError: see `project_at` and `Stores.use`.
         """
         project, layout = self.project_at(call.folder)
-        layout = _with_files(layout)
+        layout = require_files(layout)
         with self.stores.use(project) as db:
             root = layout.root or layout.common_dir
             worktree = db.read(worktrees.by_path, root)
@@ -282,9 +304,20 @@ def require_repository(folder: Path) -> Layout:
     """
     layout = layouts.find(folder)
     if layout is not None:
+        for place in (layout.root, layout.common_dir):
+            if "\udc80" <= max(str(place)) <= "\udcff":
+                raise YaadError(
+                    Code.REFUSED,
+                    f"The name of {str(place)!r} is not UTF-8; it cannot be watched.",
+                    hint="Rename the folder.",
+                )
         return layout
-    if not folder.is_dir():
-        raise YaadError(Code.NOT_FOUND, f"There is no folder {folder}.")
+    if not os.path.isdir(folder):  # noqa: PTH112  (what may not be looked at is no folder to us)
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no folder {folder} that may be read.",
+            hint="Name a folder inside a repository.",
+        )
     raise YaadError(
         Code.NOT_FOUND,
         f"{folder} is not in a git repository, so there is nothing to watch.",
@@ -316,39 +349,72 @@ def refuse_unsafe(store: Path) -> None:
         )
 
 
+def stands(path: Path) -> bool:
+    """Return whether something is at `path`.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be looked at ({error.strerror}).",
+            hint="Look at the permissions of the folders above it.",
+        ) from error
+    return True
+
+
 def find_node(db: Database, fragment: str) -> str:
-    """Return the id of the one node that `fragment` names: the id, or a unique end of it.
+    """Return the id of the one memory that `fragment` names: the id, or a unique end of it.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
         candidates.
     """
-    found = db.read(nodes.find, fragment) if len(fragment) >= 4 else []
-    exact = db.read(nodes.get, fragment)
+    found = db.read(_memories_named, fragment)
+    exact = next((node for node in found if node.id == fragment), None)
     if exact is not None:
         return exact.id
-    if len(fragment) < 4:
+    if len(fragment) < FRAGMENT_CHARS_MIN:
         raise YaadError(
-            Code.BAD_REQUEST, f"{fragment!r} is too short for an id; give at least 4 characters."
+            Code.BAD_REQUEST,
+            f"{fragment!r} is too short for an id; give at least {FRAGMENT_CHARS_MIN} characters.",
         )
     if not found:
+        shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memory of this project has the id {fragment}.",
+            f"No memory of this project has the id {shown}.",
             hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
         )
     if len(found) > 1:
-        listed = ", ".join(candidate[-12:] for candidate in found)
+        several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
+        listed = "; ".join(
+            f"{node.id[-8:]} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+        )
         raise YaadError(
             Code.CONFLICT,
-            f"{fragment} fits {len(found)} memories: {listed}.",
+            f"{fragment} fits {several} memories: {listed}.",
             hint="Give more characters of the one you mean.",
         )
-    return found[0]
+    return found[0].id
 
 
-def _with_files(layout: Layout) -> Layout:
-    """Return this work tree, or of a bare repository the first linked one."""
+def _memories_named(conn: Connection, fragment: str) -> list[Node]:
+    found = nodes.many(conn, nodes.find(conn, fragment, CANDIDATES_MAX))
+    return [node for node in found.values() if node.kind not in THINGS]
+
+
+def require_files(layout: Layout) -> Layout:
+    """Return this work tree, or of a bare repository the first linked one.
+
+    Raises:
+        YaadError: REFUSED when there is none.
+    """
     if layout.root is not None:
         return layout
     linked = layouts.worktrees(layout)
@@ -359,3 +425,10 @@ def _with_files(layout: Layout) -> Layout:
             hint="Add one: git worktree add PATH",
         )
     return linked[0]
+
+
+def _put_back(db: Database) -> None:
+    if not os.path.lexists(db.path):
+        # Any write puts the file back first; this one has nothing to add.
+        with contextlib.suppress(YaadError):
+            db.write(lambda _: None)

@@ -20,6 +20,9 @@ KINDS = (
 )
 """The kinds we know. A caller may give others of the same form."""
 
+THINGS = ("file", "entity")
+"""The kinds of nodes that are no memories: what memories touch."""
+
 HOT, WARM, COLD = 1, 2, 3
 
 _TIERS = dict.fromkeys(("convention", "decision", "preference", "command"), HOT) | dict.fromkeys(

@@ -28,9 +28,8 @@ REQUESTS_AT_ONCE_MAX: Final = 4
 
 FILE_BYTES_MAX: Final = 2 * 1024 * 1024
 """A file larger than this is never parsed; its definitions are unknown."""
-AGENT_FILE_BYTES_MAX: Final = 1024 * 1024
-STATEMENTS_MAX: Final = 2_000
-"""Statements taken from one agent file."""
+AGENT_FILE_BYTES_MAX: Final = 256 * 1024
+"""No agent takes that much, and a hostile megabyte would keep the parser busy for 20 s."""
 ANCHORS_PER_NODE_MAX: Final = 16
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""

@@ -156,8 +156,11 @@ class Conversation:
         """Start `work` in the place that was acquired for it."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        task.add_done_callback(lambda _: self._places.release())
+        task.add_done_callback(self._replied)
+
+    def _replied(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        self._places.release()
 
     async def _reply(self, hello: Hello, request: codec.Request) -> None:
         if isinstance(request.message, Shutdown):
@@ -176,8 +179,7 @@ class Conversation:
 
     async def _stream(self, identity: int | str, after: str | None) -> None:
         """Send events until the client leaves or the stream breaks."""
-        await self._send(frames.encode(frames.answer(identity, {"subscribed": True})))
-        telling = asyncio.create_task(self._tell(after))
+        telling = asyncio.create_task(self._tell(identity, after))
         leaving = asyncio.create_task(self._reader.read(1))
         try:
             await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -194,10 +196,13 @@ class Conversation:
             leaving.cancel()
             await asyncio.gather(telling, leaving, return_exceptions=True)
 
-    async def _tell(self, after: str | None) -> None:
-        async with aclosing(self._dispatcher.follow(self._events, after)) as lines:
+    async def _tell(self, identity: int | str, after: str | None) -> None:
+        async with aclosing(self._dispatcher.follow(identity, self._events, after)) as lines:
             async for line in lines:
                 await self._send(line)
+                if self._writer.transport.is_closing():
+                    return
+                await asyncio.sleep(0)  # many events at once are no reason to keep others waiting
 
     async def _line(self) -> bytes | None:
         """Return the next line, for which an idle client may take its time; None at the end."""
@@ -236,6 +241,9 @@ class Conversation:
     async def _send(self, line: bytes) -> None:
         """Hand `line` over; a client that leaves too much unread for too long is dropped."""
         self._writer.write(line)
+        transport = self._writer.transport
+        if not transport.is_closing() and transport.get_write_buffer_size() == 0:
+            return
         try:
             async with asyncio.timeout(self._limits.write_time.total_seconds()):
                 await self._writer.drain()
@@ -244,7 +252,7 @@ class Conversation:
                 "socket.dropped_slow_client",
                 extra={"after_s": self._limits.write_time.total_seconds()},
             )
-            self._writer.transport.abort()
+            transport.abort()
         except ConnectionError:
             # The reading side sees the end too, and ends the conversation.
             _log.debug("socket.client_left")

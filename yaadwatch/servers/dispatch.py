@@ -8,7 +8,7 @@ import asyncio
 import functools
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,8 +25,8 @@ from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
 """`verb(home, call, **fields)`, with the fields of the operation's request."""
-Events = Callable[[str | None], AsyncGenerator[Answer, None]]
-"""Given a cursor, the events after it; without one, those from now on."""
+Events = Callable[[str | None], AsyncIterator[Answer]]
+"""Given a cursor, that cursor and the events after it; without one, from now on."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -104,13 +104,27 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
             return encode(failure(request.id, self._said(name, error)))
 
-    async def follow(self, events: Events, after: str | None) -> AsyncGenerator[bytes, None]:
-        """Yield the line of each event after the cursor; when `events` breaks, the reason last."""
+    async def follow(
+        self, identity: int | str, events: Events, after: str | None
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the answer to a `subscribe`, then the line of each event after the cursor.
+
+        When `events` breaks, the reason comes last.
+        """
+        asked: int | str | None = identity
+        stream = events(after)
         try:
-            async for event in events(after):
-                yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
+            async for event in stream:
+                if asked is not None:
+                    yield encode(answer(asked, {"subscribed": True, "cursor": event["cursor"]}))
+                    asked = None
+                else:
+                    yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
         except Exception as error:  # noqa: BLE001  (whoever listens must hear why it ended)
-            yield encode(failure(None, self._said("subscribe", error)))
+            yield encode(failure(asked, self._said("subscribe", error)))
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""

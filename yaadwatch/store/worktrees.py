@@ -41,6 +41,15 @@ def set_checked(conn: apsw.Connection, id: int, at: datetime) -> None:
     conn.execute("UPDATE worktrees SET checked_ms = ? WHERE id = ?", (to_ms(at), id))
 
 
+def move(conn: apsw.Connection, id: int, path: Path) -> None:
+    """Note that a work tree is at this absolute path now; what is known of it stays.
+
+    Raises:
+        apsw.ConstraintError: another work tree is known to be there.
+    """
+    conn.execute("UPDATE worktrees SET path = ? WHERE id = ?", (str(path), id))
+
+
 def drop(conn: apsw.Connection, id: int) -> None:
     """Forget a work tree, with its flags, its sightings and the places in its files."""
     conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))

@@ -13,7 +13,8 @@ from yaadwatch.model.settings import Settings
 
 DEFAULT: Final = "default"
 _PREFIX: Final = "YAAD_"
-_NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE"})
+_NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
+"""Where everything is; and two that the tests read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

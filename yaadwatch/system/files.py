@@ -212,7 +212,11 @@ def file_system(path: Path) -> str:
 
 def is_network(path: Path) -> bool:
     """Return whether `path` is on a file system that others may write to, or that lies about it."""
-    return file_system(path).lower().rpartition(".")[2] in _NETWORK_FILE_SYSTEMS
+    return _is_network_kind(file_system(path))
+
+
+def _is_network_kind(kind: str) -> bool:
+    return kind.lower().rpartition(".")[2] in _NETWORK_FILE_SYSTEMS
 
 
 class _Elsewhere(Exception):

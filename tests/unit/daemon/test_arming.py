@@ -1,23 +1,11 @@
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trees import Tree, repository
 
 from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tree:
-    """A work tree as the engine describes one."""
-
-    project: str
-    worktree: int
-    root: Path
-    git_dir: Path
-    common_dir: Path
-    paths: frozenset[str]
 
 
 class PaperWatcher:
@@ -51,23 +39,6 @@ class PaperWatcher:
 
     def close(self) -> None:
         self.watched.clear()
-
-
-def repository(root: Path, *paths: str, project: str = "p") -> Tree:
-    """Make the folders of a repository on disk; describe it."""
-    for folder in (".git/logs", ".git/refs/heads/feature"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).touch()
-    return Tree(
-        project=project,
-        worktree=1,
-        root=root,
-        git_dir=root / ".git",
-        common_dir=root / ".git",
-        paths=frozenset(paths),
-    )
 
 
 def arms_of(watcher, budget: int = 100, tells=lambda folder: True) -> Arms:

@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_arming import Tree, repository
+from trees import Tree, repository
 
 from yaadwatch.daemon.arming import key_of
 from yaadwatch.daemon.polling import Differences, Poller

@@ -49,7 +49,8 @@ def test_equals_come_in_the_order_of_their_ids_and_no_more_than_asked_for(conn):
     for name in ("c", "a", "b"):
         _remember(conn, name, "jose")
 
-    assert _ids(fulltext.search(conn, '"jose"', 2)) == ["a", "b"]
+    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["a", "b", "c"]
+    assert _ids(fulltext.search(conn, '"jose"', 2)) == ["a", "c"]  # the two stored first
 
 
 def test_words_are_found_in_other_forms_and_without_accents(conn):

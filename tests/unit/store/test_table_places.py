@@ -87,6 +87,16 @@ def test_a_place_that_git_hides_still_says_it(conn):
     assert provenance.said(conn, ["a", "b"]) == {"a"}
 
 
+def test_what_every_place_of_a_work_tree_hides_is_hidden_there(conn):
+    worktrees.add(conn, NEXT)
+    provenance.put_path(conn, 1, "CLAUDE.md", [_says("a", 0, line=None), _says("b", 1, line=None)])
+    provenance.put_path(conn, 1, "AGENTS.md", [_says("b", 0, path="AGENTS.md")])
+    provenance.put_path(conn, 2, "CLAUDE.md", [_says("a", 0, worktree=2)])
+
+    assert provenance.hidden(conn, 1) == {"a"}
+    assert provenance.hidden(conn, 2) == set()
+
+
 def test_two_statements_cannot_stand_in_one_place(conn):
     with pytest.raises(apsw.ConstraintError):
         provenance.put_path(conn, 1, "CLAUDE.md", [_says("a", 0), _says("b", 0)])

@@ -77,11 +77,14 @@ def discard(conn: apsw.Connection) -> None:
 
 
 def _connect(path: Path) -> apsw.Connection:
-    return apsw.Connection(
+    conn = apsw.Connection(
         str(path),
         flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
         statementcachesize=_STATEMENTS_KEPT,
     )
+    # Before anything else: the first look at the file may meet another connection that is closing.
+    conn.set_busy_timeout(_BUSY_MS)
+    return conn
 
 
 def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bool) -> None:
@@ -101,8 +104,7 @@ def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bo
         "defensive": conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
         "journal_mode": conn.pragma("journal_mode"),
     }
-    wanted |= {"defensive": 1, "journal_mode": "wal"}
-    for name, value in wanted.items():
+    for name, value in {"journal_mode": "wal", "defensive": 1, **wanted}.items():
         if found[name] != value:
             raise unavailable(
                 f"{path} cannot be used safely here: {name} is {found[name]}, not {value};"

@@ -86,8 +86,8 @@ class Database:
         """Run `look(conn, ...)` on one consistent snapshot and return its result.
 
         Raises:
-            YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read.
-            apsw.ReadOnlyError: `look` tried to write.
+            YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read, and when
+                `look` tries to write.
         """
         try:
             return self._read(look, *args, **kw)
@@ -123,9 +123,10 @@ class Database:
         Raises:
             YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
         """
-        with self._writing, self._pool.in_use(), told(target, "no backup was made"):
-            make_folder(target.parent)
-            migrations.copy_into(self._pool.writer, target)
+        outcome = "no backup was made"
+        with self._writing, self._pool.in_use(), told(target, outcome):
+            make_folder(target.parent, outcome)
+            migrations.copy_into(self._pool.writer, target, outcome)
 
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""
@@ -147,10 +148,16 @@ class Database:
         """Put the file back if it was deleted; `_writing` is held.
 
         Raises:
-            YaadError: REFUSED when the file was moved, or something else stands in its place.
+            YaadError: REFUSED when the file was moved, or something else stands in its place;
+                UNAVAILABLE when it cannot be put back now.
         """
         place = self._pool.place()
         if place is Place.DELETED:
+            if self._pool.writer.in_transaction:
+                raise unavailable(
+                    f"{self.path} was deleted in the middle of a write; nothing was changed.",
+                    "Try again.",
+                )
             self._put_back()
         elif place is Place.MOVED:
             raise refused(
@@ -165,9 +172,10 @@ class Database:
 
     def _put_back(self) -> None:
         real = self._pool.path
-        with told(self.path, "it was deleted, and could not be put back; nothing was written"):
+        outcome = "it was deleted, and could not be put back; nothing was written"
+        with told(self.path, outcome):
             _make_last_folder(real.parent)
-            with self._pool.in_use(), put_in_place(real) as temporary:
+            with self._pool.in_use(), put_in_place(real, outcome) as temporary:
                 copy = apsw.Connection(str(temporary))
                 try:
                     with copy.backup("main", self._pool.writer, "main") as pages:
@@ -199,8 +207,8 @@ def _open(path: Path) -> Pool:
 
 def _make(path: Path, role: Role, project: str) -> None:
     """Make an empty store at `path`: it is there with everything, or not at all."""
-    make_folder(path.parent)
-    with put_in_place(path) as temporary:
+    make_folder(path.parent, "no store was made")
+    with put_in_place(path, "no store was made") as temporary:
         conn = apsw.Connection(str(temporary))
         try:
             # Nobody sees the file before it is whole and on the disk.

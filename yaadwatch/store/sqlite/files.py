@@ -17,7 +17,7 @@ class Place(Enum):
     """What is found where a store was opened."""
 
     HERE = auto()
-    DELETED = auto()
+    DELETED = auto()  # the database or its log, and nothing else stands in its place
     MOVED = auto()
     TAKEN = auto()  # by something that is not ours
 
@@ -49,14 +49,12 @@ class StoreFile:
     def place(self) -> Place:
         """Return whether database and write-ahead log are where they were opened."""
         main = _find(self.path)
-        write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
-        if main == self._main and write_ahead == self._write_ahead:
-            return Place.HERE
-        if main not in {None, self._main} or write_ahead not in {None, self._write_ahead}:
+        if main == self._main:
+            write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
+            return Place.HERE if write_ahead == self._write_ahead else Place.DELETED
+        if main is not None:
             return Place.TAKEN
-        if main is None and os.fstat(self._descriptor).st_nlink > 0:
-            return Place.MOVED
-        return Place.DELETED
+        return Place.MOVED if os.fstat(self._descriptor).st_nlink > 0 else Place.DELETED
 
     def close(self) -> None:
         """Let the file go."""
@@ -64,11 +62,16 @@ class StoreFile:
         os.close(self._descriptor)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, 0700, and what is missing above it; one that is there stays as it is."""
+def make_folder(folder: Path, outcome: str) -> None:
+    """Make a folder, 0700, and what is missing above it; one that is there stays as it is.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be made; the message ends with `outcome`.
+    """
     if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_folder(folder.parent, outcome)
+        with _telling(folder, outcome):
+            folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def drop_logs(path: Path) -> None:
@@ -78,32 +81,29 @@ def drop_logs(path: Path) -> None:
 
 
 @contextmanager
-def put_in_place(path: Path) -> Iterator[Path]:
+def put_in_place(path: Path, outcome: str) -> Iterator[Path]:
     """Give an empty file beside `path`, 0600; it takes the place of `path` when all went well.
 
     What was written to it is on the disk before it is seen under its name.
 
     Raises:
-        YaadError: UNAVAILABLE when the folder cannot be written to.
+        YaadError: UNAVAILABLE when the folder cannot be written to; the message ends with
+            `outcome`.
     """
     temporary = path.with_name(f"{path.name}.new")
-    try:
+    with _telling(path, outcome):
         temporary.unlink(missing_ok=True)
         temporary.touch(mode=0o600, exist_ok=False)
-    except OSError as error:
-        raise unavailable(
-            f"{path.parent} cannot be written to ({error.strerror}); {path.name} was not made.",
-            "Look at the permissions of the folder.",
-        ) from error
     try:
         yield temporary
-        _sync(temporary, os.O_RDWR)
-        temporary.replace(path)
+        with _telling(path, outcome):
+            _sync(temporary, os.O_RDWR)
+            temporary.replace(path)
+            # Without this, a power cut could bring the old name back.
+            _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    # Without this, a power cut could bring the old name back.
-    _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _open_own_file(path: Path) -> int:
@@ -121,8 +121,11 @@ def _open_own_file(path: Path) -> int:
             "Look at the permissions of the file and of its folder.",
         ) from error
     try:
-        _check_own_file(path, os.fstat(descriptor))
-        os.fchmod(descriptor, 0o600)
+        found = os.fstat(descriptor)
+        _check_own_file(path, found)
+        if stat.S_IMODE(found.st_mode) != 0o600:
+            with _telling(path, "it was not opened"):
+                os.fchmod(descriptor, 0o600)
     except BaseException:
         os.close(descriptor)
         raise
@@ -139,6 +142,17 @@ def _check_own_file(path: Path, found: os.stat_result) -> None:
         )
     if found.st_size == 0:
         raise damaged(path, "it is empty")
+
+
+@contextmanager
+def _telling(path: Path, outcome: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(
+            f"{path} could not be written ({error.strerror}); {outcome}.",
+            "Look at the space on its disk and at the permissions of its folder.",
+        ) from error
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -62,8 +62,9 @@ def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> Path | 
     if version == newest:
         return None
     copy = path.with_name(f"{path.name}.v{version}")
-    with told(path, f"it still has version {version}"):
-        copy_into(conn, copy)
+    outcome = f"it still has version {version}"
+    with told(path, outcome):
+        copy_into(conn, copy, outcome)
         try:
             run(conn, steps)
         except (apsw.SQLError, apsw.ConstraintError) as error:
@@ -97,13 +98,14 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
         conn.pragma("foreign_keys", enforced)
 
 
-def copy_into(conn: apsw.Connection, target: Path) -> None:
+def copy_into(conn: apsw.Connection, target: Path, outcome: str) -> None:
     """Write a consistent copy of the database to `target`, 0600; what was there is replaced.
 
     Raises:
-        apsw.Error: it could not be written; what was at `target` is still there.
+        apsw.Error, YaadError: it could not be written, and what was at `target` is still there; the
+            message of a YaadError ends with `outcome`.
     """
-    with put_in_place(target) as temporary:
+    with put_in_place(target, outcome) as temporary:
         conn.execute("VACUUM INTO ?", (str(temporary),))
 
 

@@ -1,20 +1,26 @@
-"""Run git on a repository that nobody has to trust: no hooks, no pager, no network, a time limit.
+"""Run git on a repository that nobody has to trust: no hooks, no pager, no network, hard limits.
 
 The repository's own configuration could name programs (file system monitor, hooks, signature
-checkers, diff drivers, filters). What can be switched off is switched off here; commands that
-would read work-tree files through a filter are not used at all, see `repository`.
+checkers, diff drivers, filters) or another work tree. What can be switched off is switched off
+here; commands that would read work-tree files through a filter are not used at all, see
+`repository`.
 """
 
 import contextlib
 import os
+import selectors
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.clock import Clock
 
 _SAFE = (
     "--no-pager",
@@ -26,14 +32,20 @@ _SAFE = (
     *("-c", "log.showSignature=false"),
     *("-c", "protocol.allow=never"),
     *("-c", "submodule.recurse=false"),
+    *("-c", "maintenance.auto=false"),
+    *("-c", "gc.auto=0"),
 )
-_PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
+_PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
+"""Of one git process, where the system can say so; what it maps from packs does not count."""
+_MESSAGE_BYTES_MAX = 16 * 1024
+_CHUNK_BYTES = 1024 * 1024
 
 
 class GitFailed(Exception):
-    """Git answered with an error; `message` is its own first line."""
+    """Git answered with an error; `message` is the line in which it says why."""
 
     def __init__(self, command: str, status: int, message: str) -> None:
         super().__init__(f"git {command} ended with {status}: {message}")
@@ -50,6 +62,7 @@ class GitRunner:
 
     def __init__(self, timeout: timedelta) -> None:
         self._timeout_s = timeout.total_seconds()
+        self._clock = Clock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
@@ -62,59 +75,70 @@ class GitRunner:
         cwd: Path,
         given: bytes | None = None,
         allowed: Sequence[int] = (0,),
+        strict: bool = False,
         isolated: bool = False,
+        work_tree: Path | None = None,
     ) -> bytes:
-        """Return what `git ARGUMENTS` prints, run in `cwd`.
+        """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
 
         Args:
             arguments: command and options, no shell.
             cwd: an existing folder.
             given: its standard input; nothing when None.
             allowed: exit statuses that are answers.
+            strict: an error that git told of is no answer, whatever the exit status.
             isolated: without any configuration of system, user or repository.
+            work_tree: where the files are, whatever the repository's configuration says.
 
         Raises:
-            GitFailed: another exit status.
+            GitFailed: another exit status, or an error when `strict`.
             YaadError: TIMEOUT when it took too long, UNAVAILABLE when git is not installed or the
                 runner is closed, TOO_LARGE when it prints more than 64 MiB.
         """
         command = arguments[0]
-        with self._places:
-            process = self._start(arguments, cwd, given is not None, isolated)
+        environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
+        with self._places, _standard_input(given) as stdin:
+            until = self._clock.monotonic_s() + self._timeout_s
+            process = self._start(arguments, cwd, environment, stdin)
             try:
-                output, errors = process.communicate(given, timeout=self._timeout_s)
-            except subprocess.TimeoutExpired:
+                output, errors = self._listen(process, until)
+                process.wait(max(until - self._clock.monotonic_s(), 0.01))
+            except (subprocess.TimeoutExpired, TimeoutError):
                 raise YaadError(
                     Code.TIMEOUT,
                     f"git {command} took longer than {self._timeout_s:g} s in {cwd} and was ended.",
                     hint="If the repository is that slow by nature, raise git.timeout_ms.",
                 ) from None
+            except _TooMuch:
+                raise YaadError(
+                    Code.TOO_LARGE,
+                    f"git {command} in {cwd} printed more than {OUTPUT_BYTES_MAX} bytes and was "
+                    "ended.",
+                ) from None
             finally:
-                _end(process)
                 with self._lock:
                     self._running.discard(process)
+                _end(process)
         if self._closed:
             raise _closed_error(command)
-        if process.returncode not in allowed:
-            lines = errors.decode("utf-8", "replace").strip().splitlines()
-            raise GitFailed(command, process.returncode, lines[0] if lines else "no message")
-        if len(output) > OUTPUT_BYTES_MAX:
-            raise YaadError(
-                Code.TOO_LARGE,
-                f"git {command} printed {len(output)} bytes, more than {OUTPUT_BYTES_MAX}.",
-            )
+        told, is_error = _told(errors)
+        if process.returncode not in allowed or (strict and is_error):
+            raise GitFailed(command, process.returncode, told)
         return output
 
     def close(self) -> None:
         """End the running commands and start no more."""
         with self._lock:
             self._closed = True
-            running = tuple(self._running)
-        for process in running:
-            _end(process)
+            for process in self._running:
+                _kill(process)
 
     def _start(
-        self, arguments: Sequence[str], cwd: Path, has_input: bool, isolated: bool
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        environment: dict[str, str],
+        stdin: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._closed:
@@ -123,8 +147,8 @@ class GitRunner:
                 process = subprocess.Popen(
                     ["git", *_SAFE, *arguments],
                     cwd=cwd,
-                    env=_environment(isolated, cwd),
-                    stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+                    env=environment,
+                    stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
@@ -139,16 +163,68 @@ class GitRunner:
                     "git is not installed, or not on the PATH of the daemon.",
                     hint="Install git; nothing that is stored was lost.",
                 ) from error
+            except ValueError as error:
+                raise YaadError(
+                    Code.BAD_REQUEST, "A name with such characters cannot be passed to git."
+                ) from error
             except OSError as error:
                 raise YaadError(
                     Code.UNAVAILABLE, f"git could not be started in {cwd}: {error.strerror}."
                 ) from error
             self._running.add(process)
-            return process
+        _limit_memory(process.pid)
+        return process
+
+    def _listen(self, process: subprocess.Popen[bytes], until: float) -> tuple[bytes, bytes]:
+        """Return what a process prints and its messages, until it has closed both.
+
+        Raises:
+            TimeoutError: `until` has come.
+            _TooMuch: it prints more than is kept.
+        """
+        output, errors = bytearray(), bytearray()
+        with selectors.DefaultSelector() as ready:
+            for stream, heard in ((process.stdout, output), (process.stderr, errors)):
+                if stream is not None:
+                    ready.register(stream.fileno(), selectors.EVENT_READ, heard)
+            while ready.get_map():
+                left = until - self._clock.monotonic_s()
+                if left <= 0:
+                    raise TimeoutError
+                for key, _ in ready.select(left):
+                    chunk = os.read(key.fd, _CHUNK_BYTES)
+                    if not chunk:
+                        ready.unregister(key.fd)
+                    elif key.data is output:
+                        output += chunk
+                    elif len(errors) < _MESSAGE_BYTES_MAX:
+                        errors += chunk
+                if len(output) > OUTPUT_BYTES_MAX:
+                    raise _TooMuch
+        return bytes(output), bytes(errors)
 
 
-def _environment(isolated: bool, cwd: Path) -> dict[str, str]:
+class _TooMuch(Exception):
+    """A command prints more than is kept."""
+
+
+@contextlib.contextmanager
+def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
+    """Yield what a command reads: a file, so that nobody has to write while others read."""
+    if given is None:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as stream:
+        stream.write(given)
+        stream.seek(0)
+        yield stream
+
+
+def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[str, str]:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    # A relative entry would find a program that the repository brings along.
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    environment["PATH"] = os.pathsep.join(place for place in places if place.startswith(os.sep))
     environment |= {
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
@@ -156,27 +232,48 @@ def _environment(isolated: bool, cwd: Path) -> dict[str, str]:
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": os.devnull,
+        "GIT_CEILING_DIRECTORIES": str(cwd.parent),
     }
+    if work_tree is not None:
+        environment["GIT_WORK_TREE"] = str(work_tree)
     if isolated:
         environment |= {
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_CEILING_DIRECTORIES": str(cwd.parent),
         }
     return environment
 
 
+def _limit_memory(pid: int) -> None:
+    if sys.platform == "linux":
+        import resource
+
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command and all that it has started, as far as they stayed in its group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the command's process group and collect it."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
+    """Leave nothing of a command behind, also when it is over and its children are not."""
+    _kill(process)
+    process.wait()
+    for stream in (process.stdout, process.stderr):
         if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
+            stream.close()
+
+
+def _told(messages: bytes) -> tuple[str, bool]:
+    """Return the line in which git says what is wrong, and whether it calls that an error."""
+    lines = messages.decode("utf-8", "replace").strip().splitlines()
+    errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (errors or lines or ["no message"])[0], bool(errors)
 
 
 def _closed_error(command: str) -> YaadError:

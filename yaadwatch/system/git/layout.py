@@ -1,12 +1,25 @@
-"""Where a repository is and which commit it is at, read from its files without running anything."""
+"""Where a repository is and which commit it is at, read from its files without running anything.
 
+These files may be anybody's. They are read only where they are plain files, so that a pipe cannot
+hold us and a link cannot lead us out; what is odd is left to git itself, which runs under a limit.
+"""
+
+import os
 import re
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+from yaadwatch.system import files
+
+_HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
+_CONFIG_BYTES_MAX = 256 * 1024
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
+_BRANCHES = b"refs/heads/"
+_SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
+_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*\"?([^\"#;]*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,110 +40,225 @@ class Head:
 
 
 def find(folder: Path) -> Layout | None:
-    """Return the repository that `folder` is in, or None; `$GIT_DIR` plays no part."""
+    """Return the repository that `folder` is in, or None; `$GIT_DIR` plays no part.
+
+    None also when a `.git` claims a repository that belongs to another work tree: what is known
+    about that one is not for this folder.
+    """
     try:
         folder = folder.resolve(strict=True)
-    except OSError:
+    except (OSError, RuntimeError, ValueError):
         return None
     for place in (folder, *folder.parents):
         git = place / ".git"
-        if git.is_dir() and (git / "HEAD").exists():
-            return Layout(root=place, git_dir=git.resolve(), common_dir=_common(git.resolve()))
-        if git.is_file():
-            return _linked(place, git)
-        if place.name == ".git" and _is_git_dir(place):
-            return Layout(root=place.parent, git_dir=place, common_dir=_common(place))
+        if _is_folder(git) and _is_there(git / "HEAD"):
+            return _main(place, _resolved(git))
+        if _is_file(git):
+            return _linked(place)
         if _is_git_dir(place):
-            return Layout(root=None, git_dir=place, common_dir=_common(place))
+            return _main(place.parent, place) if place.name == ".git" else _bare(place)
     return None
 
 
 def worktrees(layout: Layout) -> list[Layout]:
-    """Return the main work tree (unless bare) and every linked one that still exists."""
+    """Return the main work tree (unless bare) and every linked one that still exists.
+
+    A linked one counts when it says itself that it belongs here.
+    """
     common = layout.common_dir
     found = []
     if common.name == ".git":
-        found.append(Layout(root=common.parent, git_dir=common, common_dir=common))
+        main = _main(common.parent, common)
+        if main is not None and main.root is not None:
+            found.append(main)
     elif layout.root is not None and layout.git_dir == common:
         found.append(layout)
-    linked = common / "worktrees"
-    entries = sorted(linked.iterdir()) if linked.is_dir() else []
-    for entry in entries:
-        text = _read(entry / "gitdir")
-        root = Path(text).parent if text else None
-        if root is not None and root.is_dir() and (root / ".git").is_file():
-            found.append(Layout(root=root.resolve(), git_dir=entry, common_dir=common))
+    for entry in _entries(common / "worktrees"):
+        text = _text(entry, "gitdir")
+        root = _resolved(entry / text).parent if text else None
+        linked = _linked(root) if root is not None else None
+        if linked is not None and linked.git_dir == entry:
+            found.append(linked)
     return found
 
 
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
-    if (layout.common_dir / "reftable").exists():
+    if _is_there(layout.common_dir / "reftable"):
         return None
-    text = _read(layout.git_dir / "HEAD")
+    text = _bytes(layout.git_dir, "HEAD")
     if text is None:
         return None
     if _HEX.fullmatch(text):
-        return Head(commit=text, branch="")
-    if not text.startswith("ref: refs/heads/"):
+        return Head(commit=text.decode(), branch="")
+    reference = text.removeprefix(b"ref:").lstrip()
+    branch = reference.removeprefix(_BRANCHES).decode("utf-8", "replace")
+    if not text.startswith(b"ref:") or not reference.startswith(_BRANCHES) or not branch:
         return None
-    reference = text.removeprefix("ref: ")
-    if ".." in reference:
-        return None
-    branch = reference.removeprefix("refs/heads/")
-    loose = _read(layout.common_dir / reference)
-    if loose is not None:
-        return Head(commit=loose, branch=branch) if _HEX.fullmatch(loose) else None
-    return Head(commit=_packed(layout.common_dir / "packed-refs", reference), branch=branch)
+    loose = files.observe(
+        layout.common_dir, os.fsdecode(reference), bytes_max=_FILE_BYTES_MAX, now_ns=0
+    )
+    if loose.kind == "absent":
+        commit = _packed(layout.common_dir, reference)
+    else:
+        commit = (loose.data or b"").strip()
+        commit = commit if _HEX.fullmatch(commit) else None
+    return Head(commit=commit.decode(), branch=branch) if commit is not None else None
 
 
 def busy(layout: Layout) -> bool:
     """Return whether a git command is at work on the index right now."""
-    return (layout.git_dir / "index.lock").exists()
+    return _is_there(layout.git_dir / "index.lock")
 
 
 def object_format(layout: Layout, head: Head) -> str:
     """Return 'sha1' or 'sha256': how this repository names its objects."""
     if head.commit:
         return "sha256" if len(head.commit) == 64 else "sha1"
-    config = _read(layout.common_dir / "config", 256 * 1024) or ""
-    return "sha256" if re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", config) else "sha1"
+    named = _setting(layout.common_dir, "extensions", "objectformat")
+    return "sha256" if named == "sha256" else "sha1"
+
+
+def _main(root: Path, git_dir: Path) -> Layout | None:
+    """Return the repository whose main work tree is `root`, or has none there."""
+    common = _common(git_dir)
+    if common is None:
+        return None
+    if common == git_dir and _setting(common, "core", "bare") == "true":
+        return Layout(root=None, git_dir=git_dir, common_dir=common)
+    return Layout(root=root, git_dir=git_dir, common_dir=common)
+
+
+def _bare(git_dir: Path) -> Layout | None:
+    common = _common(git_dir)
+    return Layout(root=None, git_dir=git_dir, common_dir=common) if common is not None else None
+
+
+def _linked(root: Path) -> Layout | None:
+    """Return the repository that the file `root`/.git points to, unless it is another tree's."""
+    text = _pointer(root / ".git")
+    if text is None or not text.startswith("gitdir:"):
+        return None
+    git_dir = _resolved(root / text.removeprefix("gitdir:").strip())
+    if not _is_there(git_dir / "HEAD"):
+        return None
+    if git_dir.name == ".git" and git_dir.parent != root:
+        return None
+    back = _text(git_dir, "gitdir")
+    if back and _resolved(git_dir / back) != root / ".git" and _points_to(git_dir / back, git_dir):
+        return None
+    return _main(root, git_dir)
+
+
+def _points_to(file: Path, git_dir: Path) -> bool:
+    text = _pointer(file)
+    return text is not None and (
+        _resolved(file.parent / text.removeprefix("gitdir:").strip()) == git_dir
+    )
+
+
+def _common(git_dir: Path) -> Path | None:
+    """Return the folder that holds refs and objects; None when it does not know of `git_dir`."""
+    text = _text(git_dir, "commondir")
+    if not text:
+        return git_dir
+    common = _resolved(git_dir / text)
+    return common if git_dir.parent == common / "worktrees" else None
+
+
+def _packed(common: Path, reference: bytes) -> bytes | None:
+    """Return the commit that packed-refs has for a branch, b'' when none, None when unreadable."""
+    packed = files.observe(common, "packed-refs", bytes_max=_PACKED_REFS_BYTES_MAX, now_ns=0)
+    if packed.kind == "absent":
+        return b""
+    if packed.data is None:
+        return None
+    found = re.search(rb"^([0-9a-f]+) " + re.escape(reference) + rb"$", packed.data, re.MULTILINE)
+    if found is None:
+        return b""
+    return found.group(1) if _HEX.fullmatch(found.group(1)) else None
+
+
+def _setting(common: Path, section: str, name: str) -> str | None:
+    """Return a setting of the repository's own configuration, in lower case; the last one wins."""
+    config = files.observe(common, "config", bytes_max=_CONFIG_BYTES_MAX, now_ns=0)
+    value = None
+    inside = False
+    for line in (config.data or b"").decode("utf-8", "replace").splitlines():
+        heading = _SECTION.match(line.strip())
+        if heading:
+            inside = heading.group(1).lower() == section and heading.group(2) is None
+        found = _SETTING.match((heading.group(3) if heading else line).strip())
+        if inside and found and found.group(1).lower() == name:
+            value = (found.group(2) or "true").strip().lower()
+    return value
+
+
+def _text(folder: Path, name: str) -> str | None:
+    data = _bytes(folder, name)
+    return os.fsdecode(data) if data is not None and b"\0" not in data else None
+
+
+def _bytes(folder: Path, name: str) -> bytes | None:
+    """Return the stripped bytes of a small plain file of git's, or None."""
+    data = files.observe(folder, name, bytes_max=_FILE_BYTES_MAX, now_ns=0).data
+    return data.strip() if data is not None else None
+
+
+def _pointer(file: Path) -> str | None:
+    """Return the text of a `.git` file, or None when it is not a plain, small file."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = os.read(descriptor, _FILE_BYTES_MAX)
+    finally:
+        os.close(descriptor)
+    return os.fsdecode(data.strip()) if b"\0" not in data else None
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for name in names:
+        yield folder / name
+
+
+def _resolved(path: Path) -> Path:
+    """Return `path` without links; as it stands where they run in a circle or cannot be read."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
 
 
 def _is_git_dir(folder: Path) -> bool:
     return (
-        (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+        _is_file(folder / "HEAD") and _is_folder(folder / "objects") and _is_folder(folder / "refs")
     )
 
 
-def _common(git_dir: Path) -> Path:
-    text = _read(git_dir / "commondir")
-    return (git_dir / text).resolve() if text else git_dir
+def _is_file(path: Path) -> bool:
+    return stat.S_ISREG(_mode(path))
 
 
-def _linked(root: Path, file: Path) -> Layout | None:
-    text = _read(file)
-    if not text or not text.startswith("gitdir:"):
-        return None
-    git_dir = (root / text.removeprefix("gitdir:").strip()).resolve()
-    if not (git_dir / "HEAD").exists():
-        return None
-    return Layout(root=root, git_dir=git_dir, common_dir=_common(git_dir))
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path))
 
 
-def _read(path: Path, bytes_max: int = _FILE_BYTES_MAX) -> str | None:
-    """Return the stripped text of a small file of git's, or None."""
+def _is_there(path: Path) -> bool:
+    return _mode(path, follow_links=False) != 0
+
+
+def _mode(path: Path, *, follow_links: bool = True) -> int:
+    """Return the mode of what is at `path`; 0 when that is nothing, or cannot be known."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(bytes_max).decode("utf-8", "surrogateescape").strip()
-    except OSError:
-        return None
-
-
-def _packed(path: Path, reference: str) -> str:
-    text = _read(path, _PACKED_REFS_BYTES_MAX) or ""
-    for line in text.splitlines():
-        commit, _, name = line.partition(" ")
-        if name == reference and _HEX.fullmatch(commit):
-            return commit
-    return ""
+        return path.stat(follow_symlinks=follow_links).st_mode
+    except (OSError, ValueError):
+        return 0

@@ -1,44 +1,45 @@
 """Ask a repository: which commit, which blobs, what was renamed, who removed it, where is a word.
 
-Two tools behind one door. pygit2 reads objects in this process (0.04 ms against 4 ms for a
-process) and is imported at the first such question, because it costs the daemon 13 MiB. The git
-command answers what walks history or detects renames, and everything about repositories that
-libgit2 cannot open (other object formats, reftable). Nothing here lets git read a work-tree file
-through a filter of the repository: no `status`, no `diff` against the work tree.
+Two tools behind one door. Objects are read in this process where that is safe, see `objects`. The
+git command answers what walks history or detects renames, and everything about repositories that
+cannot be read so (other object formats, shared objects). Nothing here lets git read a work-tree
+file through a filter of the repository: no `status`, no `diff` against the work tree.
 """
 
 import hashlib
+import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.resources import as_file, files
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.objects import COMMIT, Objects, commit_of
 
-if TYPE_CHECKING:
-    import pygit2
-
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
-_SCRIPT = (
-    r"^[ \t]*((export[ \t]+)?(default[ \t]+)?((async|static|public|private|protected|readonly|"
-    r"abstract|override|get|set)[ \t]+)*(function\*?[ \t]*[A-Za-z_$].*|class[ \t]+[A-Za-z_$].*|"
-    r"(interface|enum|type|namespace)[ \t]+[A-Za-z_$].*|"
-    r"(const|let|var)[ \t]+[A-Za-z_$][A-Za-z0-9_$]*[^=]*=[ \t]*(async[ \t]*)?(\(|function|"
-    r"[A-Za-z_$][A-Za-z0-9_$]*[ \t]*=>).*|"
-    r"[A-Za-z_$#][A-Za-z0-9_$]*[ \t]*(<[^>]*>)?\([^;]*\{[ \t]*$).*)$"
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
+_NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
+_NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
+_GREP = (
+    *("grep", "-I", "-o", "-z", "-w", "-F", "--full-name", "--no-color", "--no-line-number"),
+    *(
+        "-f",
+        "-",
+        "--no-column",
+        "--no-heading",
+        "--no-break",
+        "--no-textconv",
+        "--no-recurse-submodules",
+    ),
 )
-_SWIFT = (
-    r"^[ \t]*((([a-z@]+[ \t]+)*)(func|class|struct|enum|extension|protocol|actor|init)[ \t(].*)$"
-)
+_RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +61,16 @@ def blob_id(data: bytes, object_format: str = "sha1") -> str:
 class Repository:
     """One work tree (or bare repository) and its history. Open one for each job, not for ever.
 
-    Every method that needs git itself may raise `YaadError` (TIMEOUT, UNAVAILABLE) and turns git's
-    own refusals into YaadError UNAVAILABLE.
+    Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
+    UNAVAILABLE when git, or an object, cannot be had.
     """
 
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         self.layout = layout
         self._runner = runner
         self._cwd = layout.root or layout.git_dir
-        self._objects: pygit2.Repository | None = None
-        self._by_command = False
+        self._objects: Objects | None = None
+        self._opened = False
         self._renames: dict[tuple[str, str], dict[str, str]] = {}
 
     def head(self) -> Head:
@@ -77,9 +78,17 @@ class Repository:
         head = layouts.read_head(self.layout)
         if head is not None:
             return head
-        commit = self._ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1, 128))
-        name = self._ask(["symbolic-ref", "--quiet", "--short", "HEAD"], allowed=(0, 1, 128))
-        return Head(commit=commit.decode().strip(), branch=name.decode("utf-8", "replace").strip())
+        commit = self._ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
+        named = self._ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
+        reference = os.fsdecode(named.strip())
+        if not commit and (self.layout.common_dir / (reference or "HEAD")).is_file():
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{reference or 'HEAD'} of {self._cwd} names no commit that can be read.",
+                hint="See what git fsck says about this repository.",
+            )
+        branch = named.strip().removeprefix(b"refs/heads/").decode("utf-8", "replace")
+        return Head(commit=commit.decode().strip(), branch=branch)
 
     def verify(self) -> None:
         """Have git itself accept this repository.
@@ -88,132 +97,104 @@ class Repository:
             YaadError: REFUSED when it belongs to somebody else, UNAVAILABLE when git cannot
                 read it.
         """
-        try:
-            self._runner.run(["rev-parse", "--git-dir"], cwd=self._cwd)
-        except GitFailed as failure:
-            if "dubious ownership" in failure.message:
-                raise YaadError(
-                    Code.REFUSED,
-                    f"{self._cwd} belongs to another user; nothing in it was read.",
-                    hint="If you trust it: git config --global --add safe.directory "
-                    + str(self._cwd),
-                ) from failure
+        answer = self._ask(["rev-parse", "--absolute-git-dir"])
+        found = Path(os.fsdecode(answer.removesuffix(b"\n")))
+        if not found.samefile(self.layout.git_dir):
             raise YaadError(
-                Code.UNAVAILABLE, f"git cannot read {self._cwd}: {failure.message}."
-            ) from failure
+                Code.UNAVAILABLE,
+                f"git takes {self._cwd} for a part of {found}, not of {self.layout.git_dir}; "
+                "nothing in it was read.",
+            )
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
-        if not commit:
+        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
             return None
-        objects = self._open()
-        if objects is None:
-            return self._blob_by_command(commit, path)
-        found = objects.get(commit)
-        if found is None or found.type_str != "commit":
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.blob_at(commit, path)
+        if self._described(commit)[0] != "commit":
             return None
-        try:
-            entry = found.tree[path]
-        except KeyError:
-            return None
-        return str(entry.id) if entry.type_str == "blob" and entry.filemode != 0o120000 else None
+        rows = self._ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
+        for row in rows.split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            mode, kind, blob = about.decode().split() if about else ("", "", "")
+            if name == os.fsencode(path) and kind == "blob" and mode != "120000":
+                return blob
+        return None
 
     def has_commit(self, commit: str) -> bool:
         """Return whether the commit is (still) there: false in a shallow or rewritten history."""
-        if not commit:
+        if not _ID.fullmatch(commit):
             return False
-        objects = self._open()
+        objects = self._open(commit)
         if objects is not None:
-            return objects.get(commit) is not None
-        answer = self._ask(["cat-file", "-t", commit], allowed=(0, 1, 128))
-        return answer.strip() == b"commit"
+            return objects.kind(commit) == COMMIT
+        return self._described(commit)[0] == "commit"
 
     def read_blob(self, blob: str) -> bytes | None:
         """Return a blob's bytes; None when it is not in this repository or larger than 2 MiB."""
-        if not blob:
+        if not _ID.fullmatch(blob):
             return None
-        objects = self._open()
+        objects = self._open(blob)
         if objects is not None:
-            found = objects.get(blob)
-            if found is None or found.type_str != "blob":
-                return None
-            data = bytes(cast("pygit2.Blob", found).data)
-            return data if len(data) <= FILE_BYTES_MAX else None
-        size = self._ask(["cat-file", "-s", blob], allowed=(0, 1, 128)).strip()
-        if not size.isdigit() or int(size) > FILE_BYTES_MAX:
+            return objects.blob(blob, FILE_BYTES_MAX)
+        kind, size = self._described(blob)
+        if kind != "blob" or size > FILE_BYTES_MAX:
             return None
         return self._ask(["cat-file", "blob", blob])
 
     def commit(self, commit: str) -> Commit | None:
         """Return a commit's author date and subject, or None when it is not there."""
-        objects = self._open()
-        if objects is None:
-            text = self._ask(["show", "-s", "--format=%at%x00%s", commit], allowed=(0, 128))
-            stamp, _, subject = text.decode("utf-8", "replace").partition("\0")
-            if not stamp.isdigit():
-                return None
-            return Commit(id=commit, at=_instant(int(stamp)), subject=subject.strip()[:200])
-        found = objects.get(commit)
-        if found is None or found.type_str != "commit":
+        if not _ID.fullmatch(commit):
             return None
-        known = cast("pygit2.Commit", found)
-        subject = known.message.strip().partition("\n")[0]
-        return Commit(id=commit, at=_instant(known.author.time), subject=subject[:200])
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.commit(commit)
+        if self._described(commit)[0] != "commit":
+            return None
+        return commit_of(commit, self._ask(["cat-file", "commit", commit]))
 
     def tracked(self) -> list[str]:
         """Return the paths in the index, relative to the work tree."""
         if self.layout.root is None:
             return []
-        return _split(self._ask(["ls-files", "-z"]))
+        return list(dict.fromkeys(_split(self._ask(["ls-files", "-z"]))))
 
     def untracked(self) -> list[str]:
-        """Return the files that git neither tracks nor ignores."""
+        """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
             return []
-        return _split(self._ask(["ls-files", "-z", "--others", "--exclude-standard"]))
+        found = _split(self._ask(["ls-files", "-z", "--others", "--exclude-standard"]))
+        return [path for path in found if not path.endswith("/")]
 
     def is_tracked(self, path: str) -> bool:
         """Return whether the index holds `path`, or a file below it."""
+        if self.layout.root is None:
+            return False
         return bool(self._ask(["ls-files", "-z", "--", path]))
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""
         key = (old, new)
         if key not in self._renames:
-            arguments = [
-                "diff-tree",
-                "-r",
-                "-z",
-                "-M",
-                "--diff-filter=R",
-                "--name-status",
-                old,
-                new,
-            ]
-            self._renames[key] = _pairs(self._ask(arguments))
+            found = self._ask(["diff-tree", "-r", *_RENAMES, *_commits(old, new)])
+            self._renames[key] = _pairs(found)
         return self._renames[key]
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
-        arguments = [
-            "diff-index",
-            "--cached",
-            "-z",
-            "-M",
-            "--diff-filter=R",
-            "--name-status",
-            "HEAD",
-        ]
-        return _pairs(self._ask(arguments))
+        return _pairs(self._ask(["diff-index", "--cached", *_RENAMES, "HEAD"]))
 
     def departures(self, since: str, until: str) -> list[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first.
 
         At most 2,000 commits are looked at, the newest; merges are looked through, not at.
         """
+        between = "..".join(_commits(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
         commits = self._ask(
-            ["rev-list", "--topo-order", "--no-merges", limit, f"{since}..{until}", "--"]
+            ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
         ).split()
         if not commits:
             return []
@@ -221,35 +202,39 @@ class Repository:
         arguments = ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=RD", "--name-status"]
         return _departures(self._ask(arguments, given=listed))
 
-    def changes(self, path: str, since: str, until: str) -> list[str]:
-        """Return the ids of the commits in `since..until` that touched `path`, oldest first."""
+    def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
+        """Return the ids of the commits in `since..until` that touched a path, oldest first.
+
+        At most 50, the newest.
+        """
+        between = "..".join(_commits(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
-        arguments = ["rev-list", "--topo-order", limit, f"{since}..{until}", "--", path]
+        arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
         return [line.decode() for line in reversed(self._ask(arguments).split())]
 
     def files_with(
-        self, word: str, *, at: str | None = None, below: Sequence[str] = ()
-    ) -> list[str]:
-        """Return the text files that hold `word` as a whole word, sorted.
+        self, words: Sequence[str], *, at: str | None = None, untracked: bool = False
+    ) -> dict[str, list[str]]:
+        """Return for each word the text files that hold it as a whole word, sorted.
 
         Args:
-            word: taken literally.
+            words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
-            below: only in these paths; everywhere when empty.
+            untracked: also files that git neither tracks nor ignores; only of the work tree.
         """
-        arguments = [
-            "grep",
-            "-I",
-            "-l",
-            "-z",
-            "-w",
-            "-F",
-            "--no-textconv",
-            "--no-recurse-submodules",
-        ]
-        arguments += ["-e", word, *([at] if at else []), "--", *below]
-        found = _split(self._ask(arguments, allowed=(0, 1)))
-        return sorted(path.removeprefix(f"{at}:") if at else path for path in found)
+        found: dict[str, set[str]] = {word: set() for word in words}
+        wanted = [word for word in found if word and not _UNSEARCHABLE.search(word)]
+        somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at) is not None
+        if wanted and somewhere:
+            scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
+            try:
+                self._scan(scan, wanted, at, found)
+            except YaadError as error:
+                if error.code is not Code.TOO_LARGE:
+                    raise
+                for word in wanted:
+                    self._scan([*scan, "-l"], [word], at, found)
+        return {word: sorted(paths) for word, paths in found.items()}
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
         """Return git's hunks between two texts, with function headers, white space ignored.
@@ -257,62 +242,95 @@ class Repository:
         Neither the repository's configuration nor its attributes play a part. `name` gives the
         language.
         """
-        suffix = re.sub(r"[^A-Za-z0-9.]", "", Path(name).suffix)[:16]
-        with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
-            place = Path(folder)
-            (place / f"a{suffix}").write_bytes(old)
-            (place / f"b{suffix}").write_bytes(new)
-            with as_file(files("yaadwatch.system.git") / "attributes") as attributes:
-                arguments = [
-                    *("-c", f"core.attributesFile={attributes}"),
-                    *("-c", f"diff.yaadscript.xfuncname={_SCRIPT}"),
-                    *("-c", f"diff.yaadswift.xfuncname={_SWIFT}"),
-                    *("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color"),
-                    *("-U0", "-w", "--ignore-blank-lines", "--text"),
-                    *("--", f"a{suffix}", f"b{suffix}"),
-                ]
-                output = self._runner.run(arguments, cwd=place, allowed=(0, 1), isolated=True)
-        return _hunks(output.decode("utf-8", "replace"))
+        try:
+            return hunks_between(self._runner, old, new, name)
+        except GitFailed as failure:
+            raise YaadError(
+                Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
+            ) from failure
+
+    def _scan(
+        self, scan: Sequence[str], words: Sequence[str], at: str | None, found: dict[str, set[str]]
+    ) -> None:
+        """Note in `found` which files hold which of `words`."""
+        arguments = [*scan, *([at] if at else []), "--"]
+        # A blob that is missing (a partial clone) is told as an error, and the rest is answered.
+        output = self._ask(
+            arguments, given="\n".join(words).encode(), allowed=(0, 1), strict=at is not None
+        )
+        only = words[0] if "-l" in scan else None
+        position = 0
+        while (end := output.find(b"\0", position)) >= 0:
+            paths = _texts([output[position:end]])
+            position = end + 1
+            word = only
+            if only is None:
+                position = output.find(b"\n", end) + 1 or len(output)
+                word = output[end + 1 : position].removesuffix(b"\n").decode("utf-8", "replace")
+            for path in paths:
+                if path and word in found:
+                    found[word].add(path.removeprefix(f"{at}:") if at else path)
+        # Where one word stands inside another, git tells only of the longer one.
+        for short, long in product(words, words):
+            inside = short != long and short in long
+            if inside and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
+                found[short] |= found[long]
 
     def _ask(
-        self, arguments: list[str], *, given: bytes | None = None, allowed: Sequence[int] = (0,)
+        self,
+        arguments: list[str],
+        *,
+        given: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        strict: bool = False,
     ) -> bytes:
         try:
-            return self._runner.run(arguments, cwd=self._cwd, given=given, allowed=allowed)
+            return self._runner.run(
+                arguments,
+                cwd=self._cwd,
+                given=given,
+                allowed=allowed,
+                strict=strict,
+                work_tree=self.layout.root,
+            )
         except GitFailed as failure:
+            if _NOT_OURS.search(failure.message):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
+                    "was read.",
+                    hint=f"If you trust it: git config --global --add safe.directory {self._cwd}",
+                ) from failure
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
 
-    def _open(self) -> "pygit2.Repository | None":
-        """Open the repository in this process, or note that only the command can."""
-        if self._objects is None and not self._by_command:
-            import pygit2
-
-            try:
-                self._objects = pygit2.Repository(str(self.layout.git_dir))
-            except pygit2.GitError:
-                self._by_command = True
+    def _open(self, id: str) -> Objects | None:
+        """Return the objects as they are read in this process, if one of this id can be."""
+        if len(id) != 40:
+            return None
+        if not self._opened:
+            self._opened = True
+            self._objects = Objects.open(self.layout)
         return self._objects
 
-    def _blob_by_command(self, commit: str, path: str) -> str | None:
-        try:
-            row = self._runner.run(
-                ["ls-tree", "-z", "--full-tree", commit, "--", path], cwd=self._cwd
-            )
-        except GitFailed:
-            return None
-        mode, _, rest = row.decode("utf-8", "surrogateescape").partition(" ")
-        kind, _, rest = rest.partition(" ")
-        return rest.partition("\t")[0] if kind == "blob" and mode != "120000" else None
+    def _described(self, id: str) -> tuple[str, int]:
+        """Return what git says of an object: kind and size; '' and 0 when it is not there."""
+        answer = self._ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
+        _, kind, size = [*answer.decode("utf-8", "replace").split(), "", ""][:3]
+        return (kind, int(size)) if size.isdigit() else ("", 0)
 
 
-def _instant(seconds: int) -> datetime:
-    """Return the instant; a date that no calendar holds (hostile history) becomes the epoch."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.fromtimestamp(0, UTC)
+def _commits(*ids: str) -> tuple[str, ...]:
+    """Return the ids.
+
+    Raises:
+        YaadError: UNAVAILABLE when one of them is none.
+    """
+    for commit in ids:
+        if not _ID.fullmatch(commit):
+            raise YaadError(Code.UNAVAILABLE, f"{commit!r} is no commit, so git was not asked.")
+    return ids
 
 
 def _split(output: bytes) -> list[str]:
@@ -356,29 +374,4 @@ def _departures(output: bytes) -> list[Departure]:
         else:
             commit = field or commit
             position += 1
-    return found
-
-
-def _hunks(text: str) -> list[Hunk]:
-    found = []
-    header: str | None = None
-    removed: list[str] = []
-    added: list[str] = []
-
-    def close() -> None:
-        if header is not None:
-            found.append(Hunk(header=header, removed=tuple(removed), added=tuple(added)))
-        removed.clear()
-        added.clear()
-
-    for line in text.split("\n"):
-        match = _HUNK.match(line)
-        if match:
-            close()
-            header = match.group(3)
-        elif header is not None and line.startswith("-"):
-            removed.append(line[1:])
-        elif header is not None and line.startswith("+"):
-            added.append(line[1:])
-    close()
     return found

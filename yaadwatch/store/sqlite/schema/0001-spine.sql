@@ -1,7 +1,8 @@
 -- The spine: what is remembered, where it came from, what it rests on, and whether that still holds.
 -- Times are Unix milliseconds, UTC. This file never changes once released; changes are new files.
 
--- One fact about this store: 'project' (its uuid) and 'role' ('user' or 'project').
+-- One fact about this store: 'project' (its uuid), 'role' ('user' or 'project'), 'agent_files' (how the files
+-- were when last read: JSON rows of path, mode, state, reason).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL

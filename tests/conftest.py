@@ -1,0 +1,76 @@
+"""What every test may rely on: a machine without a person on it, and repositories of git's own."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from repositories import GIT_ENVIRONMENT, Repo
+
+from yaadwatch.system.git.command import GitRunner
+
+settings.register_profile("default", max_examples=200, deadline=None)
+settings.register_profile("soak", max_examples=2000, deadline=None)
+settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_machine():
+    """Hide the person who runs the tests: no settings, stores or git configuration of theirs."""
+    folder = Path(tempfile.mkdtemp(prefix="yaad-tests-"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("GIT_", "YAAD_")) and name != "YAAD_SOAK":
+                patch.delenv(name)
+        _move_home(patch, folder)
+        yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """A home of this test's own; returns the folder that HOME, XDG_* and YAAD_HOME are in."""
+    _move_home(monkeypatch, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def new_repo(tmp_path, environment):
+    """Make repositories: `new_repo("name", "--bare")` is made by `git init` with these options."""
+
+    def make(name="repo", *options):
+        return Repo.new(tmp_path / "work" / name, *options)
+
+    return make
+
+
+@pytest.fixture
+def repo(new_repo):
+    """An empty repository with a work tree."""
+    return new_repo()
+
+
+@pytest.fixture
+def runner():
+    """Run git for ten seconds at most."""
+    runner = GitRunner(Repo.TIMEOUT)
+    yield runner
+    runner.close()
+
+
+def _move_home(patch, folder):
+    for name, place in {
+        "HOME": "home",
+        "XDG_CONFIG_HOME": "home/.config",
+        "XDG_DATA_HOME": "home/.local/share",
+        "XDG_STATE_HOME": "home/.local/state",
+        "XDG_CACHE_HOME": "home/.cache",
+        "XDG_RUNTIME_DIR": "run",
+        "YAAD_HOME": "yaad",
+    }.items():
+        (folder / place).mkdir(parents=True, exist_ok=True, mode=0o700)
+        patch.setenv(name, str(folder / place))
+    for name, value in GIT_ENVIRONMENT.items():
+        patch.setenv(name, value)

@@ -1,0 +1,272 @@
+"""A home of its own, and repositories to watch from it: what every test of the engine starts with.
+
+Stores, git and files are the real ones; only the clock can be set.
+"""
+
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.engine import curate, projects, remember, upkeep
+from yaadwatch.engine import stale as checking
+from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.model.settings import Settings
+from yaadwatch.store import nodes, worktrees
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.command import GitRunner
+
+NET = '''"""Talks to the network."""
+
+import time
+
+
+def other(x):
+    return x + 1
+
+
+def fetch_with_retry(url, tries=3):
+    for attempt in range(tries):
+        try:
+            return open_url(url)
+        except OSError:
+            time.sleep(attempt)
+    raise OSError(url)
+
+
+def last(x):
+    return x - 1
+'''
+FIVE_TRIES = NET.replace("tries=3", "tries=5")
+RETRY = "The retry limit lives in src/net.py, in fetch_with_retry"
+
+GIT_ENVIRONMENT = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "file",
+}
+
+
+class SetClock(Clock):
+    """The clock of this machine, moved by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead = timedelta(0)
+
+    def advance(self, by: timedelta) -> None:
+        self._ahead += by
+
+    def now_ns(self) -> int:
+        return super().now_ns() + self._ahead // timedelta(microseconds=1) * 1000
+
+
+class World:
+    """One home, as the daemon has it; `reopen` is a restart of that daemon."""
+
+    def __init__(self, folder: Path, *, settings: Settings | None = None) -> None:
+        self.folder = folder
+        self.clock = SetClock()
+        self.settings = settings or Settings()
+        self.home = self._open()
+
+    def _open(self) -> Home:
+        files.private_folder(places.home())
+        return Home(
+            user=Database.open(places.user_store(), role="user", create=True),
+            stores=Stores(lambda project: None),
+            clock=self.clock,
+            settings=self.settings,
+            git=GitRunner(timedelta(milliseconds=self.settings.git.timeout_ms)),
+        )
+
+    def reopen(self) -> None:
+        self.home.close()
+        self.home = self._open()
+
+    def close(self) -> None:
+        self.home.close()
+
+    def tree(self, name: str = "repo") -> "Tree":
+        """Return a folder that may become a repository."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return Tree(self, folder)
+
+    def repo(self, name: str = "repo", *, init: tuple[str, ...] = ()) -> "Tree":
+        """Return a repository with one commit: NET in src/net.py, and a file of notes."""
+        tree = self.tree(name)
+        tree.git("init", "-q", "-b", "main", *init)
+        tree.write("src/net.py", NET)
+        tree.write("notes.md", "Notes.\n")
+        tree.commit("one")
+        return tree
+
+
+class Tree:
+    """A work tree, and the verbs as they are called from inside it."""
+
+    def __init__(self, world: World, path: Path) -> None:
+        self.world = world
+        self.path = path
+
+    @property
+    def home(self) -> Home:
+        return self.world.home
+
+    @property
+    def call(self) -> Call:
+        return Call(folder=self.path, origin="cli")
+
+    @property
+    def store(self) -> Path:
+        return self.path / ".yaad" / "yaad.db"
+
+    def git(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.path), *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=os.environ | GIT_ENVIRONMENT,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"git {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+    def write(self, path: str, content: str | bytes) -> None:
+        target = self.path / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def commit(self, subject: str) -> str:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", subject)
+        return self.head()
+
+    def head(self) -> str:
+        return self.git("rev-parse", "HEAD").strip()
+
+    def move(self, old: str, new: str) -> None:
+        (self.path / new).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / old).rename(self.path / new)
+
+    def copy(self, name: str) -> "Tree":
+        target = self.world.folder / name
+        shutil.copytree(self.path, target, symlinks=True)
+        return Tree(self.world, target)
+
+    def moved_to(self, name: str) -> "Tree":
+        target = self.world.folder / name
+        self.path.rename(target)
+        return Tree(self.world, target)
+
+    def add(self, **fields):
+        return projects.add(self.home, self.call, **fields)
+
+    def remove(self):
+        return projects.remove(self.home, self.call)
+
+    def remember(self, text: str = RETRY, **fields) -> str:
+        """Remember `text` and return the id."""
+        return self.remembered(text, **fields)["id"]
+
+    def remembered(self, text: str = RETRY, **fields):
+        return remember.remember(self.home, self.call, text=text, **fields)
+
+    def show(self, id: str):
+        return curate.show(self.home, self.call, id=id)
+
+    def confirm(self, id: str):
+        return curate.confirm(self.home, self.call, id=id)
+
+    def forget(self, id: str, reason: str = ""):
+        return curate.forget(self.home, self.call, id=id, reason=reason)
+
+    def restore(self, id: str):
+        return curate.restore(self.home, self.call, id=id)
+
+    def pin(self, id: str):
+        return curate.pin(self.home, self.call, id=id)
+
+    def unpin(self, id: str):
+        return curate.unpin(self.home, self.call, id=id)
+
+    def stale(self, **fields):
+        return checking.stale(self.home, self.call, **fields)
+
+    def check(self):
+        return checking.check(self.home, self.call)
+
+    def check_tree(self, paths: frozenset[str] | None = None) -> checking.Checked:
+        """Check as the daemon does after a hint about `paths`."""
+        with self.home.space(self.call) as space:
+            project, worktree = space.project.id, space.worktree.id
+        return checking.check_tree(self.home, project, worktree, paths)
+
+    def upkeep(self, *, dry_run: bool = False):
+        return upkeep.upkeep(self.home, self.call, dry_run=dry_run)
+
+    def doubt(self, id: str):
+        """Return the doubt about a memory after a check, or None."""
+        answer = self.stale(all=True)
+        return next((row for row in answer["stale"] if row["id"] == id), None)
+
+    def verdict(self, id: str) -> str:
+        """Return what a check says of a memory now: fresh, moved, changed, gone or unknown."""
+        answer = self.stale(all=True)
+        found = [row["verdict"] for row in answer["stale"] if row["id"] == id]
+        found += ["unknown" for row in answer["unknown"] if row["id"] == id]
+        assert len(found) <= 1
+        return found[0] if found else "fresh"
+
+    def memories(self) -> list[str]:
+        """Return the texts of the living memories, sorted."""
+        with self.db() as db:
+            batch = db.read(nodes.batch, after="", limit=100_000, archived=False)
+        return sorted(node.text for node in batch)
+
+    @contextmanager
+    def db(self):
+        with self.home.space(self.call) as space:
+            yield space.db
+
+    def worktrees(self):
+        with self.db() as db:
+            return db.read(worktrees.everything)
+
+
+def table(db: Database, name: str) -> list[tuple]:
+    """Return every row of a table, sorted."""
+    return sorted(db.read(lambda conn: conn.execute(f"SELECT * FROM {name}").fetchall()), key=repr)
+
+
+TABLES = (
+    *("meta", "worktrees", "nodes", "node_versions", "provenance", "edges", "file_watch"),
+    *("sightings", "stale_flags", "events", "cursors", "nodes_fts"),
+)
+
+
+def dump(db: Database) -> dict[str, list[tuple]]:
+    """Return every row of every table of a store."""
+    return {name: table(db, name) for name in TABLES}
+
+
+def every_byte_below(*folders: Path) -> bytes:
+    """Return the contents of all files below `folders`, write-ahead logs included."""
+    found = []
+    for folder in folders:
+        found += [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    return b"\n".join(found)
+
+
+def utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

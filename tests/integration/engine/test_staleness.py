@@ -1,0 +1,765 @@
+"""One memory, and what git and an editor do to the file it rests on."""
+
+import os
+import subprocess
+
+import pytest
+from engine_world import FIVE_TRIES, NET, RETRY
+
+GO = """package main
+
+import "fmt"
+
+func other(x int) int {
+	return x + 1
+}
+
+func FetchWithRetry(url string) error {
+	limit := 3
+	for i := 0; i < limit; i++ {
+		fmt.Println(url)
+	}
+	return nil
+}
+
+func last(x int) int {
+	return x - 1
+}
+"""
+TYPESCRIPT = """import { open } from "./open";
+
+export function other(x: number): number {
+  return x + 1;
+}
+
+export async function fetchWithRetry(url: string): Promise<void> {
+  const limit = 3;
+  for (let i = 0; i < limit; i++) {
+    await open(url);
+  }
+}
+
+export function last(x: number): number {
+  return x - 1;
+}
+"""
+SHELL = """#!/bin/sh
+
+other() {
+  echo "x + 1"
+}
+
+fetch_with_retry() {
+  limit=3
+  for i in $(seq "$limit"); do
+    curl "$1" && return
+  done
+}
+
+last() {
+  echo "x - 1"
+}
+"""
+BY_HUNKS = [
+    pytest.param("src/net.go", "FetchWithRetry", GO, "limit := 3", id="go"),
+    pytest.param("src/net.ts", "fetchWithRetry", TYPESCRIPT, "limit = 3", id="typescript"),
+    pytest.param("bin/net.sh", "fetch_with_retry", SHELL, "limit=3", id="shell"),
+]
+
+
+@pytest.fixture
+def retry(repo):
+    return repo.remember()
+
+
+def only_commit(doubt):
+    """Return the subject of the one commit in the evidence, or None when there is none."""
+    commits = [row["commit"]["subject"] for row in doubt["evidence"] if row["commit"]]
+    assert len(commits) <= 1
+    return commits[0] if commits else None
+
+
+def test_a_memory_is_fresh_at_first(repo, retry):
+    assert repo.stale(all=True)["stale"] == []
+    assert repo.stale(all=True)["unknown"] == []
+
+
+def test_an_edit_is_seen_before_it_is_committed(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+
+    doubt = repo.doubt(retry)
+
+    assert doubt["verdict"] == "changed"
+    assert doubt["uncommitted"]
+    assert [(row["path"], row["symbol"], row["commit"]) for row in doubt["evidence"]] == [
+        ("src/net.py", "fetch_with_retry", None)
+    ]
+    assert "uncommitted" in doubt["evidence"][0]["summary"]
+
+
+def test_a_staged_edit_is_not_committed_yet(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.git("add", "-A")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", True)
+
+
+def test_a_committed_edit_names_its_commit(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    commit = repo.commit("five tries")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", False)
+    assert [row["commit"]["id"] for row in doubt["evidence"]] == [commit]
+    assert only_commit(doubt) == "five tries"
+
+
+def test_only_commits_that_touch_the_definition_are_evidence(repo, retry):
+    repo.write("src/net.py", NET.replace("x + 1", "x + 2"))
+    repo.commit("another function")
+    repo.write("src/net.py", FIVE_TRIES.replace("x + 1", "x + 2"))
+    repo.commit("five tries")
+    repo.write("src/net.py", FIVE_TRIES.replace("x + 1", "x + 3"))
+    repo.commit("another function again")
+
+    assert only_commit(repo.doubt(retry)) == "five tries"
+
+
+def test_what_is_committed_and_edited_further_shows_both(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    (repo.path / "src/net.py").unlink()
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+    assert [bool(row["commit"]) for row in doubt["evidence"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        pytest.param(NET.replace("x + 1", "x + 2"), id="function before"),
+        pytest.param(NET.replace("x - 1", "x - 2"), id="function after"),
+        pytest.param(NET + "\n\ndef added(y):\n    return y\n", id="function added"),
+        pytest.param(NET.replace("\ndef last(x):\n    return x - 1\n", ""), id="function removed"),
+        pytest.param("# moved down\n\n" + NET, id="moved down"),
+        pytest.param(NET.replace("\n", "\r\n"), id="line ends"),
+        pytest.param(
+            NET.replace("(url, tries=3)", "(\n    url,\n    tries=3,\n)"), id="signature wrapped"
+        ),
+        pytest.param(
+            NET.replace("return open_url(url)", "# try\n            return (open_url(url))"),
+            id="comment and brackets",
+        ),
+        pytest.param(NET.replace("    ", "\t"), id="tabs"),
+    ],
+)
+def test_what_leaves_the_definition_alone_raises_nothing(repo, retry, harmless):
+    repo.write("src/net.py", harmless)
+
+    assert repo.verdict(retry) == "fresh"
+    repo.commit("harmless")
+    assert repo.verdict(retry) == "fresh"
+
+
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
+def test_other_languages_are_compared_by_gits_hunks(repo, path, symbol, source, limit):
+    repo.write(path, source)
+    repo.commit("another language")
+    memory = repo.remember(f"The retry limit lives in {path}, in `{symbol}`")
+
+    assert repo.show(memory)["anchors"][0]["symbol"] == symbol
+    for harmless in (
+        source.replace("x + 1", "x + 2"),
+        source.replace("x - 1", "x - 2"),
+        source.replace(limit, f"  {limit}"),
+        source.replace("\n\n", "\n\n\n"),
+    ):
+        repo.write(path, harmless)
+        assert repo.verdict(memory) == "fresh"
+
+    repo.write(path, source.replace(limit, limit.replace("3", "5")))
+    assert repo.doubt(memory)["uncommitted"]
+    repo.commit("five tries")
+    doubt = repo.doubt(memory)
+    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+
+    repo.write(path, source)
+    assert repo.verdict(memory) == "fresh"
+
+
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
+def test_a_definition_put_in_or_taken_out_behind_it_raises_nothing(
+    repo, path, symbol, source, limit
+):
+    """For git, what stands right behind a function still has that function as its header."""
+    repo.write(path, source)
+    repo.commit("another language")
+    memory = repo.remember(f"The retry limit lives in {path}, in `{symbol}`")
+    head, _, last = source.rpartition("}\n\n")
+    assert "x - 1" in last
+
+    repo.write(path, f"{head}}}\n")
+    assert repo.verdict(memory) == "fresh"
+
+    repo.write(path, f"{head}}}\n\n{last.replace('last', 'added').rstrip()}\n\n{last}")
+    assert repo.verdict(memory) == "fresh"
+
+
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
+def test_other_languages_lose_and_move_definitions_too(repo, path, symbol, source, limit):
+    repo.write(path, source)
+    repo.commit("another language")
+    memory = repo.remember(f"The retry limit lives in {path}, in `{symbol}`")
+
+    repo.write(path, source.replace(symbol, "renamed_it"))
+    assert repo.verdict(memory) == "gone"
+
+    folder, _, suffix = path.rpartition(".")
+    repo.write(path, source.replace(symbol, "renamed_it"))
+    repo.write(f"{folder}_two.{suffix}", source)
+    repo.commit("split")
+    doubt = repo.doubt(memory)
+    assert doubt["verdict"] == "moved"
+    assert doubt["suggestion"]["path"] == f"{folder}_two.{suffix}"
+
+
+def test_reverting_the_edit_clears_the_doubt_by_itself(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    assert repo.verdict(retry) == "changed"
+
+    repo.git("revert", "--no-edit", "HEAD")
+
+    assert repo.verdict(retry) == "fresh"
+
+
+def test_switching_back_clears_the_doubt_and_forth_brings_it_again(repo, retry):
+    repo.git("switch", "-q", "-c", "faster")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+
+    assert repo.doubt(retry)["branch"] == "faster"
+    repo.git("switch", "-q", "main")
+    assert repo.verdict(retry) == "fresh"
+    repo.git("switch", "-q", "faster")
+    assert repo.verdict(retry) == "changed"
+
+
+def test_a_memory_of_a_newer_commit_is_told_so_when_an_older_one_is_checked_out(repo):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    memory = repo.remember()
+
+    repo.git("checkout", "-q", "HEAD~1")
+    doubt = repo.doubt(memory)
+
+    assert (doubt["verdict"], doubt["uncommitted"], doubt["branch"]) == ("changed", False, None)
+    assert only_commit(doubt) == "five tries"
+    assert "not checked out here" in doubt["evidence"][0]["summary"]
+
+
+def test_git_mv_is_a_move_with_the_new_place(repo, retry):
+    repo.git("mv", "src/net.py", "src/http.py")
+
+    staged = repo.doubt(retry)
+    repo.commit("rename net")
+    committed = repo.doubt(retry)
+
+    assert (staged["verdict"], staged["uncommitted"]) == ("moved", True)
+    assert (committed["verdict"], committed["uncommitted"]) == ("moved", False)
+    assert only_commit(committed) == "rename net"
+    for doubt in (staged, committed):
+        assert doubt["suggestion"] == {
+            "path": "src/http.py",
+            "text": "The retry limit lives in src/http.py, in fetch_with_retry",
+        }
+
+
+def test_a_move_by_hand_is_seen_without_git(repo, retry):
+    repo.move("src/net.py", "lib/http.py")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/http.py")
+    assert doubt["uncommitted"]
+
+
+def test_a_move_with_an_edit_is_still_a_move(repo, retry):
+    repo.move("src/net.py", "src/http.py")
+    repo.write("src/http.py", FIVE_TRIES)
+    repo.commit("rename and change")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/http.py")
+    assert "changed" in doubt["reason"]
+
+
+@pytest.mark.parametrize("commit", [False, True])
+def test_a_renamed_folder_moves_what_is_in_it(repo, commit):
+    for number in range(250):
+        repo.write(f"src/part{number:03}.py", f"def part{number:03}():\n    return {number}\n")
+    repo.commit("many parts")
+    early, late = repo.remember("See src/part000.py"), repo.remember("See src/part249.py")
+
+    repo.move("src", "lib")
+    if commit:
+        repo.commit("src is lib now")
+
+    assert repo.doubt(early)["suggestion"]["path"] == "lib/part000.py"
+    assert repo.doubt(late)["suggestion"]["path"] == "lib/part249.py"
+
+
+def test_a_file_that_was_renamed_twice_is_found_at_its_last_place(repo, retry):
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("rename once")
+    repo.git("mv", "src/http.py", "src/web.py")
+    repo.commit("rename twice")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/web.py")
+    assert [row["commit"]["subject"] for row in doubt["evidence"]] == [
+        "rename once",
+        "rename twice",
+    ]
+
+
+def test_a_definition_that_went_to_another_file_has_moved(repo, retry):
+    repo.write("src/net.py", '"""Empty."""\n')
+    repo.write("src/retry.py", "# header\n" + NET)
+    repo.commit("split")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/retry.py")
+
+
+def test_deleting_the_file_is_gone_with_the_commit(repo, retry):
+    (repo.path / "src/net.py").unlink()
+    at_first = repo.doubt(retry)
+    repo.commit("drop net")
+    committed = repo.doubt(retry)
+
+    assert (at_first["verdict"], at_first["uncommitted"]) == ("gone", True)
+    assert "uncommitted" in at_first["evidence"][0]["summary"]
+    assert (committed["verdict"], committed["uncommitted"]) == ("gone", False)
+    assert only_commit(committed) == "drop net"
+
+
+def test_deleting_the_definition_is_gone_with_the_commit(repo, retry):
+    start, end = NET.index("def fetch"), NET.index("def last")
+    repo.write("src/net.py", NET[:start] + NET[end:])
+    repo.commit("no retries")
+
+    doubt = repo.doubt(retry)
+
+    assert doubt["verdict"] == "gone"
+    assert doubt["evidence"][0]["summary"] == "removed fetch_with_retry in src/net.py"
+    assert only_commit(doubt) == "no retries"
+
+
+def test_a_file_without_a_definition_is_only_watched_for_being_there(repo):
+    memory = repo.remember("Ideas are in notes.md")
+
+    repo.write("notes.md", "Entirely new notes.\n")
+    assert repo.verdict(memory) == "fresh"
+    (repo.path / "notes.md").unlink()
+    assert repo.verdict(memory) == "gone"
+
+
+def test_what_was_never_committed_is_not_looked_for_in_the_history(repo):
+    repo.write("scratch/plan.md", "A plan.\n")
+    memory = repo.remember("The plan is scratch/plan.md")
+
+    (repo.path / "scratch/plan.md").unlink()
+    doubt = repo.doubt(memory)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+    assert doubt["evidence"][0]["summary"] == "scratch/plan.md is gone (uncommitted)"
+
+
+def test_a_memory_of_uncommitted_text_doubts_its_being_thrown_away(repo):
+    repo.write("src/net.py", FIVE_TRIES)
+    memory = repo.remember()
+    assert repo.verdict(memory) == "fresh"
+
+    repo.git("checkout", "-q", "--", "src/net.py")
+    doubt = repo.doubt(memory)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", True)
+
+
+def test_committing_what_was_remembered_uncommitted_changes_nothing(repo):
+    repo.write("src/net.py", FIVE_TRIES)
+    memory = repo.remember()
+
+    repo.commit("five tries")
+
+    assert repo.verdict(memory) == "fresh"
+
+
+def test_uncommitted_text_of_another_language_is_unknown_once_it_is_overwritten(repo):
+    repo.write("src/net.go", GO)
+    memory = repo.remember("See src/net.go, FetchWithRetry()")
+
+    repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
+
+    assert repo.verdict(memory) == "unknown"
+    assert "uncommitted" in repo.stale()["unknown"][0]["reason"]
+    repo.write("src/net.go", GO)
+    assert repo.verdict(memory) == "fresh"
+
+
+def test_a_file_that_became_a_link_is_unknown_and_then_known_again(repo, retry):
+    notes = repo.remember("Ideas are in notes.md")
+    for path in ("src/net.py", "notes.md"):
+        repo.move(path, f"{path}.real")
+        (repo.path / path).symlink_to(f"{path.rpartition('/')[2]}.real")
+
+    assert repo.verdict(retry) == "unknown"
+    assert repo.verdict(notes) == "unknown"
+    reasons = {row["reason"] for row in repo.stale()["unknown"]}
+    assert reasons == {
+        "src/net.py is a link now; links are not followed",
+        "notes.md is a link now; links are not followed",
+    }
+    for path in ("src/net.py", "notes.md"):
+        (repo.path / path).unlink()
+        repo.move(f"{path}.real", path)
+    assert repo.verdict(retry) == "fresh"
+    assert repo.verdict(notes) == "fresh"
+
+
+def test_a_folder_that_became_a_link_out_of_the_repository_is_not_followed(repo, retry):
+    outside = repo.path.parent / "outside"
+    repo.path.joinpath("src").rename(outside)
+    repo.path.joinpath("src").symlink_to(outside)
+
+    assert repo.verdict(retry) == "unknown"
+
+
+def test_a_file_that_became_a_folder_is_gone(repo, retry):
+    notes = repo.remember("Ideas are in notes.md")
+    for path in ("src/net.py", "notes.md"):
+        (repo.path / path).unlink()
+        repo.write(f"{path}/inside", "x")
+
+    assert repo.verdict(notes) == "gone"
+    assert repo.verdict(retry) == "gone"
+
+
+def test_a_pipe_in_its_place_does_not_hang(repo, retry):
+    (repo.path / "src/net.py").unlink()
+    os.mkfifo(repo.path / "src/net.py")
+
+    assert repo.verdict(retry) == "unknown"
+
+
+def test_a_file_that_is_too_large_to_read_is_unknown(repo, retry):
+    repo.write("src/net.py", NET + "#" * (2 * 1024 * 1024))
+
+    assert repo.verdict(retry) == "unknown"
+    assert "2 MiB" in repo.stale()["unknown"][0]["reason"]
+
+
+def test_a_syntax_error_is_unknown_until_it_is_mended(repo, retry):
+    repo.write("src/net.py", NET.replace("def fetch_with_retry(url, tries=3):", "def fetch_with("))
+
+    assert repo.verdict(retry) == "unknown"
+    assert "parse" in repo.stale()["unknown"][0]["reason"]
+    repo.write("src/net.py", NET)
+    assert repo.verdict(retry) == "fresh"
+
+
+def test_a_file_that_is_not_utf8_is_judged_all_the_same(repo):
+    source = NET.replace("Talks to", "Spricht über").encode("latin-1")
+    repo.write("src/old.py", source)
+    repo.write("src/old.go", GO.replace("fmt.Println(url)", 'fmt.Println("ü")').encode("latin-1"))
+    repo.commit("latin")
+    python = repo.remember("See src/old.py, `fetch_with_retry`")
+    go = repo.remember("See src/old.go, `FetchWithRetry`")
+
+    assert repo.verdict(python) == "fresh"
+    repo.write("src/old.py", source.replace(b"tries=3", b"tries=5"))
+    repo.write("src/old.go", GO.replace("fmt.Println(url)", 'fmt.Println("ö")').encode("latin-1"))
+    assert repo.verdict(python) == "changed"
+    assert repo.verdict(go) == "changed"
+
+
+def test_rewritten_history_gives_the_right_verdict_without_its_commit(repo):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    memory = repo.remember()
+
+    repo.write("src/net.py", FIVE_TRIES.replace("tries=5", "tries=7"))
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--amend", "-m", "seven tries")
+    amended = repo.doubt(memory)
+    collect_garbage(repo)
+    collected = repo.doubt(memory)
+
+    assert amended["verdict"] == collected["verdict"] == "changed"
+    assert not amended["uncommitted"]
+    assert not collected["uncommitted"]
+
+
+def test_a_file_that_went_while_history_was_rewritten_is_unknown_or_gone(repo):
+    repo.write("src/extra.md", "Extra.\n")
+    repo.commit("extra")
+    memory = repo.remember("Extras are in src/extra.md")
+
+    repo.git("reset", "-q", "--hard", "HEAD~1")
+    assert repo.verdict(memory) == "gone"
+    collect_garbage(repo)
+    repo.commit("later")
+    assert repo.verdict(memory) == "unknown"
+    assert "not in this repository" in repo.stale()["unknown"][0]["reason"]
+
+
+def collect_garbage(repo):
+    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+
+
+def test_another_language_whose_old_text_was_collected_is_unknown(repo):
+    repo.write("src/net.go", GO)
+    repo.commit("go")
+    memory = repo.remember("See src/net.go, FetchWithRetry()")
+    repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--amend", "-m", "go, amended")
+
+    assert repo.verdict(memory) == "fresh"
+    collect_garbage(repo)
+    repo.write("src/net.go", GO.replace("x + 1", "x + 3"))
+
+    assert repo.verdict(memory) == "unknown"
+    assert "rewritten" in repo.stale()["unknown"][0]["reason"]
+
+
+def test_rebasing_keeps_the_verdicts(repo, retry):
+    repo.git("switch", "-q", "-c", "topic")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    repo.git("switch", "-q", "main")
+    repo.write("readme.md", "Hello.\n")
+    repo.commit("readme")
+    repo.git("switch", "-q", "topic")
+
+    repo.git("rebase", "-q", "main")
+
+    doubt = repo.doubt(retry)
+    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+    repo.git("rebase", "-q", "--onto", "main~1", "main~1", "topic")
+    repo.git("reset", "-q", "--hard", "main")
+    assert repo.verdict(retry) == "fresh"
+
+
+def test_a_merge_brings_its_commit_as_evidence(repo, retry):
+    repo.git("switch", "-q", "-c", "topic")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    repo.git("switch", "-q", "main")
+    repo.commit("meanwhile")
+    repo.git("merge", "-q", "--no-ff", "-m", "merge topic", "topic")
+
+    doubt = repo.doubt(retry)
+
+    subjects = [row["commit"]["subject"] for row in doubt["evidence"]]
+    assert doubt["verdict"] == "changed"
+    assert "five tries" in subjects
+
+
+def test_a_conflict_in_the_file_is_never_fresh(repo, retry):
+    repo.git("switch", "-q", "-c", "topic")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    repo.git("switch", "-q", "main")
+    repo.write("src/net.py", NET.replace("tries=3", "tries=9"))
+    repo.commit("nine tries")
+    repo.git("merge", "-q", "topic", check=False)
+
+    assert "<<<<<<<" in (repo.path / "src/net.py").read_text()
+    assert repo.verdict(retry) in {"changed", "unknown"}
+
+
+def test_before_the_first_commit_edits_are_seen_too(world):
+    repo = world.tree("young")
+    repo.git("init", "-q", "-b", "main")
+    repo.write("src/net.py", NET)
+    repo.add()
+    memory = repo.remember()
+    assert repo.verdict(memory) == "fresh"
+
+    repo.write("src/net.py", FIVE_TRIES)
+    assert repo.doubt(memory)["uncommitted"]
+    (repo.path / "src/net.py").unlink()
+    doubt = repo.doubt(memory)
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+
+    repo.write("src/net.py", NET)
+    repo.commit("one")
+    assert repo.verdict(memory) == "fresh"
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    assert repo.doubt(memory)["verdict"] == "changed"
+    assert not repo.doubt(memory)["uncommitted"]
+
+
+def test_sha256_repositories_are_judged_alike(world):
+    repo = world.repo("long", init=("--object-format=sha256",))
+    repo.add()
+    memory = repo.remember()
+    assert repo.verdict(memory) == "fresh"
+
+    repo.write("src/net.py", NET.replace("x + 1", "x + 2"))
+    assert repo.verdict(memory) == "fresh"
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    doubt = repo.doubt(memory)
+    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("rename")
+    assert repo.doubt(memory)["suggestion"]["path"] == "src/http.py"
+
+
+def test_a_shallow_clone_judges_by_what_it_has(world):
+    source = world.repo("source")
+    for number in range(3):
+        source.commit(f"empty {number}")
+    shallow = world.tree("shallow")
+    shallow.git("clone", "-q", "--depth=1", f"file://{source.path}", ".")
+    shallow.add()
+    memory = shallow.remember()
+    assert shallow.verdict(memory) == "fresh"
+
+    shallow.write("src/net.py", FIVE_TRIES)
+    shallow.commit("five tries")
+    assert only_commit(shallow.doubt(memory)) == "five tries"
+    shallow.git("mv", "src/net.py", "src/http.py")
+    shallow.commit("rename")
+    assert shallow.verdict(memory) == "moved"
+
+
+def test_a_file_outside_what_is_checked_out_sparsely_is_gone_from_here(repo, retry):
+    repo.git("sparse-checkout", "set", "--no-cone", "/notes.md")
+
+    doubt = repo.doubt(retry)
+
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+    repo.git("sparse-checkout", "disable")
+    assert repo.verdict(retry) == "fresh"
+
+
+def test_line_ends_that_git_turns_round_are_no_change(world):
+    repo = world.repo("windows")
+    repo.git("config", "core.autocrlf", "true")
+    repo.write("src/net.go", GO)
+    repo.commit("go")
+    for path in ("src/net.go", "src/net.py"):
+        (repo.path / path).unlink()
+    repo.git("checkout", "--", ".")
+    assert b"\r\n" in (repo.path / "src/net.go").read_bytes()
+    repo.add()
+    go, python = repo.remember("See src/net.go, FetchWithRetry()"), repo.remember()
+
+    repo.commit("nothing")
+    assert (repo.verdict(go), repo.verdict(python)) == ("fresh", "fresh")
+    turned = GO.replace("\n", "\r\n").replace("x + 1", "x + 2")
+    repo.write("src/net.go", turned)
+    assert repo.verdict(go) == "fresh"
+    repo.write("src/net.go", turned.replace("limit := 3", "limit := 5"))
+    assert repo.verdict(go) == "changed"
+
+
+def test_two_memories_of_one_file_have_verdicts_of_their_own(repo, retry):
+    other = repo.remember("Adding one is done by `other` in src/net.py")
+    whole = repo.remember("Network code is in src/net.py")
+
+    repo.write("src/net.py", FIVE_TRIES)
+    assert [repo.verdict(one) for one in (retry, other, whole)] == ["changed", "fresh", "fresh"]
+    repo.write("src/net.py", NET.replace("x + 1", "x + 2"))
+    assert [repo.verdict(one) for one in (retry, other, whole)] == ["fresh", "changed", "fresh"]
+    (repo.path / "src/net.py").unlink()
+    assert [repo.verdict(one) for one in (retry, other, whole)] == ["gone", "gone", "gone"]
+
+
+def test_the_gravest_of_several_places_decides(repo):
+    repo.write("src/more.py", "def more():\n    return 1\n")
+    repo.commit("more")
+    memory = repo.remember("`fetch_with_retry` in src/net.py uses `more` of src/more.py")
+
+    repo.write("src/net.py", FIVE_TRIES)
+    assert repo.doubt(memory)["verdict"] == "changed"
+    (repo.path / "src/more.py").unlink()
+    assert repo.doubt(memory)["verdict"] == "gone"
+    repo.write("src/net.py", NET)
+    repo.write("src/more.py", "def more():\n    return 1\n")
+    assert repo.verdict(memory) == "fresh"
+
+
+def test_secrets_in_commit_subjects_are_masked(repo, retry, world):
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit(f"use {secret}")
+
+    assert secret not in str(repo.doubt(retry))
+    assert "five" not in only_commit(repo.doubt(retry))
+
+
+def test_a_repository_that_git_made_in_another_way_is_watched_too(world):
+    """`git init --separate-git-dir`: the work tree holds a file named .git."""
+    repo = world.tree("apart")
+    repo.git("init", "-q", "-b", "main", f"--separate-git-dir={world.folder / 'elsewhere.git'}")
+    repo.write("src/net.py", NET)
+    repo.commit("one")
+    repo.add()
+    memory = repo.remember()
+
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+
+    assert only_commit(repo.doubt(memory)) == "five tries"
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_nothing_the_engine_does_is_seen_by_git(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    before = subprocess.run(
+        ["find", ".git", "-newer", "src/net.py", "-type", "f"],
+        cwd=repo.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    repo.doubt(retry)
+    repo.confirm(retry)
+    repo.remember("Another one about src/net.py")
+
+    assert repo.git("status", "--porcelain") == " M src/net.py\n"
+    after = subprocess.run(
+        ["find", ".git", "-newer", "src/net.py", "-type", "f", "!", "-name", "index"],
+        cwd=repo.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert after == before
+
+
+def test_the_reason_reads_like_a_sentence(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    assert repo.doubt(retry)["reason"] == "fetch_with_retry in src/net.py changed"
+    repo.write("src/net.py", NET.replace("fetch_with_retry", "fetch"))
+    assert repo.doubt(retry)["reason"] == "fetch_with_retry is gone from src/net.py"
+    (repo.path / "src/net.py").unlink()
+    assert repo.doubt(retry)["reason"] == "src/net.py is gone, and fetch_with_retry with it"
+    assert repo.doubt(retry)["text"] == RETRY

@@ -1,0 +1,377 @@
+"""What fades, what is pruned, and what upkeep never does."""
+
+from datetime import timedelta
+
+import pytest
+from engine_world import NET, RETRY, World, dump, table
+
+from yaadwatch.engine import upkeep
+from yaadwatch.model.edges import Edge
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import Memory, Settings
+from yaadwatch.store import edges, nodes, provenance
+
+YEAR = timedelta(days=365)
+DAY = timedelta(days=1)
+
+
+def kept(tree):
+    return set(tree.memories())
+
+
+def texts(rows):
+    return sorted(row["text"] for row in rows)
+
+
+def relate(tree, one, other, kind):
+    now = tree.world.clock.now()
+    edge = Edge(from_node=one, to_node=other, kind=kind, created_at=now, valid_from=now)
+    with tree.db() as db:
+        db.write(edges.insert, edge)
+
+
+def test_a_memory_fades_with_time_and_is_archived_with_the_reason(repo, world):
+    memory = repo.remember("The cache holds 12 entries in src/net.py", kind="spec")
+    assert repo.upkeep()["archived"] == []
+
+    world.clock.advance(timedelta(days=99))
+    assert repo.upkeep()["archived"] == []
+    world.clock.advance(DAY)
+    done = repo.upkeep()
+
+    assert [(row["id"], row["confidence"]) for row in done["archived"]] == [(memory, 0.099)]
+    shown = repo.show(memory)
+    assert shown["archive_reason"] == "faded to 0.10"
+    assert shown["versions"][-1]["by"] == "upkeep"
+    assert repo.memories() == []
+    assert repo.restore(memory)["archived"] is False
+    assert repo.upkeep()["archived"] == []
+
+
+def test_each_kind_fades_at_its_own_pace(repo, world):
+    for kind in ("task", "spec", "command", "decision"):
+        repo.remember(f"About {kind} in src/net.py", kind=kind)
+
+    gone = []
+    for _ in range(40):
+        world.clock.advance(timedelta(days=25))
+        gone += [row["text"].split()[1] for row in repo.upkeep()["archived"]]
+
+    assert gone == ["task", "spec", "command", "decision"]
+
+
+def test_what_rests_on_nothing_fades_twice_as_fast(repo, world):
+    repo.remember("The cache is in src/net.py", kind="spec")
+    repo.remember("The cache is nowhere", kind="spec")
+
+    world.clock.advance(timedelta(days=60))
+
+    assert texts(repo.upkeep()["archived"]) == ["The cache is nowhere"]
+
+
+def test_of_two_memories_the_superseded_one_fades_faster(repo, world):
+    old = repo.remember("The limit is 3, see src/net.py", kind="spec")
+    new = repo.remember("The limit is 5, see src/net.py", kind="spec")
+    relate(repo, new, old, "supersedes")
+
+    world.clock.advance(timedelta(days=60))
+
+    assert [row["id"] for row in repo.upkeep()["archived"]] == [old]
+    assert repo.memories() == ["The limit is 5, see src/net.py"]
+
+
+def test_pinned_and_written_memories_never_fade(repo, world):
+    repo.write("CLAUDE.md", "- Written by a person\n")
+    repo.add()
+    pinned = repo.remember("Pinned", pin=True)
+
+    world.clock.advance(10 * YEAR)
+
+    assert repo.upkeep()["archived"] == []
+    assert kept(repo) == {"Pinned", "Written by a person"}
+    repo.unpin(pinned)
+    assert texts(repo.upkeep()["archived"]) == ["Pinned"]
+
+
+def test_what_only_another_branch_says_does_not_fade(repo, world):
+    repo.write("CLAUDE.md", "- Written by a person\n")
+    repo.add()
+    repo.write("CLAUDE.md", "")
+    repo.add()
+
+    world.clock.advance(10 * YEAR)
+
+    assert repo.upkeep()["archived"] == []
+
+
+def test_confirming_keeps_a_memory(repo, world):
+    memory = repo.remember("The cache is in src/net.py", kind="spec")
+    for _ in range(10):
+        world.clock.advance(timedelta(days=90))
+        repo.confirm(memory)
+        assert repo.upkeep()["archived"] == []
+
+
+def test_two_runs_are_one(repo, world):
+    for number in range(20):
+        repo.remember(
+            f"Memory {number} about src/net.py", kind="task" if number % 2 else "decision"
+        )
+    world.clock.advance(timedelta(days=120))
+    first = repo.upkeep()
+    with repo.db() as db:
+        before = dump(db)
+
+    again = repo.upkeep()
+
+    assert len(first["archived"]) == 10
+    assert (again["archived"], again["pruned"], again["orphans"]) == ([], [], 0)
+    with repo.db() as db:
+        assert dump(db) == before
+
+
+@pytest.mark.parametrize("gap", [30, 365])
+def test_one_late_run_finds_what_daily_runs_found(world, gap):
+    daily, late = world.repo("daily"), world.repo("late")
+    found = set()
+    for tree in (daily, late):
+        tree.add()
+        for number, kind in enumerate(("task", "spec", "command", "decision", "bug", "fix") * 3):
+            where = "src/net.py" if number % 2 else "nothing"
+            tree.remember(f"Memory {number} about {where}", kind=kind, pin=number % 7 == 0)
+    for _ in range(gap):
+        world.clock.advance(DAY)
+        with world.home.stores.use(project(daily)) as db:
+            done = upkeep.Upkept()
+            upkeep._keep(world.home, project(daily), db, done, dry_run=False)
+            found |= {row["text"] for row in done.archived}
+
+    assert {
+        row["text"] for row in late.upkeep()["archived"] if row["project"] == str(late.path)
+    } == found
+    assert kept(late) == kept(daily)
+
+
+def project(tree):
+    return tree.home.project_at(tree.path)[0]
+
+
+def test_a_dry_run_says_what_a_run_would_do_and_changes_nothing(repo, world):
+    for number in range(12):
+        repo.write(f"src/part{number}.md", "Part.\n")
+        repo.remember(
+            f"Memory {number}: src/part{number}.md", kind="task" if number % 3 else "spec"
+        )
+    world.clock.advance(timedelta(days=50))
+    repo.upkeep()
+    world.clock.advance(timedelta(days=95))
+    with world.home.stores.use(project(repo)) as db:
+        before = dump(db)
+        dry = repo.upkeep(dry_run=True)
+        assert dump(db) == before
+
+    done = repo.upkeep()
+
+    assert dry["dry_run"]
+    assert dry | {"dry_run": False} == done
+    assert len(done["pruned"]) == 8
+    assert len(done["archived"]) == 4
+    assert done["orphans"] == 8
+
+
+def test_a_dry_run_does_not_write_down_what_was_recalled(repo, world):
+    memory = repo.remember()
+    world.home.accessed(project(repo).id, iter([memory]))
+
+    repo.upkeep(dry_run=True)
+    assert accessed(repo, memory) is None
+    repo.upkeep()
+    assert accessed(repo, memory) is not None
+
+
+def accessed(tree, memory):
+    with tree.db() as db:
+        return db.read(nodes.get, memory).accessed_at
+
+
+def test_a_recalled_memory_is_written_down_once_a_day(repo, world):
+    memory = repo.remember()
+    now = world.clock.now()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + DAY
+    world.clock.advance(midnight - now)
+    seen = []
+    for hours in (0, 1, 30):
+        world.clock.advance(timedelta(hours=hours))
+        world.home.accessed(project(repo).id, iter([memory]))
+        upkeep.flush(world.home)
+        seen.append(accessed(repo, memory))
+        assert world.home.take_accessed(project(repo).id) == set()
+
+    assert seen[0] is not None
+    assert seen[1] == seen[0]
+    assert seen[2] > seen[0]
+
+
+def test_only_what_nothing_points_at_is_pruned(repo, world):
+    old = repo.remember("The limit is 3", kind="task")
+    pointing = repo.remember("The limit is 5", kind="decision", pin=True)
+    alone = repo.remember("Something else", kind="task")
+    relate(repo, pointing, old, "supersedes")
+    world.clock.advance(timedelta(days=60))
+    assert len(repo.upkeep()["archived"]) == 2
+
+    world.clock.advance(timedelta(days=89))
+    assert repo.upkeep()["pruned"] == []
+    world.clock.advance(timedelta(days=2))
+    done = repo.upkeep()
+
+    assert [row["id"] for row in done["pruned"]] == [alone]
+    assert repo.show(old)["archived_at"] is not None
+    with pytest.raises(YaadError):
+        repo.show(alone)
+    with repo.db() as db:
+        assert "node.erased" in [row[1] for row in table(db, "events")]
+        for name in ("node_versions", "file_watch", "stale_flags", "provenance"):
+            assert alone not in str(table(db, name))
+
+
+def test_what_a_file_says_again_is_not_pruned(repo, world):
+    """Archived by hand, hidden in the file, and then said by another branch."""
+    repo.write("CLAUDE.md", "- Written by a person\n")
+    repo.add()
+    repo.write("CLAUDE.md", "")
+    repo.add()
+    with repo.db() as db:
+        memory = next(row[1] for row in table(db, "nodes") if row[5] == "Written by a person")
+    repo.forget(memory)
+
+    world.clock.advance(YEAR)
+
+    assert repo.upkeep()["pruned"] == []
+    with repo.db() as db:
+        assert db.read(provenance.said, [memory]) == {memory}
+
+
+def test_files_and_symbols_that_nothing_touches_go(repo, world):
+    memory = repo.remember()
+    with repo.db() as db:
+        assert len(table(db, "nodes")) == 3
+    repo.write("src/net.py", "")
+    repo.confirm(memory)
+
+    assert repo.upkeep()["orphans"] == 1
+    with repo.db() as db:
+        assert len(table(db, "nodes")) == 2
+
+
+def test_more_than_one_batch_is_no_limit(repo, world):
+    with repo.db() as db:
+        db.write(_insert_many, 1203, world)
+
+    world.clock.advance(YEAR)
+    dry = repo.upkeep(dry_run=True)
+    done = repo.upkeep()
+
+    assert len(dry["archived"]) == len(done["archived"]) == 1203
+    assert done["checked"] == 1203
+    world.clock.advance(YEAR)
+    assert len(repo.upkeep()["pruned"]) == 1203
+    with repo.db() as db:
+        assert table(db, "nodes") == []
+
+
+def _insert_many(conn, count, world):
+    from yaadwatch.core import text
+    from yaadwatch.model.nodes import Node
+
+    now = world.clock.now()
+    for number in range(count):
+        said = f"Memory {number}"
+        nodes.insert(
+            conn,
+            Node(
+                id=world.clock.new_id(),
+                kind="task",
+                tier=2,
+                scope="project",
+                text=said,
+                text_hash=text.text_hash(said),
+                summary=said,
+                origin="cli",
+                confidence=1.0,
+                confirmed_at=now,
+                created_at=now,
+                updated_at=now,
+            ),
+        )
+
+
+def test_a_clock_that_went_back_fades_nothing(repo, world):
+    repo.remember("The cache is in src/net.py", kind="task")
+    world.clock.advance(-YEAR)
+
+    assert repo.upkeep()["archived"] == []
+    assert repo.upkeep()["pruned"] == []
+
+
+def test_a_store_that_cannot_be_had_is_named_and_the_others_are_kept(world):
+    fine, broken = world.repo("fine"), world.repo("broken")
+    for tree in (fine, broken):
+        tree.add()
+        tree.remember("A task", kind="task")
+    world.reopen()
+    broken.store.write_bytes(b"not a database" * 1000)
+    world.clock.advance(YEAR)
+
+    done = fine.upkeep()
+
+    assert [row["project"] for row in done["archived"]] == [str(fine.path)]
+    assert len(done["skipped"]) == 1
+    assert str(broken.path) in done["skipped"][0]
+
+
+@pytest.mark.parametrize(
+    ("memory", "days"),
+    [
+        (Memory(half_life_days=1.0), 4),
+        (Memory(min_confidence=0.9), 5),
+    ],
+)
+def test_the_settings_of_ageing_are_read(tmp_path, monkeypatch, memory, days):
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    world = World(tmp_path, settings=Settings(memory=memory))
+    tree = world.repo()
+    tree.add()
+    tree.remember("The cache is in src/net.py", kind="spec")
+    world.clock.advance(timedelta(days=days))
+
+    assert len(tree.upkeep()["archived"]) == 1
+    world.close()
+
+
+def test_the_time_until_pruning_is_a_setting(tmp_path, monkeypatch):
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    world = World(tmp_path, settings=Settings(memory=Memory(prune_after_days=3)))
+    tree = world.repo()
+    tree.add()
+    memory = tree.remember("Wrong")
+    tree.forget(memory)
+    world.clock.advance(timedelta(days=2))
+    assert tree.upkeep()["pruned"] == []
+    world.clock.advance(timedelta(days=2))
+
+    assert [row["id"] for row in tree.upkeep()["pruned"]] == [memory]
+    world.close()
+
+
+def test_upkeep_leaves_doubts_and_anchors_of_the_living_alone(repo, world):
+    memory = repo.remember(RETRY, pin=True)
+    repo.write("src/net.py", NET.replace("tries=3", "tries=4"))
+    assert repo.verdict(memory) == "changed"
+    world.clock.advance(YEAR)
+
+    repo.upkeep()
+
+    assert [row["id"] for row in repo.stale(check=False)["stale"]] == [memory]

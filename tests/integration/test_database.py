@@ -1,0 +1,832 @@
+"""A store on a real disk: safe settings, whole transactions, and a file that is hard to lose."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.store import events, meta
+from yaadwatch.store.sqlite import connections
+from yaadwatch.store.sqlite.database import Database
+
+DEADLINE_S = 20.0
+HAPPENED = Event(kind="node.created", at=datetime(2026, 11, 21, tzinfo=UTC), subject="n1")
+ENDINGS = ("", "-wal", "-shm")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop" / ".yaad" / "yaad.db"
+
+
+@pytest.fixture
+def db(path):
+    with closing(_made(path)) as opened:
+        yield opened
+
+
+def _made(path, **given):
+    return Database.open(path, role="project", project="p1", create=True, **given)
+
+
+def _opened(path, **given):
+    return Database.open(path, **{"role": "project", "project": "p1"} | given)
+
+
+def _count(conn):
+    return conn.execute("SELECT count(*) FROM events WHERE kind = 'node.created'").get
+
+
+def _mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _unavailable(caught):
+    assert caught.value.code is Code.UNAVAILABLE
+    return caught.value.message
+
+
+def _is_sound(path):
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as conn:
+        return conn.pragma("integrity_check") == "ok"
+
+
+# Settings and permissions
+
+
+@pytest.mark.parametrize(
+    ("name", "writing", "reading"),
+    [
+        ("journal_mode", "wal", "wal"),
+        ("synchronous", 1, 1),
+        ("foreign_keys", 1, 1),
+        ("trusted_schema", 0, 0),
+        ("busy_timeout", 5000, 5000),
+        ("cache_size", -1024, -256),
+        ("temp_store", 2, 2),
+        ("mmap_size", 0, 0),
+        ("query_only", 0, 1),
+    ],
+)
+def test_every_connection_is_set_as_it_should_be(db, name, writing, reading):
+    assert db.write(lambda conn: conn.pragma(name)) == writing
+    assert db.read(lambda conn: conn.pragma(name)) == reading
+
+
+def test_a_setting_that_does_not_take_is_told():
+    """A file system that keeps no write-ahead log is like a database in memory."""
+    with pytest.raises(YaadError) as caught:
+        connections.writer(Path(":memory:"))
+
+    assert "journal_mode is memory, not wal" in _unavailable(caught)
+
+
+def test_no_statement_can_damage_the_schema(db):
+    with pytest.raises(apsw.SQLError):
+        db.write(lambda conn: conn.execute("DELETE FROM sqlite_schema"))
+
+
+def test_files_are_for_us_alone_whatever_the_umask_says(path):
+    before = os.umask(0)
+    try:
+        with closing(_made(path)) as db:
+            db.write(events.append, HAPPENED)
+            db.read(events.last)
+            db.backup(path.parents[1] / "backups" / "p1" / "one.db")
+
+            assert {_mode(path.with_name(path.name + ending)) for ending in ENDINGS} == {0o600}
+            assert _mode(path.parents[1] / "backups" / "p1" / "one.db") == 0o600
+    finally:
+        os.umask(before)
+    assert _mode(path.parent) == 0o700
+    assert _mode(path.parents[1] / "backups") == _mode(path.parents[1] / "backups" / "p1") == 0o700
+
+
+def test_a_store_that_others_could_read_is_closed_to_them(path):
+    _made(path).close()
+    path.chmod(0o644)
+
+    _opened(path).close()
+
+    assert _mode(path) == 0o600
+
+
+def test_a_name_full_of_odd_characters_is_opened_as_it_is(tmp_path):
+    path = tmp_path / "50%?immutable=1#é 'x'" / "yaad.db"
+    _made(path).close()
+
+    with closing(_opened(path)) as db:
+        assert db.write(events.append, HAPPENED) == 1
+    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
+
+
+def test_links_in_the_folders_above_are_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "home").symlink_to(tmp_path / "disk")
+
+    with closing(_made(tmp_path / "home" / "yaad.db")) as db:
+        db.write(events.append, HAPPENED)
+
+    assert (tmp_path / "disk" / "yaad.db").exists()
+
+
+# Reading and writing
+
+
+def test_a_write_returns_what_the_change_returned(db):
+    assert db.write(events.append, HAPPENED) == 1
+    assert db.read(events.last) == 1
+
+
+@pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_change_that_stops_in_the_middle_never_happened(db, fault):
+    def change(conn):
+        events.append(conn, HAPPENED)
+        raise fault
+
+    with pytest.raises(fault):
+        db.write(change)
+
+    assert db.read(events.last) == 0
+    assert db.write(events.append, HAPPENED) == 1
+
+
+def test_a_reader_cannot_write(db):
+    with pytest.raises(YaadError) as caught:
+        db.read(events.append, HAPPENED)
+
+    assert "may not be written to" in _unavailable(caught)
+    assert db.read(events.last) == 0
+
+
+def test_a_write_inside_a_write_is_a_fault_and_neither_happens(db):
+    def change(conn):
+        events.append(conn, HAPPENED)
+        db.write(events.append, HAPPENED)
+
+    with pytest.raises(RuntimeError):
+        db.write(change)
+
+    assert db.read(events.last) == 0
+
+
+def test_somebody_is_told_of_each_commit_and_of_nothing_else(path):
+    told = []
+    with closing(_made(path, on_commit=lambda: told.append("commit"))) as db:
+        db.write(events.append, HAPPENED)
+        with pytest.raises(ZeroDivisionError):
+            db.write(lambda _conn: 1 // 0)
+        db.read(events.last)
+
+    assert told == ["commit"]
+
+
+def test_who_is_told_of_a_commit_may_write_and_so_may_others(path):
+    left = [1, 2, 3]
+
+    def on_commit():
+        if left:
+            left.pop()
+            with ThreadPoolExecutor(1) as other:
+                other.submit(db.write, events.append, HAPPENED).result(DEADLINE_S)
+
+    with closing(_made(path, on_commit=on_commit)) as db:
+        db.write(events.append, HAPPENED)
+
+        assert db.read(events.last) == 4
+
+
+def test_twelve_threads_write_and_read_and_none_fails(db):
+    def work(_number):
+        return [(db.write(events.append, HAPPENED), db.read(_count)) for _ in range(40)]
+
+    with ThreadPoolExecutor(12) as threads:
+        results = [pair for pairs in threads.map(work, range(12)) for pair in pairs]
+
+    assert sorted(seq for seq, _ in results) == list(range(1, 481))
+    assert all(count >= seq for seq, count in results)
+    assert db.read(_count) == 480
+
+
+def test_a_reader_sees_one_snapshot_while_a_writer_commits(db):
+    db.write(events.append, HAPPENED)
+    with ThreadPoolExecutor(1) as other:
+
+        def look(conn):
+            before = _count(conn)
+            other.submit(db.write, events.append, HAPPENED).result(DEADLINE_S)
+            return before, _count(conn)
+
+        assert db.read(look) == (1, 1)
+    assert db.read(_count) == 2
+
+
+def test_readers_do_not_wait_for_a_writer_and_see_nothing_half_done(db):
+    with ThreadPoolExecutor(3) as others:
+
+        def change(conn):
+            events.append(conn, HAPPENED)
+            looks = [others.submit(db.read, _count) for _ in range(3)]
+            return [look.result(DEADLINE_S) for look in looks]
+
+        assert db.write(change) == [0, 0, 0]
+
+
+def test_a_lock_of_another_program_is_told_and_changes_nothing(db, path):
+    db.write(lambda conn: conn.pragma("busy_timeout", 10))
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(YaadError) as caught:
+            db.write(events.append, HAPPENED)
+
+    assert "locked" in _unavailable(caught)
+    assert db.write(events.append, HAPPENED) == 1
+
+
+# Closing
+
+
+def test_a_closed_store_says_so(db):
+    db.close()
+    db.close()
+
+    for use in (db.read, db.write):
+        with pytest.raises(YaadError) as caught:
+            use(_count)
+        assert "closed" in _unavailable(caught)
+    with pytest.raises(YaadError):
+        db.backup(db.path.with_name("copy.db"))
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_what_is_in_progress_goes_on_to_its_end_when_the_store_is_closed(db, path, kind):
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(conn):
+        began.set()
+        assert go_on.wait(DEADLINE_S)
+        return _count(conn)
+
+    with ThreadPoolExecutor(1) as other:
+        running = other.submit(getattr(db, kind), slow)
+        assert began.wait(DEADLINE_S)
+        db.close()
+        go_on.set()
+
+        assert running.result(DEADLINE_S) == 0
+    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
+
+
+def test_a_closed_store_leaves_no_open_file(path):
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(3):
+        with closing(_made(path)) as db:
+            db.write(events.append, HAPPENED)
+            db.read(_count)
+
+    assert before == (len(os.listdir("/proc/self/fd")) if before else 0)
+
+
+# What is refused, and left as it was
+
+
+def test_a_store_that_is_not_there_is_not_made_by_asking(path):
+    with pytest.raises(YaadError) as caught:
+        _opened(path)
+
+    assert str(path) in _unavailable(caught)
+    assert not path.parent.exists()
+
+
+def _foreign(path):
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("CREATE TABLE songs (id INTEGER PRIMARY KEY); PRAGMA user_version = 1")
+
+
+def _newer(path):
+    _made(path).close()
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.pragma("user_version", 99)
+
+
+def _scribbled(path):
+    _made(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xa5" * (len(whole) - 4096))
+
+
+def _truncated(path):
+    _made(path).close()
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda path: path.write_text("not a database, but long enough\n" * 200), "no database"),
+        (lambda path: path.write_bytes(b"x"), "not a yaadwatch store"),
+        (lambda path: path.touch(), "empty"),
+        (_foreign, "not a yaadwatch store"),
+        (_newer, "version 99"),
+        (_scribbled, "damaged"),
+        (_truncated, "damaged"),
+    ],
+    ids=["text", "a byte", "empty", "foreign", "newer", "scribbled over", "truncated"],
+)
+def test_what_is_no_store_of_ours_is_told_and_left_as_it_was(path, spoil, words):
+    path.parent.mkdir(parents=True)
+    spoil(path)
+    before = _digest(path)
+
+    for create in (False, True):
+        with pytest.raises(YaadError) as caught:
+            _opened(path, create=create)
+        assert words in _unavailable(caught)
+        assert str(path) in caught.value.message
+        assert caught.value.hint
+
+    assert _digest(path) == before
+
+
+def test_looking_at_a_foreign_database_leaves_no_file_beside_it(path):
+    path.parent.mkdir(parents=True)
+    _foreign(path)
+    with pytest.raises(YaadError):
+        _opened(path)
+
+    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
+
+
+def test_a_link_is_refused_and_what_it_points_to_is_left_alone(path, tmp_path):
+    theirs = tmp_path / "theirs.db"
+    _made(theirs).close()
+    before = _digest(theirs)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(theirs)
+
+    for create in (False, True):
+        with pytest.raises(YaadError) as caught:
+            _opened(path, create=create)
+        assert caught.value.code is Code.REFUSED
+
+    assert _digest(theirs) == before
+    assert path.is_symlink()
+
+
+def test_a_link_to_nowhere_makes_nothing_there(path, tmp_path):
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "nowhere.db")
+
+    with pytest.raises(YaadError):
+        _made(path)
+
+    assert not (tmp_path / "nowhere.db").exists()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_told(path, make):
+    path.parent.mkdir(parents=True)
+    make(path)
+
+    with pytest.raises(YaadError) as caught:
+        _opened(path)
+
+    assert "no file" in _unavailable(caught)
+
+
+def test_the_store_of_another_project_or_role_is_refused(path):
+    _made(path).close()
+
+    for wrong in ({"project": "p2"}, {"role": "user", "project": ""}):
+        with pytest.raises(YaadError) as caught:
+            _opened(path, **wrong)
+        assert caught.value.code is Code.REFUSED
+    with closing(_opened(path, project="")) as db:
+        assert db.read(meta.get, "project") == "p1"
+
+
+def test_what_a_crash_left_of_a_store_in_the_making_is_not_in_the_way(path):
+    path.parent.mkdir(parents=True)
+    path.with_name("yaad.db.new").write_bytes(b"half")
+
+    _made(path).close()
+
+    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
+
+
+@contextmanager
+def _as_nobody():
+    """Run in a folder that anyone can enter, and tell what a process of another user gets."""
+    if os.geteuid() != 0:
+        if "uid" in os.environ.get("YAAD_REQUIRE", "").split(","):
+            pytest.fail("another user is required, and we are not root")
+        pytest.skip("only root can become another user")
+    folder = Path("/tmp") / f"yaad-uid-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _code_for_nobody(path):
+    """Open `path` as another user, in a child; return the code of the error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        answer = "opened"
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            _opened(path).close()
+        except YaadError as error:
+            answer = error.code.value
+        except BaseException as error:
+            answer = repr(error)
+        os.write(writing, answer.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        answer = stream.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+def test_a_store_that_may_not_be_read_is_told():
+    with _as_nobody() as folder:
+        _made(folder / "yaad.db").close()
+
+        assert _code_for_nobody(folder / "yaad.db") == "unavailable"
+
+
+def test_a_store_of_another_user_is_refused():
+    with _as_nobody() as folder:
+        _made(folder / "yaad.db").close()
+        (folder / "yaad.db").chmod(0o644)
+
+        assert _code_for_nobody(folder / "yaad.db") == "refused"
+
+
+# A file that is deleted underneath
+
+
+def test_a_store_deleted_underneath_is_put_back_before_the_next_write(db, path):
+    """`git clean -fdx` takes the folder away, with what is in the write-ahead log only."""
+    for _ in range(3):
+        db.write(events.append, HAPPENED)
+    shutil.rmtree(path.parent)
+
+    assert db.read(_count) == 3
+    db.write(events.append, HAPPENED)
+
+    assert db.restored == 1
+    assert _mode(path.parent) == 0o700
+    assert {_mode(path.with_name(path.name + ending)) for ending in ENDINGS} == {0o600}
+    kinds = [event.kind for event in db.read(events.after, 3, 9)]
+    assert kinds == ["store.restored", "node.created"]
+    db.close()
+    with closing(_opened(path)) as again:
+        assert again.read(_count) == 4
+    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
+    assert _is_sound(path)
+
+
+def test_a_further_reader_puts_a_deleted_store_back_too(db, path):
+    db.write(events.append, HAPPENED)
+    shutil.rmtree(path.parent)
+
+    with ThreadPoolExecutor(1) as other:
+
+        def look(_conn):
+            return other.submit(db.read, _count).result(DEADLINE_S)
+
+        assert db.read(look) == 1
+    assert db.restored == 1
+
+
+def test_nothing_is_lost_when_the_store_is_deleted_while_twelve_threads_write(db, path):
+    acknowledged = []
+    stop = threading.Event()
+
+    def work(_number):
+        while not stop.is_set():
+            acknowledged.append(db.write(events.append, HAPPENED))
+
+    with ThreadPoolExecutor(12) as threads:
+        running = [threads.submit(work, number) for number in range(12)]
+        for times in range(1, 6):
+            enough = len(acknowledged) + 50
+            while len(acknowledged) < enough:
+                assert not any(one.done() for one in running)
+            for ending in ENDINGS:
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+            while db.restored < times:
+                assert not any(one.done() for one in running)
+        stop.set()
+        for one in running:
+            one.result(DEADLINE_S)
+    db.close()
+
+    with closing(_opened(path)) as again:
+        found = {event.seq for event in again.read(events.after, 0, 10**6)}
+    assert set(acknowledged) <= found
+    assert _is_sound(path)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["write", "read", "", "-wal", "-shm", "folder", "reopen"])))
+def test_whatever_is_deleted_between_whatever_is_done_every_row_is_still_there(steps):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / ".yaad" / "yaad.db"
+        db = _made(path)
+        rows = 0
+        gone = False
+        for step in steps:
+            if step == "write":
+                db.write(events.append, HAPPENED)
+                rows += 1
+                gone = False
+            elif step == "read":
+                assert db.read(_count) == rows
+            elif step == "reopen" and not gone:
+                db.close()
+                db = _opened(path)
+            elif step == "folder":
+                shutil.rmtree(path.parent, ignore_errors=True)
+                gone = True
+            elif step != "reopen":
+                path.with_name(path.name + step).unlink(missing_ok=True)
+                gone = gone or step != "-shm"
+        db.write(events.append, HAPPENED)
+        db.close()
+
+        with closing(_opened(path)) as again:
+            assert again.read(_count) == rows + 1
+        assert _is_sound(path)
+
+
+def test_a_store_deleted_in_the_middle_of_a_write_is_put_back_by_the_next(db, path):
+    def change(conn):
+        events.append(conn, HAPPENED)
+        shutil.rmtree(path.parent)
+        return db.read(_count)
+
+    with pytest.raises(YaadError) as caught:
+        db.write(change)
+
+    assert "in the middle of a write" in _unavailable(caught)
+    db.write(events.append, HAPPENED)
+    assert (db.read(_count), db.restored) == (1, 1)
+
+
+def test_a_file_that_took_its_place_is_neither_read_nor_written(db, path, tmp_path):
+    db.write(events.append, HAPPENED)
+    shutil.rmtree(path.parent)
+    _made(path).close()
+    before = _digest(path)
+
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert caught.value.code is Code.REFUSED
+    assert _digest(path) == before
+    path.rename(tmp_path / "theirs.db")
+    assert db.write(events.append, HAPPENED) == 3
+    assert db.restored == 1
+
+
+def test_a_link_that_took_its_place_is_not_followed(db, path, tmp_path):
+    theirs = tmp_path / "theirs.db"
+    _made(theirs).close()
+    before = _digest(theirs)
+    path.unlink()
+    path.symlink_to(theirs)
+
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert caught.value.code is Code.REFUSED
+    assert _digest(theirs) == before
+
+
+def test_a_folder_that_became_a_link_is_not_followed(db, path, tmp_path):
+    shutil.rmtree(path.parent)
+    (tmp_path / "theirs").mkdir()
+    path.parent.symlink_to(tmp_path / "theirs")
+
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert caught.value.code is Code.REFUSED
+    assert list((tmp_path / "theirs").iterdir()) == []
+
+
+def test_a_store_that_was_moved_is_not_made_a_second_time(db, path):
+    db.write(events.append, HAPPENED)
+    away = path.parents[1] / "away"
+    path.parent.rename(away)
+
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert caught.value.code is Code.REFUSED
+    assert not path.parent.exists()
+    away.rename(path.parent)
+    assert db.write(events.append, HAPPENED) == 2
+
+
+def test_a_project_that_was_deleted_does_not_come_back_as_a_folder(db, path):
+    shutil.rmtree(path.parents[1])
+
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert "could not be made again" in _unavailable(caught)
+    assert not path.parents[1].exists()
+
+
+# Copies, and disks that are full
+
+
+def test_a_backup_is_the_whole_store_at_one_moment(db, path, tmp_path):
+    db.write(events.append, HAPPENED)
+    target = tmp_path / "backups" / "one.db"
+
+    db.backup(target)
+    db.write(events.append, HAPPENED)
+
+    assert [found.name for found in target.parent.iterdir()] == ["one.db"]
+    with closing(_opened(target)) as copy:
+        assert copy.read(_count) == 1
+
+
+def test_a_later_backup_replaces_an_earlier_one(db, tmp_path):
+    target = tmp_path / "backups" / "one.db"
+    db.backup(target)
+    db.write(events.append, HAPPENED)
+
+    db.backup(target)
+
+    with closing(_opened(target)) as copy:
+        assert copy.read(_count) == 1
+
+
+def test_a_backup_that_cannot_be_written_is_told(db, tmp_path):
+    (tmp_path / "backups").write_text("a file, not a folder")
+
+    with pytest.raises(YaadError) as caught:
+        db.backup(tmp_path / "backups" / "one.db")
+
+    assert "no backup was made" in _unavailable(caught)
+
+
+def _append_much(conn, rows=40):
+    for _ in range(rows):
+        events.append(conn, Event(kind="node.created", at=HAPPENED.at, subject="x" * 4000))
+
+
+def test_a_store_that_may_not_grow_says_so_changes_nothing_and_goes_on_later(db, path):
+    db.write(events.append, HAPPENED)
+    pages = db.write(lambda conn: conn.pragma("page_count"))
+    db.write(lambda conn: conn.pragma("max_page_count", pages + 4))
+
+    with pytest.raises(YaadError) as caught:
+        db.write(_append_much)
+
+    assert "no space left" in _unavailable(caught)
+    assert db.read(_count) == 1
+    db.write(lambda conn: conn.pragma("max_page_count", 2**30))
+    db.write(_append_much)
+    assert db.read(_count) == 41
+    assert db.read(lambda conn: conn.pragma("integrity_check")) == "ok"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        if "mount" in os.environ.get("YAAD_REQUIRE", "").split(","):
+            pytest.fail("a mount is required, and was not to be had")
+        pytest.skip("a small disk cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_nothing_is_half_written_and_it_goes_on_later(small_disk):
+    filler = small_disk / "filler"
+    with closing(_made(small_disk / ".yaad" / "yaad.db")) as db:
+        db.write(events.append, HAPPENED)
+        filler.write_bytes(b"x" * 600_000)
+        written = 1
+        refusal = None
+        while refusal is None:
+            try:
+                db.write(_append_much, 5)
+                written += 5
+            except YaadError as error:
+                refusal = error
+
+        assert refusal.code is Code.UNAVAILABLE
+        assert "space" in refusal.message
+        assert db.read(_count) == written
+        with pytest.raises(YaadError) as caught:
+            db.backup(small_disk / "backups" / "one.db")
+        assert "no backup was made" in _unavailable(caught)
+        filler.unlink()
+        db.write(_append_much, 5)
+        assert db.read(_count) == written + 5
+    assert _is_sound(small_disk / ".yaad" / "yaad.db")
+
+
+def _fill(filler):
+    with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while stream.write(b"x" * 4096):
+            pass
+
+
+def test_a_store_that_cannot_be_put_back_yet_is_put_back_later(small_disk):
+    path = small_disk / ".yaad" / "yaad.db"
+    filler = small_disk / "filler"
+    with closing(_made(path)) as db:
+        db.write(events.append, HAPPENED)
+        db.read(_count)
+        shutil.rmtree(path.parent)
+        _fill(filler)
+
+        with pytest.raises(YaadError) as caught:
+            db.write(events.append, HAPPENED)
+
+        assert "could not be put back" in _unavailable(caught)
+        assert db.read(_count) == 1
+        filler.unlink()
+        db.write(events.append, HAPPENED)
+        assert (db.read(_count), db.restored) == (2, 1)
+
+
+def test_a_disk_that_cannot_be_written_to_is_told(small_disk):
+    _made(small_disk / "yaad.db").close()
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+
+    for create in (False, True):
+        with pytest.raises(YaadError) as caught:
+            _opened(small_disk / "yaad.db", create=create)
+        assert "yaad.db" in _unavailable(caught)
+    with pytest.raises(YaadError) as caught:
+        _made(small_disk / "other.db")
+    assert "no store was made" in _unavailable(caught)
+
+
+def test_a_store_cannot_be_made_on_a_full_disk_and_leaves_nothing(small_disk):
+    (small_disk / "filler").write_bytes(b"x" * 1_000_000)
+
+    with pytest.raises(YaadError) as caught:
+        _made(small_disk / "yaad.db")
+
+    assert "space" in _unavailable(caught)
+    assert [found.name for found in small_disk.iterdir()] == ["filler"]
+
+
+def test_opening_a_store_waits_for_those_that_are_closing_it(tmp_path):
+    path = tmp_path / "store" / "yaad.db"
+    Database.open(path, role="project", project="p", create=True).close()
+    refused = []
+
+    def come_and_go():
+        for _ in range(40):
+            try:
+                database = Database.open(path, role="project", project="p")
+                database.write(meta.put, "visited", "yes")
+                database.close()
+            except YaadError as error:
+                refused.append(error.message)
+
+    visitors = [threading.Thread(target=come_and_go) for _ in range(3)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+
+    assert refused == []

@@ -1,0 +1,246 @@
+import json
+import re
+import string
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from yaadwatch.core.privacy import mask, mask_tree
+
+LETTERS = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+DIGITS = string.digits
+
+# Beginning (in two parts, so that no scanner takes this file for a leak), alphabet, length.
+SHAPES = [
+    (("AK", "IA"), string.ascii_uppercase + DIGITS, 16),
+    (("gh", "p_"), LETTERS, 36),
+    (("github", "_pat_"), LETTERS, 82),
+    (("gl", "pat-"), LETTERS, 20),
+    (("xo", "xb-"), DIGITS, 24),
+    (("sk", "_live_"), LETTERS, 24),
+    (("sk", "-"), LETTERS, 48),
+    (("sk", "-proj-"), LETTERS, 90),
+    (("sk", "-ant-api03-"), LETTERS, 93),
+    (("AI", "za"), LETTERS, 35),
+    (("ya", "29."), LETTERS, 60),
+    (("np", "m_"), LETTERS, 36),
+    (("py", "pi-AgE"), LETTERS, 100),
+    (("S", "K"), HEX, 32),
+    (("h", "f_"), LETTERS, 34),
+    (("do", "p_v1_"), HEX, 64),
+    (("hv", "s."), LETTERS, 40),
+    (("lin", "_api_"), LETTERS, 40),
+    (("sh", "pat_"), HEX, 32),
+    (("AGE-SECRET", "-KEY-1"), string.ascii_uppercase, 58),
+]
+
+
+@st.composite
+def secrets(draw):
+    beginning, alphabet, length = draw(st.sampled_from(SHAPES))
+    return "".join(beginning) + draw(st.text(alphabet, min_size=length, max_size=length))
+
+
+@st.composite
+def passwords(draw):
+    """A password with letters and digits that is no name of something else."""
+    letters = draw(st.text("bcdfghjkmnpqrtvwxyz", min_size=6, max_size=12))
+    return (
+        f"{letters}{draw(st.integers(10_000, 99_999))}{draw(st.sampled_from(['', '!', '!q', 'w']))}"
+    )
+
+
+prose = st.text(string.ascii_letters + string.digits + " .,:;!?()'\"`*_-/\n", max_size=60)
+frames = st.sampled_from(
+    [
+        "{}",
+        "'{}'",
+        '"{}"',
+        "`{}`",
+        "**{}**",
+        "({})",
+        "[{}]",
+        "<{}>",
+        "- {}\n- next",
+        "key {}.",
+        "a,{},b",
+        "https://example.org/x?y={}&z=1",
+        "https://example.org/{}/x",
+        "| a | {} |",
+        "token={}",
+        "Authorization: Bearer {}",
+        "x = f('{}')",
+        "{};",
+        "\\n{}\\n",
+        "?q=%22{}%22",
+    ]
+)
+places = st.sampled_from(
+    [
+        "password={}",
+        "PASSWORD={}",
+        "DB_PASSWORD='{}'",
+        'password: "{}"',
+        "password: {}",
+        "the password is {}",
+        "The password for the database is `{}`.",
+        "postgres://app:{}@db/app",
+        "--password {}",
+        "<password>{}</password>",
+        '{{"password": "{}"}}',
+    ]
+)
+fragments = st.one_of(
+    prose,
+    secrets(),
+    st.builds(str.format, places, passwords()),
+    st.builds(str.format, frames, secrets()),
+    st.sampled_from(
+        ["[masked:password]", "[masked:aws-key]", "[masked:", "password=", "token: ", "api_key"]
+    ),
+    st.sampled_from(["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "eyJ", "Bearer "]),
+    st.sampled_from(
+        ["secret", "is ", "İ", "ß", "\u2028", "\0", "=", ":", '"', "'", "\\", " ", "://a:"]
+    ),
+    st.sampled_from([".", "&", "]", "@", ";", ",", "(", ")", "**", "\\n"]),
+)
+texts = st.lists(fragments, max_size=8).map("".join)
+
+
+@given(texts)
+@example("PASSWORD=[masked:aws-key]hunter" + "2")
+@example("password=[masked:password]")
+@example("token: [masked:github-token]).")
+def test_masking_twice_is_masking_once(text):
+    once = mask(text)
+    twice = mask(once.text)
+
+    assert twice.text is once.text
+    assert twice.kinds == ()
+
+
+@given(prose, frames, secrets(), prose)
+def test_no_token_survives_in_any_surroundings(before, frame, secret, after):
+    text = f"{before} {frame.format(secret)} {after}"
+
+    masked = mask(text).text
+
+    assert secret not in masked
+    assert secret[8:] not in masked or secret[8:] in before + after
+
+
+@given(prose, places, passwords(), prose)
+def test_no_password_survives_where_passwords_stand(before, place, password, after):
+    masked = mask(f"{before}\n{place.format(password)} {after}").text
+
+    assert password not in masked
+
+
+@given(secrets(), st.lists(prose, min_size=1, max_size=3))
+def test_no_token_survives_in_json(secret, lines):
+    document = json.dumps({"lines": lines, "note": f"use {secret} here", "n": 1})
+
+    masked = json.loads(mask(document).text)
+
+    assert secret not in masked["note"]
+    assert masked["note"].startswith("use [masked:")
+    assert masked["note"].endswith("] here")
+
+
+@given(st.text("abdfghijlmnoquvxyz0123456789 \n,!()"))
+def test_a_text_without_a_secret_comes_back_as_the_same_object(text):
+    masked = mask(text)
+
+    assert masked.text is text
+    assert masked.kinds == ()
+
+
+@given(st.text())
+def test_any_text_can_be_masked(text):
+    assert isinstance(mask(text).text, str)
+
+
+@given(texts)
+def test_the_kinds_are_those_of_the_masks_that_were_put_in(text):
+    masked = mask(text)
+
+    found = set(re.findall(r"\[masked:([a-z0-9-]+)\]", masked.text))
+    assert len(set(masked.kinds)) == len(masked.kinds)
+    assert (masked.text == text) == (masked.kinds == ())
+    assert found or not masked.kinds
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(prose, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_masking_a_tree_twice_is_masking_it_once(tree):
+    once = mask_tree(tree)
+
+    assert mask_tree(once) == once
+
+
+@given(
+    secrets(),
+    st.recursive(st.none(), lambda inner: st.lists(inner) | st.dictionaries(prose, inner)),
+)
+def test_no_token_survives_in_a_tree(secret, tree):
+    masked = mask_tree({"a": [tree, {"b": f"with {secret}"}], "password": secret})
+
+    assert secret not in json.dumps(masked)
+
+
+UNITS = [
+    "password",
+    "token=",
+    "token=a.b ",
+    "password=a1",
+    "password|a1",
+    "passphrase: abcd abcd abcd abcd ",
+    "eyJ-",
+    "eyJabcdefgh.",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----",
+    "://:",
+    "://a:b",
+    "sk-proj-",
+    "password='",
+    'password="a',
+    "authorization: ",
+    "bearer a1",
+    "[masked:aws-key]",
+    "mysql ",
+    "cookie: a=",
+    "0/1234567890:",
+    "a1b2c3d4",
+    "password is ",
+    "password for x ",
+    "MNO.",
+    "password: a | a ",
+    "SG.a",
+    "AKIA",
+    " ",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_eight_times_the_text_takes_about_eight_times_the_work(unit):
+    """Quadratic patterns would take sixty-four times; the sizes are 8 and 64 KB."""
+
+    def work(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        tries = []
+        for _ in range(3):
+            start = time.process_time()
+            mask(text)
+            tries.append(time.process_time() - start)
+        return min(tries)
+
+    assert work(64_000) < 24 * max(work(8_000), 0.0005)

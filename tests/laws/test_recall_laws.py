@@ -1,0 +1,214 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import yaadwatch.store.sqlite
+from yaadwatch.core.recall.budget import Item, fit
+from yaadwatch.core.recall.query import STOP_WORDS, match_expression
+from yaadwatch.core.recall.rank import MILD, Candidate, is_exact, mild_factor, rank
+from yaadwatch.core.text import estimate_tokens, normalise, subtokens
+from yaadwatch.model.settings import Settings
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+MONTH = timedelta(days=30)
+SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-spine.sql"
+
+identifiers = st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,6}){0,2}(_[a-z]{2,5})?", fullmatch=True)
+words = st.one_of(identifiers, st.text(min_size=1, max_size=8), st.sampled_from(sorted(STOP_WORDS)))
+queries = st.one_of(
+    st.text(max_size=60),
+    st.lists(words, max_size=12).map(" ".join),
+    st.lists(words, max_size=4).map('say "{}" and'.format),
+    st.sampled_from(
+        ["NEAR(a b)", "a AND NOT b", "text : b", "a*", "^a", '"', '""', "a + b", "{a b}: c"]
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def index():
+    conn = apsw.Connection(":memory:")
+    conn.execute(SCHEMA.read_text(encoding="utf-8"))
+    return conn
+
+
+def search(conn, expression):
+    rows = conn.execute("SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ?", (expression,))
+    return [row[0] for row in rows]
+
+
+@given(query=queries)
+def test_any_question_becomes_a_valid_expression_or_none(index, query):
+    expression = match_expression(query)
+
+    assert expression is None or len(search(index, expression)) <= 1
+    assert (expression is None) == (not any(char.isalnum() for char in query))
+
+
+@given(query=st.lists(identifiers, min_size=1, max_size=6).map(" ".join), data=st.data())
+def test_a_text_is_found_by_each_of_its_words(index, query, data):
+    text = f"Keep {query} here"
+    word = data.draw(st.sampled_from(query.split()))
+    with index:
+        index.execute("DELETE FROM nodes_fts")
+        index.execute(
+            "INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (1, ?, ?, '')",
+            (text, subtokens(text)),
+        )
+
+    assert search(index, match_expression(word)) == [1]
+    assert search(index, match_expression(query)) == [1]
+
+
+@given(queries)
+def test_asking_louder_or_twice_is_asking_the_same(query):
+    assume('"' not in query and "“" not in query and query.isascii())
+
+    assert match_expression(f"{query} {query}") == match_expression(query)
+
+
+@st.composite
+def candidates(draw, **fixed):
+    return Candidate(
+        **{
+            "id": str(draw(st.integers(0, 10**9))),
+            "text": draw(st.text(max_size=30)),
+            "bm25": draw(st.floats(0.01, 30.0)),
+            "confidence": draw(st.floats(0.0, 1.0)),
+            "updated_at": NOW - draw(st.timedeltas(-MONTH, 50 * MONTH)),
+            "tier": draw(st.integers(1, 3)),
+            "pinned": draw(st.booleans()),
+            "exact": draw(st.booleans()),
+            **fixed,
+        }
+    )
+
+
+found = st.lists(candidates(), max_size=12, unique_by=lambda candidate: candidate.id)
+
+
+def ranking(query, given_candidates):
+    return rank(query, given_candidates, now=NOW, settings=Settings())
+
+
+@given(found, queries)
+def test_ranking_loses_nobody_and_the_best_has_one(given_candidates, query):
+    ranked = ranking(query, given_candidates)
+
+    assert sorted(each.candidate.id for each in ranked) == sorted(c.id for c in given_candidates)
+    scores = [each.score for each in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    assert not scores or scores[0] == 1.0
+
+
+@given(found)
+def test_everything_exact_comes_before_everything_else(given_candidates):
+    order = [each.candidate.exact for each in ranking("retry", given_candidates)]
+
+    assert order == sorted(order, reverse=True)
+
+
+@given(found)
+def test_the_mild_factors_never_overturn_a_clear_difference_in_relevance(given_candidates):
+    ranked = [each.candidate for each in ranking("retry", given_candidates)]
+
+    for place, above in enumerate(ranked):
+        for below in ranked[place + 1 :]:
+            if above.exact == below.exact and not above.exact:
+                assert below.bm25 <= above.bm25 * (1 + MILD) / (1 - MILD) * 1.000001
+
+
+@given(candidates())
+def test_the_mild_factors_stay_within_a_tenth(candidate):
+    factor = mild_factor(candidate, now=NOW, half_life=MONTH)
+
+    assert MILD <= 0.1
+    assert 1 - MILD - 1e-9 <= factor <= 1 + MILD + 1e-9
+
+
+@given(candidates(exact=False), st.floats(0.0, 1.0), st.integers(0, 400))
+def test_among_equals_the_surer_newer_hotter_pinned_one_is_first(candidate, confidence, days):
+    assume(confidence < candidate.confidence and candidate.updated_at <= NOW)
+    lesser = Candidate(
+        id="lesser",
+        text=candidate.text,
+        bm25=candidate.bm25,
+        confidence=confidence,
+        updated_at=candidate.updated_at - timedelta(days=days),
+        tier=3,
+        pinned=False,
+    )
+
+    assert ranking("retry", [lesser, candidate])[0].candidate is candidate
+
+
+@given(found, queries)
+def test_ranking_does_not_depend_on_the_order_of_unequal_candidates(given_candidates, query):
+    scores = {each.candidate.id: each.score for each in ranking(query, given_candidates)}
+
+    assert {
+        each.candidate.id: each.score for each in ranking(query, given_candidates[::-1])
+    } == scores
+
+
+@given(st.text(min_size=1))
+def test_a_text_is_the_exact_answer_to_itself(text):
+    assume(normalise(text.strip("`'\" ")) == normalise(text) != "")
+
+    assert is_exact(text, text=text)
+
+
+items = st.lists(
+    st.builds(
+        lambda number, text, summary: Item(id=str(number), text=text, summary=summary),
+        st.integers(0, 10**9),
+        st.text("abc de.\n", max_size=400).map("x{}".format),
+        st.text("abc de.", max_size=60).map("x{}".format),
+    ),
+    max_size=10,
+)
+budgets = st.integers(0, 400)
+
+
+@given(items, budgets)
+def test_the_best_is_always_shown_and_the_order_is_kept(wanted, tokens_max):
+    shown = [each.id for each in fit(wanted, tokens_max).items]
+
+    assert shown[:1] == [item.id for item in wanted[:1]]
+    rest = iter(item.id for item in wanted)
+    assert all(any(each == other for other in rest) for each in shown)
+
+
+@given(items, budgets)
+def test_nothing_is_cut(wanted, tokens_max):
+    texts = {(item.id, "full", item.text) for item in wanted}
+    summaries = {(item.id, "summary", item.summary) for item in wanted}
+
+    for each in fit(wanted, tokens_max).items:
+        assert (each.id, each.depth, each.text) in texts | summaries
+        assert each.tokens == estimate_tokens(each.text)
+
+
+@given(items, budgets)
+def test_only_the_summary_of_the_best_may_go_over_the_budget(wanted, tokens_max):
+    fitted = fit(wanted, tokens_max)
+
+    assert fitted.used == sum(each.tokens for each in fitted.items)
+    assert fitted.left == max(0, tokens_max - fitted.used)
+    if fitted.used > tokens_max:
+        assert [each.depth for each in fitted.items] == ["summary"]
+
+
+@given(items, budgets)
+def test_what_is_left_out_would_not_have_fitted(wanted, tokens_max):
+    fitted = fit(wanted, tokens_max)
+    shown = {each.id for each in fitted.items}
+
+    for item in wanted:
+        if item.id not in shown:
+            assert min(estimate_tokens(item.text), estimate_tokens(item.summary)) > fitted.left

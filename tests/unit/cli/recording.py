@@ -1,0 +1,73 @@
+"""A client that records what it is asked, and commands run with it."""
+
+import io
+import json
+from datetime import UTC, datetime
+
+from yaadwatch.cli.main import run
+from yaadwatch.cli.terminal import Terminal
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ID = "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37"
+
+
+class RecordingClient:
+    """Answers each operation with what `answers` holds for it: an answer, or what is raised."""
+
+    pid = 4711
+
+    def __init__(self, answers=None, events=()):
+        self.answers = answers or {}
+        self.calls = []
+        self._events = events
+
+    def call(self, operation, /, **fields):
+        self.calls.append((operation, fields))
+        answer = self.answers[operation]
+        if isinstance(answer, list):
+            answer = answer.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def events(self, after=None):
+        self.calls.append(("subscribe", {"after": after}))
+        return iter(self._events)
+
+    def now(self):
+        return NOW
+
+    def beside(self):
+        return self
+
+    def close(self):
+        self.calls.append(("close", {}))
+
+
+class Ran:
+    """What a command did."""
+
+    def __init__(self, status, terminal, client):
+        self.status = status
+        self.out = terminal.out.getvalue()
+        self.err = terminal.err.getvalue()
+        self.calls = [call for call in client.calls if call[0] != "close"]
+
+    @property
+    def lines(self):
+        return self.out.splitlines()
+
+    @property
+    def json(self):
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+
+def command(*argv, answers=None, events=(), given="", width=100, colour=False):
+    """Run a command line against a client with `answers`."""
+    client = RecordingClient(answers, events)
+    terminal = Terminal(
+        io.StringIO(), io.StringIO(), keys=io.StringIO(given), width=width, colour=colour
+    )
+    status = run([str(part) for part in argv], terminal, lambda args, terminal: client)
+    return Ran(status, terminal, client)

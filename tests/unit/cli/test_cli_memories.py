@@ -1,0 +1,250 @@
+"""Commands about memories: what they ask, what a person reads, what a program gets."""
+
+import pytest
+from recording import ID, command
+
+from yaadwatch.model.errors import Code, YaadError
+
+REMEMBERED = {
+    "id": ID,
+    "kind": "decision",
+    "tier": 1,
+    "text": "Use jose, not jsonwebtoken",
+    "why": "says what to use instead",
+    "anchors": [{"path": "src/auth.ts", "symbol": "verify", "line": 12}, {"path": "package.json"}],
+    "masked": ["github-token"],
+    "decision": "new",
+}
+CHANGED = {
+    "id": ID,
+    "text": "Use jose, not jsonwebtoken",
+    "kind": "decision",
+    "tier": 1,
+    "pinned": False,
+    "archived": True,
+    "undo": "yaadwatch restore f2e4ab37",
+}
+RECALLED = {
+    "results": [
+        {
+            "id": ID,
+            "text": "Use jose, not jsonwebtoken",
+            "kind": "decision",
+            "tier": 1,
+            "score": 1.0,
+            "depth": "full",
+            "stale": {"verdict": "changed", "score": 0.9},
+        }
+    ],
+    "search": "words",
+    "budget": {"used": 12, "left": 788},
+}
+
+
+def test_remember_says_what_was_made_of_it_and_how_to_undo_it():
+    ran = command(
+        *("remember", "Use", "jose", "--kind", "decision", "--tier", "1", "--tag", "auth"),
+        *("--file", "src/auth.ts", "--symbol", "verify", "--pin"),
+        answers={"remember": REMEMBERED},
+    )
+
+    assert ran.status == 0
+    assert ran.calls == [
+        (
+            "remember",
+            {
+                "text": "Use jose",
+                "kind": "decision",
+                "tier": 1,
+                "tags": ["auth"],
+                "files": ["src/auth.ts"],
+                "symbols": ["verify"],
+                "pin": True,
+            },
+        )
+    ]
+    assert ran.lines == [
+        "Remembered f2e4ab37  decision, tier 1  (says what to use instead)",
+        "  Use jose, not jsonwebtoken",
+        "  rests on src/auth.ts:12 verify",
+        "  rests on package.json",
+        "  masked: github-token",
+        "Undo: yaadwatch forget f2e4ab37",
+    ]
+
+
+def test_remembering_what_is_known_offers_no_undo():
+    ran = command("remember", "x", answers={"remember": REMEMBERED | {"decision": "same"}})
+
+    assert ran.lines[0].startswith("Known already, and confirmed: f2e4ab37")
+    assert "Undo" not in ran.out
+
+
+def test_a_text_can_come_from_standard_input():
+    ran = command("remember", "-", answers={"remember": REMEMBERED}, given="Use jose\nplease\n")
+
+    assert ran.calls[0][1]["text"] == "Use jose\nplease\n"
+
+
+def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
+    ran = command(
+        "recall", "which", "jwt", "--top", "3", "--kind", "fix", answers={"recall": RECALLED}
+    )
+
+    assert ran.calls == [
+        ("recall", {"query": "which jwt", "top_k": 3, "tokens_max": 800, "kinds": ["fix"]})
+    ]
+    assert ran.lines == [
+        "f2e4ab37  1.00  decision  Use jose, not jsonwebtoken",
+        "          may be stale: changed",
+        "1 memory, 12 tokens used, 788 left",
+    ]
+
+
+def test_recalling_nothing_is_no_error():
+    ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
+
+    assert (ran.status, ran.out) == (0, "Nothing is remembered about that.\n")
+
+
+def test_show_prints_everything_known():
+    shown = {
+        "id": ID,
+        "kind": "decision",
+        "tier": 1,
+        "text": "Use jose, not jsonwebtoken",
+        "tags": ["auth"],
+        "origin": "agent:claude-code",
+        "pinned": True,
+        "version": 2,
+        "confidence": 0.87,
+        "created_at": "2026-11-18T12:00:00.000Z",
+        "updated_at": "2026-11-20T12:00:00.000Z",
+        "confirmed_at": "2026-11-21T09:00:00.000Z",
+        "archived_at": "2026-11-21T11:59:00.000Z",
+        "archive_reason": "we use authlib",
+        "anchors": [{"path": "src/auth.ts", "commit": "a1b2c3d4e5f6a7", "verdict": "changed"}],
+        "provenance": [{"worktree": "/srv/api", "path": "CLAUDE.md", "line": 7}],
+        "edges": [
+            {"kind": "touches", "to": "0199b1c2-7d3e-7f00-8a11-000000001234", "text": "src/auth.ts"}
+        ],
+        "versions": [
+            {
+                "version": 1,
+                "at": "2026-11-18T12:00:00.000Z",
+                "change": "created",
+                "by": "cli",
+                "text": "Use jose",
+            }
+        ],
+        "stale": {"verdict": "changed", "score": 0.9},
+    }
+
+    ran = command("show", "f2e4ab37", answers={"show": shown})
+
+    assert ran.calls == [("show", {"id": "f2e4ab37"})]
+    assert ran.lines == [
+        "Use jose, not jsonwebtoken",
+        "may be stale: changed",
+        "",
+        f"id          {ID}",
+        "kind        decision, tier 1, pinned",
+        "from        agent:claude-code",
+        "confidence  0.87, confirmed 3 hours ago",
+        "created     3 days ago, updated 1 day ago",
+        "tags        auth",
+        "archived    1 minute ago: we use authlib",
+        "",
+        "Rests on",
+        "  src/auth.ts  as of a1b2c3d4e5  changed",
+        "",
+        "Said in",
+        "  CLAUDE.md:7  /srv/api",
+        "",
+        "Related",
+        "  touches  00001234  src/auth.ts",
+        "",
+        "Versions",
+        "  1  3 days ago  created  cli  Use jose",
+    ]
+
+
+def test_forget_says_what_was_forgotten_and_how_to_undo_it():
+    ran = command("forget", "f2e4ab37", "--reason", "old", answers={"forget": CHANGED})
+
+    assert ran.calls == [("forget", {"id": "f2e4ab37", "reason": "old"})]
+    assert ran.lines == [
+        "Forgot f2e4ab37  Use jose, not jsonwebtoken",
+        "Undo: yaadwatch restore f2e4ab37",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("confirm", "Confirmed"),
+        ("restore", "Restored"),
+        ("pin", "Pinned"),
+        ("unpin", "Unpinned"),
+    ],
+)
+def test_a_changed_memory_is_named_with_what_it_says(name, said):
+    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": None}})
+
+    assert ran.calls == [(name, {"id": "f2e4ab37"})]
+    assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "operation", "answer"),
+    [
+        (("remember", "x"), "remember", REMEMBERED),
+        (("recall", "x"), "recall", RECALLED),
+        (("show", "f2e4ab37"), "show", CHANGED),
+        (("forget", "f2e4ab37"), "forget", CHANGED),
+        (("restore", "f2e4ab37"), "restore", CHANGED),
+        (("confirm", "f2e4ab37"), "confirm", CHANGED),
+        (("pin", "f2e4ab37"), "pin", CHANGED),
+        (("unpin", "f2e4ab37"), "unpin", CHANGED),
+    ],
+)
+def test_a_program_gets_the_answer_as_it_is(argv, operation, answer):
+    ran = command(*argv, "--json", answers={operation: answer})
+
+    assert ran.status == 0
+    assert ran.json == answer
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (Code.BAD_REQUEST, 2),
+        (Code.NOT_FOUND, 1),
+        (Code.CONFLICT, 4),
+        (Code.REFUSED, 4),
+        (Code.UNAVAILABLE, 3),
+        (Code.TOO_LARGE, 1),
+        (Code.TIMEOUT, 1),
+        (Code.INTERNAL, 1),
+    ],
+)
+def test_an_error_has_the_status_of_its_code_and_is_told_where_it_belongs(code, status):
+    error = YaadError(code, "f2e4 fits 2 memories.", hint="Give more characters.")
+
+    person = command("show", "f2e4", answers={"show": error})
+    program = command("show", "f2e4", "--json", answers={"show": error})
+
+    assert (person.status, program.status) == (status, status)
+    assert person.out == program.err == ""
+    assert person.err == "yaadwatch: f2e4 fits 2 memories.\n  Give more characters.\n"
+    assert program.json == {
+        "error": {"code": code, "message": "f2e4 fits 2 memories.", "hint": "Give more characters."}
+    }
+
+
+def test_a_fault_of_ours_keeps_its_traceback():
+    ran = command("show", "f2e4", answers={"show": ZeroDivisionError("by us")})
+
+    assert ran.status == 1
+    assert "Traceback" in ran.err
+    assert "met a fault of ours: ZeroDivisionError" in ran.err

@@ -1,0 +1,368 @@
+"""Commands about repositories and doubts, and the status of everything."""
+
+import fcntl
+
+import pytest
+from recording import ID, command
+
+from yaadwatch import places
+from yaadwatch.client.connection import NobodyListens
+from yaadwatch.model.errors import Code, YaadError
+
+ADDED = {
+    "id": ID,
+    "path": "/srv/api",
+    "store": "/srv/api/.yaad/yaad.db",
+    "again": False,
+    "imported": {"statements": 43, "nodes": 41, "anchored": 17},
+    "files": [
+        {"path": "CLAUDE.md", "statements": 42, "state": "synced"},
+        {"path": "AGENTS.md", "statements": 1, "state": "paused", "reason": "larger than 1 MB"},
+    ],
+    "backup": None,
+    "undo": "yaadwatch remove /srv/api",
+}
+DOUBT = {
+    "id": ID,
+    "text": "Tokens are signed in src/auth.ts",
+    "verdict": "moved",
+    "score": 0.9,
+    "level": "warn",
+    "reason": "src/auth.ts is now src/security/auth.ts",
+    "since": "2026-11-21T09:00:00.000Z",
+    "branch": "main",
+    "uncommitted": True,
+    "evidence": [
+        {
+            "path": "src/auth.ts",
+            "commit": {
+                "id": "a1b2c3d4e5f6a7b8",
+                "at": "2026-11-20T10:00:00.000Z",
+                "subject": "Move security",
+            },
+            "summary": "renamed",
+        },
+        {"path": "src/auth.ts", "commit": None, "summary": "still changing"},
+    ],
+    "suggestion": {
+        "path": "src/security/auth.ts",
+        "text": "Tokens are signed in src/security/auth.ts",
+    },
+}
+STALE = {
+    "stale": [DOUBT],
+    "unknown": [{"id": ID, "text": "Retry twice", "reason": "git did not answer"}],
+    "checked_at": "2026-11-21T11:59:30.000Z",
+}
+STATUS = {
+    "daemon": {
+        "running": True,
+        "pid": 4711,
+        "version": "0.1.0",
+        "since": "2026-11-21T09:00:00.000Z",
+        "rss_bytes": 38_400_000,
+        "socket": "/run/user/1000/yaadwatch/daemon.sock",
+    },
+    "projects": [
+        {
+            "id": ID,
+            "path": "/srv/api",
+            "branch": "main",
+            "memories": 124,
+            "stale": 2,
+            "last_check": "2026-11-21T11:59:30.000Z",
+            "watch": "full",
+            "lag_ms": 12,
+            "files": [
+                {"path": "CLAUDE.md", "mode": "read", "state": "synced"},
+                {"path": "AGENTS.md", "mode": "read", "state": "paused", "reason": "too large"},
+                {"path": "GEMINI.md", "mode": "read", "state": "absent"},
+            ],
+        },
+        {
+            "id": ID,
+            "path": "/srv/web",
+            "memories": 1,
+            "stale": 0,
+            "last_check": None,
+            "watch": "poll",
+            "files": [],
+        },
+    ],
+    "jobs": [
+        {
+            "name": "upkeep",
+            "last": "2026-11-20T12:00:00.000Z",
+            "next": "2026-11-21T13:00:00.000Z",
+            "ok": True,
+        },
+        {"name": "sweep", "ok": None},
+    ],
+    "search": "words",
+    "problems": [{"what": "The watch limit is reached.", "mend": "sysctl fs.inotify"}],
+}
+
+
+def test_add_says_what_it_did_and_how_to_undo_it():
+    ran = command("add", "/srv/api", "--trust", answers={"add": ADDED})
+
+    assert ran.calls == [("add", {"trust": True, "restore": False, "project": "/srv/api"})]
+    assert ran.lines == [
+        "Watching /srv/api",
+        "  store  /srv/api/.yaad/yaad.db",
+        "  git    .yaad/ is kept out by a line in the repository's info/exclude",
+        "  read   43 statements, 41 new memories, 17 about code",
+        "    CLAUDE.md  42 statements  synced",
+        "    AGENTS.md  1 statement    paused: larger than 1 MB",
+        "Undo: yaadwatch remove /srv/api",
+    ]
+
+
+def test_add_without_a_folder_means_the_current_one():
+    ran = command("add", answers={"add": ADDED | {"again": True}})
+
+    assert ran.calls == [("add", {"trust": False, "restore": False})]
+    assert ran.lines[0] == "Read again /srv/api"
+
+
+def test_add_says_nothing_of_git_when_the_store_is_elsewhere_and_tells_of_a_backup():
+    far = {"store": "/home/ada/.yaad/projects/p1/yaad.db", "backup": "/b/20261120.db"}
+
+    ran = command("add", "/srv/api", answers={"add": ADDED | far})
+
+    assert "exclude" not in ran.out
+    assert "A backup of an earlier time is kept: /b/20261120.db" in ran.out
+
+
+def test_remove_says_where_the_memories_are():
+    removed = {
+        "id": ID,
+        "path": "/srv/api",
+        "backup": "/b/1.db",
+        "memories": 41,
+        "undo": "yaadwatch add --restore /srv/api",
+    }
+
+    ran = command("remove", "/srv/api", answers={"remove": removed})
+
+    assert ran.calls == [("remove", {"project": "/srv/api"})]
+    assert ran.lines == [
+        "No longer watching /srv/api",
+        "  41 memories kept in /b/1.db",
+        "Undo: yaadwatch add --restore /srv/api",
+    ]
+
+
+def test_list_lines_the_repositories_up():
+    rows = [
+        {"id": ID, "path": "/srv/api", "branch": "main", "memories": 41, "stale": 2, "state": "ok"},
+        {
+            "id": "p-2",
+            "path": "/srv/old",
+            "memories": 1,
+            "stale": 0,
+            "state": "missing",
+            "reason": "/srv/old is not there",
+        },
+    ]
+
+    ran = command("list", answers={"projects": {"projects": rows}})
+
+    assert ran.lines == [
+        "f2e4ab37  /srv/api  main  41 memories  2 stale  ok",
+        "p-2       /srv/old  -     1 memory     0 stale  missing: /srv/old is not there",
+    ]
+
+
+def test_an_empty_list_says_how_to_begin():
+    ran = command("list", answers={"projects": {"projects": []}})
+
+    assert ran.lines == ["No repository is watched. Watch one: yaadwatch add DIR"]
+
+
+def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
+    ran = command("stale", answers={"stale": STALE})
+
+    assert ran.status == 0
+    assert ran.calls == [("stale", {"all": False, "check": True})]
+    assert ran.lines == [
+        "moved  f2e4ab37  Tokens are signed in src/auth.ts",
+        "    src/auth.ts is now src/security/auth.ts; noticed 3 hours ago on main",
+        "    a1b2c3d4e5  2026-11-20  Move security  (src/auth.ts: renamed)",
+        "    uncommitted  src/auth.ts: still changing",
+        "    now at: src/security/auth.ts",
+        "    would be true: Tokens are signed in src/security/auth.ts",
+        "    still true: yaadwatch confirm f2e4ab37    not any more: yaadwatch forget f2e4ab37",
+        "",
+        "Could not be judged",
+        "  f2e4ab37  Retry twice (git did not answer)",
+        "",
+        "1 memory in doubt; last check 30 seconds ago.",
+    ]
+
+
+def test_stale_without_doubts_says_so_and_when_it_looked():
+    ran = command("stale", "--no-check", answers={"stale": {"stale": [], "unknown": []}})
+
+    assert ran.calls == [("stale", {"all": False, "check": False})]
+    assert ran.lines == ["Nothing in doubt; last check never."]
+
+
+def test_stale_can_check_everything_first():
+    checked = {"checked": 41, "raised": 1, "cleared": 2, "checked_at": "2026-11-21T12:00:00.000Z"}
+    answers = {"check": checked, "stale": STALE}
+
+    person = command("stale", "--check", "--all", answers=answers)
+    program = command("stale", "--check", "--json", answers=answers)
+
+    assert person.calls == [("check", {}), ("stale", {"all": True, "check": False})]
+    assert person.lines[0] == "Checked 41 memories: 1 new doubt, 2 cleared."
+    assert program.json == STALE | {"check": checked}
+
+
+def test_upkeep_says_what_it_did_and_what_it_would_do():
+    done = {
+        "dry_run": False,
+        "archived": [{"id": ID, "text": "Old news", "confidence": 0.08}],
+        "pruned": [{"id": ID, "text": "Older news"}],
+        "orphans": 2,
+        "checked": 120,
+    }
+
+    did = command("upkeep", answers={"upkeep": done})
+    would = command("upkeep", "--dry-run", answers={"upkeep": done | {"dry_run": True}})
+
+    assert did.lines == [
+        "Archived 1, pruned 1, of 120 memories; 2 names that no memory is about any more.",
+        "  f2e4ab37  0.08  Old news",
+        "Pruned for good",
+        "  f2e4ab37  Older news",
+        "Undo for one: yaadwatch restore ID",
+    ]
+    assert would.calls == [("upkeep", {"dry_run": True})]
+    assert would.lines[0].startswith("Would archive 1, prune 1,")
+    assert "Undo" not in would.out
+
+
+def test_status_answers_in_one_screen_what_a_person_asks():
+    ran = command("status", answers={"status": STATUS, "stale": STALE})
+
+    assert ran.calls == [("status", {}), ("stale", {"project": "/srv/api", "check": False})]
+    assert ran.lines == [
+        "yaadwatch 0.1.0 is running  pid 4711, since 3 hours ago, memory 38 MB, search by words",
+        "  listens on /run/user/1000/yaadwatch/daemon.sock",
+        "",
+        "Projects",
+        "  /srv/api  main  124 memories  2 stale  checked 30 seconds ago  watch full, lag 12 ms",
+        "  /srv/web  -     1 memory      0 stale  checked never           watch poll",
+        "",
+        "Agent files",
+        "  /srv/api/CLAUDE.md  read  synced",
+        "  /srv/api/AGENTS.md  read  paused: too large",
+        "",
+        "In doubt",
+        f"  moved  f2e4ab37  {DOUBT['text']} ({DOUBT['reason']})",
+        "  and 1 more",
+        "  All, with evidence: yaadwatch stale",
+        "",
+        "Jobs",
+        "  upkeep  last 1 day ago  went well  next in 1 hour",
+        "  sweep   last never",
+        "",
+        "Problems",
+        "  The watch limit is reached.",
+        "    mend: sysctl fs.inotify",
+    ]
+
+
+def test_a_project_whose_doubts_cannot_be_had_does_not_hide_the_status():
+    answers = {"status": STATUS, "stale": YaadError(Code.UNAVAILABLE, "The store is gone.")}
+
+    ran = command("status", answers=answers)
+
+    assert ran.status == 0
+    assert "  The store is gone." in ran.lines
+    assert "  and 2 more" in ran.lines
+
+
+def test_nothing_watched_is_said_with_how_to_begin():
+    ran = command(answers={"status": STATUS | {"projects": [], "jobs": [], "problems": []}})
+
+    assert ran.calls == [("status", {})]
+    assert ran.lines[-1] == "No repository is watched. Watch one: yaadwatch add DIR"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_status_without_a_daemon_is_an_answer_in_the_same_shape(home):
+    person = command("status", answers={"status": NobodyListens()})
+    program = command("--json", answers={"status": NobodyListens()})
+
+    assert (person.status, program.status) == (0, 0)
+    assert person.lines[0] == "yaadwatch is not running"
+    assert program.json["daemon"] == {"running": False}
+    assert program.json.keys() == STATUS.keys()
+    assert [row.keys() for row in program.json["problems"]] == [{"what", "mend"}]
+
+
+def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
+    with open(places.lock_file(), "w") as lock:
+        lock.write("4711\n/x\n")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        ran = command("status", "--json", answers={"status": NobodyListens()})
+        stopped = command("stop", answers={"shutdown": NobodyListens()})
+
+    assert "4711 holds the daemon's lock" in ran.json["problems"][0]["what"]
+    assert stopped.status == 3
+    assert "4711 holds the daemon's lock and does not answer" in stopped.err
+
+
+def test_stop_waits_until_the_daemon_is_gone(home):
+    person = command("stop", answers={"shutdown": {"stopping": True}})
+    program = command("stop", "--json", answers={"shutdown": {"stopping": True}})
+
+    assert person.calls == [("shutdown", {})]
+    assert person.lines == ["The daemon has ended (pid 4711). Any command starts it again."]
+    assert program.json == {"stopping": True, "running": False, "pid": 4711}
+
+
+def test_a_daemon_that_does_not_end_is_told(home, monkeypatch):
+    monkeypatch.setattr("yaadwatch.cli.process.STOP_TIME_S", 0.05)
+    with open(places.lock_file(), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        ran = command("stop", answers={"shutdown": {"stopping": True}})
+
+    assert ran.status == 3
+    assert "has not ended after 0.05 s" in ran.err
+
+
+def test_stop_without_a_daemon_is_no_error(home):
+    person = command("stop", answers={"shutdown": NobodyListens()})
+    program = command("stop", "--json", answers={"shutdown": NobodyListens()})
+
+    assert (person.status, person.out) == (0, "No daemon is running.\n")
+    assert program.json == {"stopping": False, "running": False}
+
+
+@pytest.mark.parametrize(
+    ("argv", "operation", "answer"),
+    [
+        (("add",), "add", ADDED),
+        (("remove",), "remove", ADDED),
+        (("list",), "projects", {"projects": []}),
+        (("stale",), "stale", STALE),
+        (("upkeep",), "upkeep", {"archived": []}),
+        (("status",), "status", STATUS),
+    ],
+)
+def test_a_program_gets_the_answer_as_it_is(argv, operation, answer):
+    ran = command(*argv, "--json", answers={operation: answer})
+
+    assert (ran.status, ran.json) == (0, answer)

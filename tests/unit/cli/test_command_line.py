@@ -1,0 +1,340 @@
+"""How command lines are read, and the process around a command."""
+
+import contextlib
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from recording import command
+
+from yaadwatch.api.operations import OPERATIONS
+from yaadwatch.cli import parsing
+from yaadwatch.cli.parsing import COMMANDS
+from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.presence import wait_until_gone
+
+ROOT = Path(__file__).parents[3]
+SMALL_DAEMON = Path(__file__).parents[1] / "client" / "small_daemon.py"
+PATIENCE_S = 20
+
+LINES = {
+    "status": "status --watch --json",
+    "add": "add /srv/api --trust --restore",
+    "remove": "remove /srv/api --json",
+    "list": "list --project /srv",
+    "remember": "remember some words --kind fix --tier 2 --tag a --tag b --file c --symbol d --pin",
+    "recall": "recall some words --top 3 --tokens 400 --kind fix",
+    "show": "show ab12",
+    "stale": "stale --all --no-check",
+    "confirm": "confirm ab12",
+    "forget": "forget ab12 --reason old",
+    "restore": "restore ab12",
+    "pin": "pin ab12",
+    "unpin": "unpin ab12",
+    "upkeep": "upkeep --dry-run",
+    "up": "up /srv/api",
+    "daemon": "daemon",
+    "stop": "stop --json",
+    "completion": "completion bash",
+}
+ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"}
+"""Operations that a command of another name asks for."""
+each_command = pytest.mark.parametrize("name", COMMANDS)
+
+
+@each_command
+def test_one_command_alone_reads_its_line_as_the_whole_would(name):
+    line = LINES[name].split()
+
+    alone = vars(parsing.parse(line))
+    whole = vars(parsing.whole_parser().parse_args(line))
+
+    assert alone == whole
+
+
+@each_command
+def test_the_help_of_every_command_has_two_examples_that_can_be_read(name, capsys):
+    with pytest.raises(SystemExit) as raised:
+        parsing.parse([name, "--help"])
+
+    shown = capsys.readouterr().out
+    examples = shown.split("examples:\n")[1].splitlines()
+    assert raised.value.code == 0
+    assert len(examples) >= 2
+    assert all("yaadwatch" in example for example in examples)
+
+
+@each_command
+def test_only_status_stop_up_daemon_and_completion_start_no_daemon(name):
+    starts = parsing.parse(LINES[name].split()).starts_daemon
+
+    assert starts == (name not in {"status", "stop", "up", "daemon", "completion"})
+
+
+def test_every_operation_for_the_command_line_has_a_command():
+    asked = {row.name for row in OPERATIONS if "cli" in row.wires}
+
+    assert {ASKED_BY.get(name, name) for name in asked} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("recal jose", "The nearest one is: yaadwatch recall"),
+        ("frobnicate", "All commands: yaadwatch --help"),
+        ("recall", "the following arguments are required: WORDS"),
+        ("recall x --top many", "'many' is not a whole number"),
+        ("stale --al", "unrecognized arguments: --al"),
+        ("stale --check --no-check", "not allowed with argument --check"),
+        ("completion fish", "no such choice: 'fish'"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_told_and_ends_with_2(line, told):
+    ran = command(*line.split())
+
+    assert ran.status == 2
+    assert told in ran.err
+    assert "Nothing was done." in " ".join(ran.err.split())
+    assert ran.calls == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--json recall a b", "--project /srv recall a b --json", "--project=/srv --json recall a b"],
+)
+def test_what_every_command_takes_may_stand_before_it(line):
+    read = parsing.parse(line.split())
+
+    assert read.query == ["a", "b"]
+    assert read.json
+    assert read.project == ("/srv" if "/srv" in line else None)
+
+
+@pytest.mark.parametrize("line", ["", "--json", "--project /srv", "--watch", "--project"])
+def test_without_a_command_it_is_status(line):
+    if line == "--project":
+        assert "expected one argument" in command("--project").err
+    else:
+        assert parsing.parse(line.split()).run.__name__ == "status"
+
+
+def test_a_program_is_told_of_its_command_line_in_json():
+    ran = command("recall", "--json")
+
+    assert ran.status == 2
+    assert ran.json["error"]["code"] == "bad_request"
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit):
+        parsing.parse(["--version"])
+
+    assert capsys.readouterr().out == "yaadwatch 0.1.0\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_every_command(shell):
+    pytest.importorskip("shtab")
+
+    ran = command("completion", shell)
+
+    assert ran.status == 0
+    assert all(name in ran.out for name in COMMANDS)
+
+
+def test_completion_without_its_package_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+
+    ran = command("completion", "bash")
+
+    assert ran.status == 3
+    assert "uv tool install 'yaadwatch[completion]'" in ran.err
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """The environment of a person of their own."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return kept | {
+        "HOME": str(tmp_path),
+        "YAAD_HOME": str(tmp_path / "yaad"),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+@pytest.fixture
+def daemon(environment, monkeypatch):
+    """A small daemon that answers `status`."""
+    monkeypatch.setenv("YAAD_HOME", environment["YAAD_HOME"])
+    running = subprocess.Popen([sys.executable, SMALL_DAEMON], env=environment)
+    end = time.monotonic() + PATIENCE_S
+    while not _answers():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    yield running
+    with contextlib.suppress(NobodyListens), contextlib.closing(Client(cwd="/")) as client:
+        client.call("shutdown")
+    running.wait(PATIENCE_S)
+    assert wait_until_gone(PATIENCE_S)
+
+
+def _answers():
+    with contextlib.suppress(NobodyListens), contextlib.closing(Client(cwd="/")) as client:
+        return client.connect()
+    return False
+
+
+def run(*argv, environment, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "yaadwatch", *argv],
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        **options,
+    )
+
+
+def test_status_of_a_real_daemon_over_a_real_socket(daemon, environment):
+    ran = run("--json", environment=environment)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f'"pid": {daemon.pid}' in ran.stdout
+
+
+def test_stop_ends_a_real_daemon(daemon, environment):
+    ran = run("stop", environment=environment)
+
+    assert ran.stdout == f"The daemon has ended (pid {daemon.pid}). Any command starts it again.\n"
+    assert daemon.wait(PATIENCE_S) == 0
+    assert run("stop", environment=environment).stdout == "No daemon is running.\n"
+
+
+HEAVY = {
+    "apsw",
+    "asyncio",
+    "click",
+    "concurrent.futures",
+    "dataclasses",
+    "datetime",
+    "difflib",
+    "inspect",
+    "logging",
+    "pathlib",
+    "pygit2",
+    "shtab",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "traceback",
+    "typing",
+    "urllib",
+    "yaadwatch.api.codec",
+    "yaadwatch.cli.memories",
+    "yaadwatch.cli.up",
+    "yaadwatch.client.autostart",
+    "yaadwatch.engine",
+    "yaadwatch.servers",
+}
+
+
+def test_status_for_a_program_imports_nothing_heavy(daemon, environment):
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules);"
+        " from yaadwatch.cli.main import main; status = main(['status', '--json']);"
+        " print(*(set(sys.modules) - before), file=sys.stderr); sys.exit(status)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+    imported = set(ran.stderr.split())
+    assert ran.returncode == 0
+    assert "yaadwatch.cli.status" in imported
+    assert imported & HEAVY == set()
+
+
+def test_a_closed_pipe_ends_quietly(daemon, environment):
+    piped = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m yaadwatch status --watch --json | head -n 1"],
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+    assert piped.stdout.count("\n") == 1
+    assert piped.stderr == ""
+
+
+def test_ctrl_c_ends_quietly_with_130(daemon, environment):
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "yaadwatch", "status", "--watch", "--json"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with watching:
+        assert watching.stdout.readline().startswith("{")
+        watching.send_signal(signal.SIGINT)
+        _, err = watching.communicate(timeout=PATIENCE_S)
+
+    assert (watching.returncode, err) == (130, "")
+
+
+@pytest.mark.parametrize(("more", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_are_for_terminals_without_no_color(environment, more, coloured):
+    ours, theirs = pty.openpty()
+    status = subprocess.call(
+        [sys.executable, "-m", "yaadwatch", "status"],
+        env=environment | {"TERM": "xterm"} | more,
+        cwd="/",
+        stdout=theirs,
+        timeout=PATIENCE_S,
+    )
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    os.close(theirs)
+
+    assert status == 0
+    assert ("\x1b[1m" in shown) is coloured
+    assert "is not running" in shown
+
+
+def test_a_daemon_that_cannot_start_is_told_with_its_last_words(environment):
+    """The home is a file: nothing can be made in it."""
+    Path(environment["YAAD_HOME"]).write_text("in the way")
+
+    ran = run("list", environment=environment)
+
+    assert ran.returncode == 3
+    assert "cannot be written" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_folder_that_is_gone_is_told(environment, tmp_path):
+    gone = tmp_path / "gone"
+    program = (
+        "import os, sys; os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]);"
+        " from yaadwatch.cli.main import main; sys.exit(main(['list']))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, gone], env=environment, capture_output=True, text=True
+    )
+
+    assert ran.returncode == 2
+    assert "The current folder is not there any more" in ran.stderr

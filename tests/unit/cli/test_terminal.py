@@ -1,0 +1,161 @@
+"""What a terminal shows: lines that fit, nothing that steers it, colours where they are welcome."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recording import NOW
+
+from yaadwatch.cli import words
+from yaadwatch.cli.terminal import Terminal, columns, styled
+
+widths = st.integers(min_value=40, max_value=120)
+
+
+def printed(*parts, width=100, colour=False, **options):
+    terminal = Terminal(io.StringIO(), io.StringIO(), width=width, colour=colour)
+    terminal.line(*parts, **options)
+    return terminal.out.getvalue()
+
+
+@given(st.text(max_size=400))
+def test_no_text_can_steer_the_terminal(text):
+    shown = printed(text)
+
+    assert shown.endswith("\n")
+    assert all(one.isprintable() or not one.isascii() for one in shown[:-1])
+    assert "\x9b" not in shown
+    assert not any("\u202a" <= one <= "\u202e" or "\u2066" <= one <= "\u2069" for one in shown)
+
+
+@given(st.lists(st.text("abcdefgh", min_size=1, max_size=20), min_size=1), widths)
+def test_every_word_is_shown_once_and_every_line_fits(parts, width):
+    shown = printed(" ".join(parts), width=width, indent=4, hang=2)
+
+    assert shown.split() == parts
+    assert max(len(line) for line in shown.splitlines()) <= width
+
+
+@given(st.lists(st.text("ab \u4e2d\u0301", max_size=30)), widths)
+def test_colours_change_nothing_but_the_colour(parts, width):
+    coloured = [styled(part, "red") if number % 2 else part for number, part in enumerate(parts)]
+
+    shown = printed(*coloured, width=width, colour=True)
+
+    plain = shown.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    assert plain.split() == printed(*parts, width=width).split()
+
+
+def test_a_word_longer_than_the_line_stays_whole():
+    shown = printed("see " + "x" * 60 + " there", width=40)
+
+    assert shown.splitlines() == ["see", "  " + "x" * 60, "  there"]
+
+
+def test_what_does_not_fit_continues_under_its_text():
+    shown = printed("f2e4ab37  ", "alpha beta gamma delta epsilon zeta", width=40, hang=10)
+
+    assert shown.splitlines() == ["f2e4ab37  alpha beta gamma delta epsilon", "          zeta"]
+
+
+def test_columns_line_up_by_what_is_seen():
+    terminal = Terminal(io.StringIO(), io.StringIO())
+    terminal.table([("\u4e2d\u6587", "a"), ("abc", "b"), ("", "c")])
+
+    assert terminal.out.getvalue().splitlines() == ["  \u4e2d\u6587  a", "  abc   b", "        c"]
+
+
+@pytest.mark.parametrize(
+    ("given_columns", "expected"), [("72", 72), ("8", 40), ("wide", None), ("0", None)]
+)
+def test_the_width_is_what_the_environment_says(monkeypatch, given_columns, expected):
+    monkeypatch.setenv("COLUMNS", given_columns)
+
+    assert columns() == (expected or columns())
+    assert columns() >= 40
+
+
+def test_json_is_one_line_in_the_characters_of_the_stream():
+    plain = Terminal(io.StringIO(), io.StringIO())
+    plain.json({"text": "d\u00fcz\u011f\u00fcn\nline"})
+    latin = Terminal(io.TextIOWrapper(io.BytesIO(), encoding="latin-1"), io.StringIO())
+    latin.json({"text": "\u011f"})
+    latin.out.flush()
+
+    assert plain.out.getvalue() == '{"text": "d\u00fcz\u011f\u00fcn\\nline"}\n'
+    assert latin.out.buffer.getvalue() == b'{"text": "\\u011f"}\n'
+
+
+class Screen(io.StringIO):
+    """A stream that says a person looks at it."""
+
+    def isatty(self):
+        return True
+
+
+def test_progress_is_shown_to_people_and_taken_away():
+    terminal = Terminal(io.StringIO(), Screen())
+    terminal.progress("still at it, 1 s")
+    terminal.progress("still at it, 2 s")
+    terminal.line("done")
+
+    assert terminal.err.getvalue() == "\r\x1b[Kstill at it, 1 s\r\x1b[Kstill at it, 2 s\r\x1b[K"
+    assert terminal.out.getvalue() == "done\n"
+
+
+def test_progress_is_not_shown_to_programs():
+    terminal = Terminal(io.StringIO(), io.StringIO())
+    terminal.progress("still at it, 1 s")
+
+    assert terminal.err.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("distance", "said"),
+    [
+        (timedelta(seconds=1), "just now"),
+        (timedelta(seconds=59), "59 seconds ago"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(hours=5), "5 hours ago"),
+        (timedelta(days=1), "1 day ago"),
+        (timedelta(days=45), "1 month ago"),
+        (timedelta(days=800), "2 years ago"),
+        (timedelta(hours=-3), "in 3 hours"),
+    ],
+)
+def test_times_are_told_by_their_distance(distance, said):
+    assert words.ago((NOW - distance).isoformat(), NOW) == said
+
+
+def test_no_time_is_never():
+    assert words.ago(None, NOW) == "never"
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [
+        (1, "memory", "1 memory"),
+        (0, "memory", "0 memories"),
+        (2, "day", "2 days"),
+        (3, "repository", "3 repositories"),
+    ],
+)
+def test_things_are_counted_in_english(number, noun, said):
+    assert words.count(number, noun) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(512, "1 kB"), (38_400_000, "38 MB"), (None, "unknown")]
+)
+def test_sizes_are_for_people(number, said):
+    assert words.size(number) == said
+
+
+def test_the_home_folder_is_a_tilde(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada/")
+
+    assert words.folder("/home/ada/src") == "~/src"
+    assert words.folder("/home/ada") == "~"
+    assert words.folder("/home/adam/src") == "/home/adam/src"

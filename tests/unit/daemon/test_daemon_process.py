@@ -1,0 +1,287 @@
+"""The process itself: how it starts, what it says when it cannot, and that it always ends."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from yaadwatch import places
+from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.model.errors import YaadError
+
+DEADLINE_S = 20.0
+
+RUN = "import sys; from yaadwatch.daemon.main import run; sys.exit(run(foreground=False))"
+
+
+@pytest.fixture
+def daemons(environment: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes of this test; none of them outlives it."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=DEADLINE_S)
+
+
+@pytest.fixture
+def start(daemons):
+    """Start a daemon, or another program about one; wait until it answers unless told not to."""
+
+    def starting(
+        program: str = RUN, *, wait: bool = True, cwd: Path | None = None, **environ: str
+    ) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, **environ},
+        )
+        daemons.append(process)
+        if wait:
+            until(lambda: answers() or process.poll() is not None)
+            assert process.poll() is None, process.communicate()
+        return process
+
+    return starting
+
+
+def until(true) -> None:
+    end = time.monotonic() + DEADLINE_S
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def answers() -> bool:
+    client = Client(cwd="/")
+    try:
+        return bool(client.call("status"))
+    except NobodyListens:
+        return False
+    finally:
+        client.close()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=DEADLINE_S)
+    return process.returncode, out, err
+
+
+def logged() -> list[str]:
+    return [json.loads(line)["event"] for line in places.log_file().read_text().splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_answers_until_it_is_told_to_stop_and_leaves_nothing_open(start, number):
+    process = start()
+    modes = {
+        path: stat.S_IMODE(path.stat().st_mode)
+        for path in (places.home(), places.log_file(), places.user_store(), places.default_socket())
+    }
+    process.send_signal(number)
+
+    assert ended(process) == (0, "", "")
+    assert [mode for path, mode in modes.items() if path == places.home()] == [0o700]
+    assert {mode for path, mode in modes.items() if path != places.home()} == {0o600}
+    assert not places.default_socket().exists()
+    assert not daemon_holds_lock()
+    assert logged() == ["daemon.ready", "daemon.ended"]
+
+
+def test_a_client_can_end_it(start):
+    process = start()
+
+    assert Client(cwd="/").call("shutdown") == {"stopping": True}
+
+    assert ended(process)[0] == 0
+
+
+def test_a_second_daemon_says_who_runs_and_leaves_it_alone(start):
+    first = start()
+
+    status, _, err = ended(start(wait=False))
+
+    assert status == 4
+    assert f"pid {first.pid}" in err
+    assert answers()
+
+
+def test_it_starts_again_after_it_was_killed(start):
+    first = start()
+    first.kill()
+    ended(first)
+    assert places.default_socket().exists()
+
+    second = start()
+
+    assert Client(cwd="/").call("status")["daemon"]["pid"] == second.pid
+
+
+@pytest.mark.parametrize("what", ["file", "link"])
+def test_a_home_that_cannot_be_used_is_told(start, environment, what):
+    home = environment / "no-home"
+    if what == "file":
+        home.touch()
+    else:
+        (environment / "elsewhere").mkdir()
+        home.symlink_to(environment / "elsewhere")
+
+    status, _, err = ended(start(wait=False, YAAD_HOME=str(home)))
+
+    assert status == 3
+    assert err.startswith("yaadwatch: ")
+    assert str(home) in err
+
+
+def test_settings_that_make_no_sense_are_told_with_their_place(start):
+    (places.home() / "config.toml").write_text("[watch]\nquiet_ms = 99999\n")
+
+    status, _, err = ended(start(wait=False))
+
+    assert status == 3
+    assert "config.toml: watch.quiet_ms" in err
+
+
+def test_an_unknown_setting_is_a_problem_that_status_shows(start):
+    (places.home() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
+    start()
+
+    (problem,) = Client(cwd="/").call("status")["problems"]
+
+    assert "watch.quite_ms is not a setting" in problem["what"]
+    assert "config.toml" in problem["mend"]
+
+
+def test_what_only_some_need_is_not_imported_at_start(start):
+    process = start(
+        """
+        import os, signal, sys
+        from yaadwatch.daemon.main import run
+        heavy = {"pygit2", "tree_sitter", "mistune", "ssl", "sqlite3", "yaadwatch.cli.main"}
+        def ready():
+            print(sorted(heavy & sys.modules.keys()))
+            os.kill(os.getpid(), signal.SIGTERM)
+        run(foreground=False, on_ready=ready)
+        import ssl
+        """,
+        wait=False,
+    )
+
+    assert ended(process) == (0, "[]\n", "")
+
+
+def test_in_the_foreground_warnings_are_told_on_stderr(start):
+    (places.home() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
+    process = start(RUN.replace("False", "True"))
+    process.terminate()
+
+    assert "health.degraded" in ended(process)[2]
+
+
+def test_a_thread_that_never_ends_does_not_keep_the_process(start):
+    process = start(
+        """
+        import sys, threading, time
+        from yaadwatch.daemon.main import run
+        def ready():
+            threading.Thread(target=time.sleep, args=[3600]).start()
+        sys.exit(run(foreground=False, on_ready=ready))
+        """
+    )
+    process.terminate()
+
+    assert ended(process)[0] == 0
+    assert not places.default_socket().exists()
+
+
+def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):
+    process = start(
+        """
+        import sys, time
+        from yaadwatch.daemon.main import run
+        from yaadwatch.engine import stale
+        def slowly(home, project=None):
+            open("started", "w").close()
+            time.sleep(3600)
+        stale.watched = slowly
+        sys.exit(run(foreground=False))
+        """,
+        wait=False,
+        cwd=environment,
+    )
+    until((environment / "started").exists)
+    process.terminate()
+
+    assert ended(process)[0] == 0
+
+
+def test_a_git_that_hangs_is_ended_with_the_daemon(start, environment, repo):
+    """Whoever waits for it is told, and the process does not wait for its time limit."""
+    repo.add("a.py", "a = 1\n")
+    programs = environment / "bin"
+    programs.mkdir()
+    (programs / "git").write_text(f"#!/bin/sh\necho $$ > {environment}/git-pid\nexec sleep 3600\n")
+    (programs / "git").chmod(0o755)
+    process = start(PATH=f"{programs}:{os.environ['PATH']}", YAAD_GIT_TIMEOUT_MS="600000")
+    said: list[YaadError] = []
+
+    def ask() -> None:
+        try:
+            Client(cwd=str(repo.path)).call("add")
+        except YaadError as error:
+            said.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until((environment / "git-pid").exists)
+    process.terminate()
+
+    assert ended(process)[0] == 0
+    asking.join(DEADLINE_S)
+    assert len(said) == 1
+    until(lambda: not Path("/proc", (environment / "git-pid").read_text().strip()).exists())
+
+
+def test_what_happens_is_streamed_and_nothing_is_missed_over_a_restart(start, repo):
+    repo.add("a.py", "a = 1\n")
+    first = start()
+    client = Client(cwd=str(repo.path))
+    client.call("add")
+    events = client.beside().events()
+    client.call("remember", text="Use uv, never pip")
+    created = next(event for event in events if event["kind"] == "node.created")
+    first.terminate()
+    ended(first)
+
+    start()
+    client.call("remember", text="Tests run with make test")
+    again = next(
+        event
+        for event in client.beside().events(created["cursor"])
+        if event["kind"] == "node.created"
+    )
+
+    assert again["subject"] != created["subject"]
+    assert created["project"] == again["project"] != ""
+    client.close()
+
+
+def test_a_socket_that_was_deleted_comes_back(start):
+    start()
+    places.default_socket().unlink()
+
+    until(answers)

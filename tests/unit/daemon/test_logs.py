@@ -1,0 +1,114 @@
+import io
+import json
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from yaadwatch.core.privacy import mask_tree
+from yaadwatch.daemon import logs
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def log(tmp_path: Path):
+    echo = io.StringIO()
+    handlers = logs.begin(tmp_path / "daemon.log", mask_tree, echo=echo)
+    yield tmp_path / "daemon.log", echo
+    logs.end(handlers)
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_line_is_an_event_with_its_fields(log):
+    path, _ = log
+
+    logging.getLogger("yaadwatch.daemon.intake").warning(
+        "check.failed", extra={"project": "p", "paths": {"a.py"}, "took_ms": 4, "at_all": None}
+    )
+
+    (line,) = lines(path)
+    assert line.pop("at").endswith("Z")
+    assert line == {
+        "level": "warning",
+        "event": "check.failed",
+        "where": "yaadwatch.daemon.intake",
+        "project": "p",
+        "paths": ["a.py"],
+        "took_ms": 4,
+        "at_all": None,
+    }
+
+
+def test_a_secret_is_masked_wherever_it_stands(log):
+    path, echo = log
+
+    try:
+        raise OSError(f"push to https://{SECRET}@github.com")
+    except OSError:
+        logging.getLogger("yaadwatch").exception(
+            SECRET, extra={"remote": SECRET, "deep": {"in": [SECRET]}, "error": OSError(SECRET)}
+        )
+
+    (line,) = lines(path)
+    assert "OSError" in line["traceback"]
+    assert SECRET not in path.read_text()
+    assert SECRET not in echo.getvalue()
+
+
+def test_people_are_told_of_warnings_in_one_line_and_of_nothing_less(log):
+    _, echo = log
+    logger = logging.getLogger("yaadwatch.x")
+
+    logger.info("daemon.ready")
+    logger.warning("watch.overflowed", extra={"effect": "everything is checked"})
+    logger.error("operation.crashed", extra={"traceback": "line\nline"})
+
+    assert echo.getvalue().splitlines() == [
+        "yaadwatch: watch.overflowed (effect: everything is checked)",
+        "yaadwatch: operation.crashed",
+    ]
+
+
+def test_other_peoples_chatter_is_left_out(log):
+    path, _ = log
+
+    logging.getLogger("apscheduler.scheduler").info("Added job")
+    logging.getLogger("yaadwatch").debug("detail")
+
+    assert lines(path) == []
+
+
+def test_a_name_that_is_no_text_does_not_break_the_line(log):
+    path, _ = log
+
+    logging.getLogger("yaadwatch").warning("x", extra={"path": Path(os.fsdecode(b"\xe9.py"))})
+
+    assert lines(path)[0]["path"] == "?.py"
+
+
+def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
+    umask = os.umask(0)
+    try:
+        path = tmp_path / "daemon.log"
+        path.touch(0o644)
+        handlers = logs.begin(path, mask_tree, echo=None)
+        for number in range(100):
+            logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
+        logs.end(handlers)
+    finally:
+        os.umask(umask)
+
+    assert stat.S_IMODE(path.with_suffix(".log.1").stat().st_mode) == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "daemon.log",
+        "daemon.log.1",
+        "daemon.log.2",
+        "daemon.log.3",
+    ]
+    assert all(file.stat().st_size <= logs.BYTES_MAX for file in tmp_path.iterdir())

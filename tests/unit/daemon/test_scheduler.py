@@ -1,0 +1,258 @@
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.scheduler import JOBS, Runs, Scheduler, first_run
+from yaadwatch.model.settings import Watch
+from yaadwatch.system.clock import Clock
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    started_at: datetime
+    ended_at: datetime | None
+    error: str | None = None
+
+
+class PaperRuns:
+    """Remembers the runs of jobs, as the user store does."""
+
+    def __init__(self, since: datetime, **last: Ran) -> None:
+        self.since = since
+        self.last: dict[str, Ran] = dict(last)
+
+    def start(self, job: str, at: datetime) -> None:
+        self.last[job] = Ran(started_at=at, ended_at=None)
+
+    def end(self, job: str, at: datetime, error: str | None) -> None:
+        started = self.last[job].started_at
+        self.last[job] = Ran(started_at=started, ended_at=at, error=error)
+
+    def as_runs(self) -> Runs:
+        return Runs(
+            since=lambda: self.since, last=lambda: self.last, start=self.start, end=self.end
+        )
+
+
+class World:
+    """A scheduler whose jobs only count how often they ran."""
+
+    def __init__(self, runs: PaperRuns, clock: Clock | None = None, poll_s: int = 60) -> None:
+        self.ran: list[str] = []
+        self.failing: set[str] = set()
+        self.jumps = 0
+        self.looks: list[Callable[[], None]] = []
+        self.runs, self.health = runs, Health()
+        self.scheduler = Scheduler(
+            {job.name: lambda name=job.name: self.work(name) for job in JOBS},
+            runs.as_runs(),
+            clock=clock or Clock(),
+            settings=Watch(poll_s=poll_s),
+            health=self.health,
+            on_jump=self.jumped,
+            sleep=self.sleep,
+        )
+
+    async def work(self, name: str) -> None:
+        self.ran.append(name)
+        if name in self.failing:
+            raise OSError("no space left")
+
+    async def jumped(self) -> None:
+        self.jumps += 1
+
+    async def sleep(self, seconds: float) -> None:
+        """Do what the test wants to happen between two looks at the clock, then sleep for good."""
+        if not self.looks:
+            await asyncio.Event().wait()
+        self.looks.pop(0)()
+        await asyncio.sleep(0)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        running = asyncio.create_task(self.scheduler.run())
+        try:
+            async with asyncio.timeout(10):
+                while not (self.scheduler.next_runs() and true()):
+                    assert not running.done(), running.exception()
+                    await asyncio.sleep(0.005)
+                self.next_runs = self.scheduler.next_runs()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await asyncio.sleep(0)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def well(at: datetime) -> Ran:
+    return Ran(started_at=at, ended_at=at)
+
+
+def test_a_job_that_is_three_days_late_runs_exactly_once():
+    async def story() -> None:
+        world = World(PaperRuns(now() - 9 * DAY, upkeep=well(now() - 3 * DAY), sweep=well(now())))
+
+        await world.until(lambda: world.runs.last["upkeep"].started_at > now() - HOUR)
+
+        assert world.ran == ["upkeep"]
+        assert world.next_runs["upkeep"] > now() + 23 * HOUR
+        assert world.runs.last["upkeep"].ended_at is not None
+        again = World(world.runs)
+        await again.until(lambda: True)
+        assert again.ran == []
+
+    asyncio.run(story())
+
+
+def test_nothing_runs_at_the_very_first_start():
+    async def story() -> None:
+        begin = Clock().now()
+        world = World(PaperRuns(begin))
+
+        await world.until(lambda: True)
+
+        assert world.ran == []
+        assert world.next_runs["upkeep"] == begin + DAY
+        assert world.next_runs["sweep"] == begin + HOUR
+
+    asyncio.run(story())
+
+
+def test_a_daemon_that_never_runs_for_a_whole_day_still_does_its_daily_job():
+    async def story() -> None:
+        world = World(PaperRuns(now() - 25 * HOUR, sweep=well(now())))
+
+        await world.until(lambda: "upkeep" in world.runs.last)
+
+        assert world.ran == ["upkeep"]
+
+    asyncio.run(story())
+
+
+def test_a_job_that_was_cut_off_runs_again():
+    async def story() -> None:
+        cut_off = Ran(started_at=now() - timedelta(minutes=1), ended_at=None)
+        world = World(PaperRuns(now(), upkeep=cut_off))
+
+        await world.until(lambda: world.runs.last["upkeep"].ended_at is not None)
+
+        assert world.ran == ["upkeep"]
+
+    asyncio.run(story())
+
+
+def test_a_job_that_fails_is_written_down_and_told_until_it_goes_well():
+    async def story() -> None:
+        runs = PaperRuns(now(), upkeep=well(now() - 3 * DAY))
+        world = World(runs)
+        world.failing.add("upkeep")
+
+        await world.until(lambda: bool(world.health.problems()))
+
+        assert runs.last["upkeep"].error == "OSError: no space left"
+        assert world.health.problems()[0].mend == "yaadwatch upkeep"
+        world.failing.clear()
+        runs.last["upkeep"] = well(now() - 3 * DAY)
+        await world.until(lambda: not world.health.problems())
+        assert runs.last["upkeep"].error is None
+
+    asyncio.run(story())
+
+
+def test_the_runs_of_the_poll_are_not_written_down():
+    async def story() -> None:
+        world = World(PaperRuns(now()), poll_s=1)
+
+        await world.until(lambda: world.ran.count("poll") >= 2)
+
+        assert "poll" not in world.runs.last
+        assert "poll" not in world.next_runs
+
+    asyncio.run(story())
+
+
+class SetClock(Clock):
+    """A clock that somebody sets."""
+
+    ahead = timedelta()
+
+    def now(self) -> datetime:
+        return super().now() + self.ahead
+
+
+@pytest.mark.parametrize("jump", [-3 * DAY, timedelta(seconds=-10), HOUR, 3 * DAY])
+def test_a_jump_of_the_clock_is_noticed_once(jump):
+    async def story() -> None:
+        clock = SetClock()
+        world = World(PaperRuns(clock.now()), clock)
+        world.looks = [lambda: None, lambda: setattr(clock, "ahead", jump), lambda: None]
+
+        await world.until(lambda: not world.looks and world.jumps > 0)
+
+        assert world.jumps == 1
+
+    asyncio.run(story())
+
+
+def test_a_clock_that_runs_as_it_should_is_no_jump():
+    async def story() -> None:
+        world = World(PaperRuns(now()))
+        world.looks = [lambda: None] * 5
+
+        await world.until(lambda: not world.looks)
+
+        assert world.jumps == 0
+
+    asyncio.run(story())
+
+
+def test_a_clock_set_back_makes_no_job_wait_longer_than_its_period():
+    async def story() -> None:
+        clock = SetClock()
+        clock.ahead = 30 * DAY
+        world = World(PaperRuns(clock.now()), clock)
+        world.looks = [lambda: setattr(clock, "ahead", timedelta())]
+
+        await world.until(lambda: world.jumps == 1)
+
+        assert world.next_runs["upkeep"] <= now() + DAY
+        assert world.next_runs["sweep"] <= now() + HOUR
+
+    asyncio.run(story())
+
+
+moments = st.datetimes(
+    min_value=datetime(2020, 1, 1),  # noqa: DTZ001  (Hypothesis adds the zone)
+    max_value=datetime(2030, 1, 1),  # noqa: DTZ001
+    timezones=st.just(UTC),
+)
+runs = st.none() | st.builds(Ran, started_at=moments, ended_at=st.none() | moments)
+periods = st.timedeltas(min_value=timedelta(seconds=1), max_value=DAY)
+
+
+@given(periods, runs, moments, moments)
+def test_the_first_run_is_never_in_the_past_and_never_more_than_a_period_away(
+    every, last, since, at
+):
+    due = first_run(every, last, since=since, now=at)
+
+    assert at <= due <= at + every
+
+
+@given(periods, moments, st.timedeltas(min_value=timedelta(0), max_value=9 * DAY))
+def test_a_restart_never_puts_off_a_run(every, since, later):
+    """Starting the daemon often must not keep the daily job from ever running."""
+    at = since + later
+    due = first_run(every, None, since=since, now=at)
+
+    assert first_run(every, None, since=since, now=max(at, due)) == max(at, due)

@@ -1,0 +1,44 @@
+"""Which verb answers which operation."""
+
+import inspect
+
+import pytest
+
+from yaadwatch.api import codec
+from yaadwatch.api.operations import BY_NAME, OPERATIONS
+from yaadwatch.servers.dispatch import VERBS
+
+ANSWERED_BY_THE_SERVER = {"subscribe", "shutdown"}
+
+
+def test_every_operation_has_a_verb_and_every_verb_an_operation():
+    assert VERBS.keys() == BY_NAME.keys() - ANSWERED_BY_THE_SERVER
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [row for row in OPERATIONS if row.name in VERBS],
+    ids=lambda row: row.name,
+)
+def test_a_verb_takes_what_its_request_holds(operation):
+    verb = VERBS[operation.name].find()
+    home, call, *fields = inspect.signature(verb).parameters.values()
+
+    assert (home.name, call.name) == ("home", "call")
+    assert {field.name for field in fields} == set(operation.request.__dataclass_fields__)
+    assert all(field.kind is inspect.Parameter.KEYWORD_ONLY for field in fields)
+    for field in fields:
+        asked = operation.request.__dataclass_fields__[field.name]
+        if field.default is not inspect.Parameter.empty:
+            assert field.default == asked.default
+
+
+def test_fields_are_handed_over_by_name():
+    recall = BY_NAME["recall"].request(query="jose")
+
+    assert codec.fields_of(recall) == {
+        "query": "jose",
+        "top_k": 10,
+        "tokens_max": 800,
+        "kinds": (),
+    }

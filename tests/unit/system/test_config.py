@@ -1,0 +1,159 @@
+"""What a person sets is read from the file, then from the environment; what is odd is told."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Settings
+from yaadwatch.system import config
+
+KEYS = [
+    (section.name, row.name, row.default)
+    for section in dataclasses.fields(Settings)
+    for row in dataclasses.fields(getattr(Settings(), section.name))
+]
+each_key = pytest.mark.parametrize(("section", "name", "default"), KEYS)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "config.toml"
+
+
+def _other(default):
+    """A value in range that is not the default."""
+    return default / 2 if isinstance(default, float) else default + 1
+
+
+def test_without_a_file_everything_is_as_it_comes(path):
+    loaded = config.load(path, {})
+
+    assert loaded.settings == Settings()
+    assert set(loaded.sources.values()) == {"default"}
+    assert loaded.warnings == ()
+
+
+@each_key
+def test_every_setting_is_read_from_the_file(path, section, name, default):
+    path.write_text(f"[{section}]\n{name} = {_other(default)}\n")
+
+    loaded = config.load(path, {})
+
+    assert getattr(getattr(loaded.settings, section), name) == _other(default)
+    assert loaded.sources[f"{section}.{name}"] == str(path)
+    assert list(loaded.sources.values()).count("default") == len(KEYS) - 1
+
+
+@each_key
+def test_every_setting_is_read_from_the_environment_over_the_file(path, section, name, default):
+    path.write_text(f"{section}.{name} = {default}\n")
+    variable = f"YAAD_{section}_{name}".upper()
+
+    loaded = config.load(path, {variable: str(_other(default))})
+
+    assert getattr(getattr(loaded.settings, section), name) == _other(default)
+    assert loaded.sources[f"{section}.{name}"] == variable
+    assert loaded.warnings == ()
+
+
+def test_a_whole_number_will_do_where_a_fraction_may_stand(path):
+    path.write_text("[memory]\nhalf_life_days = 7\n")
+
+    assert config.load(path, {}).settings.memory.half_life_days == 7.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[watch]\nquiet_mss = 5\n", ["watch.quiet_mss", "Did you mean watch.quiet_ms?"]),
+        ("[wacth]\nquiet_ms = 5\n", ["wacth.quiet_ms", "Did you mean watch.quiet_ms?"]),
+        ("quiet_ms = 5\n", ["quiet_ms is not a setting", "watch.quiet_ms"]),
+        ("[colours]\nneon = true\n", ["colours.neon is not a setting."]),
+        ("[watch.deep]\nquiet_ms = 5\n", ["watch.deep is not a setting."]),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest_one_and_hurts_nothing(path, text, words):
+    path.write_text(text)
+
+    loaded = config.load(path, {})
+
+    assert loaded.settings == Settings()
+    (warning,) = loaded.warnings
+    for word in [str(path), *words]:
+        assert word in warning
+
+
+def test_an_unknown_variable_is_told_and_others_are_none_of_our_business(path):
+    loaded = config.load(
+        path, {"YAAD_WATCH_QUITE_MS": "5", "YAAD_HOME": "/x", "YAAD_REQUIRE": "uid", "PATH": "/"}
+    )
+
+    assert loaded.settings == Settings()
+    assert loaded.warnings == (
+        "YAAD_WATCH_QUITE_MS is not a setting. Did you mean YAAD_WATCH_QUIET_MS?",
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['"50"', "true", "5.5", "-1", "2001", "[50]", "nan", "1979-05-27", "99999999999999999999"],
+)
+def test_a_bad_value_in_the_file_is_told_with_file_and_key(path, value):
+    path.write_text(f"[watch]\nquiet_ms = {value}\n")
+
+    with pytest.raises(YaadError) as caught:
+        config.load(path, {})
+
+    assert caught.value.code is Code.BAD_REQUEST
+    assert f"{path}: watch.quiet_ms must be" in caught.value.message
+    assert "not used" in caught.value.message
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "0", "'30'", "false"])
+def test_a_number_that_is_none_is_no_half_life(path, value):
+    path.write_text(f"memory.half_life_days = {value}\n")
+
+    with pytest.raises(YaadError, match=r"memory\.half_life_days must be"):
+        config.load(path, {})
+
+
+@pytest.mark.parametrize("value", ["", "fast", "5.5", "-1", "nan", "9" * 5000])
+def test_a_bad_variable_is_told_by_its_name(path, value):
+    with pytest.raises(YaadError) as caught:
+        config.load(path, {"YAAD_WATCH_QUIET_MS": value})
+
+    assert caught.value.code is Code.BAD_REQUEST
+    assert caught.value.message.startswith("YAAD_WATCH_QUIET_MS must be")
+
+
+@pytest.mark.parametrize(
+    "data", [b"[watch\n", b"quiet_ms = \n", b"\xff\xfe", b"[watch]\nquiet_ms = 1\nquiet_ms = 2\n"]
+)
+def test_a_file_that_is_no_toml_is_told(path, data):
+    path.write_bytes(data)
+
+    with pytest.raises(YaadError) as caught:
+        config.load(path, {})
+
+    assert caught.value.code is Code.BAD_REQUEST
+    assert str(path) in caught.value.message
+
+
+def test_a_file_that_cannot_be_read_is_told(path):
+    path.mkdir()
+
+    with pytest.raises(YaadError) as caught:
+        config.load(path, {})
+
+    assert caught.value.code is Code.UNAVAILABLE
+
+
+@given(st.dictionaries(st.text(max_size=30), st.text(max_size=30)))
+def test_no_environment_makes_it_fall_over(tmp_path_factory, environ):
+    path = tmp_path_factory.getbasetemp() / "no-such-config.toml"
+    named = {f"YAAD_{name}": value for name, value in environ.items()}
+
+    assert config.load(path, environ | named).settings == Settings()

@@ -1,0 +1,195 @@
+"""One process at a time is the daemon, and everybody can tell who."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from yaadwatch import places
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.lock import DaemonLock
+
+ROOT = Path(__file__).parents[3]
+SOCKET = Path("/run/user/1000/yaadwatch/daemon.sock")
+HOLDER = """
+import sys
+from pathlib import Path
+from yaadwatch.system.lock import DaemonLock
+lock = DaemonLock(Path(sys.argv[1]))
+lock.acquire(Path("/run/theirs.sock"))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "daemon.lock"
+
+
+@pytest.fixture
+def holder(path):
+    """Another process that holds the lock."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    with child:
+        assert child.stdout.readline() == "held\n"
+        yield child
+        child.kill()
+
+
+def test_the_holder_writes_down_who_it_is_and_where_it_listens(path):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+
+        assert path.read_text() == f"{os.getpid()}\n{SOCKET}\n"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_it_is_the_file_that_clients_look_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
+    with closing(DaemonLock()) as lock:
+        lock.acquire(SOCKET)
+
+        assert places.announced_socket() == SOCKET
+
+
+def test_a_shorter_text_leaves_nothing_of_a_longer_one(path):
+    path.parent.mkdir()
+    path.write_text("123456789\n/a/much/longer/path/to/some/other/daemon.sock\nand more\n" * 9)
+
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+
+        assert path.read_text() == f"{os.getpid()}\n{SOCKET}\n"
+
+
+def test_a_second_daemon_is_told_who_holds_the_lock_and_changes_nothing(path, holder):
+    before = path.read_text()
+
+    with pytest.raises(YaadError) as caught:
+        DaemonLock(path).acquire(SOCKET)
+
+    assert caught.value.code is Code.CONFLICT
+    assert f"pid {holder.pid}" in caught.value.message
+    assert "/run/theirs.sock" in caught.value.message
+    assert path.read_text() == before
+
+
+def test_one_object_takes_the_lock_once(path):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+
+        with pytest.raises(YaadError) as caught:
+            lock.acquire(SOCKET)
+        assert caught.value.code is Code.CONFLICT
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(path, holder):
+    assert DaemonLock(path).is_held()
+
+    holder.kill()
+    holder.wait()
+
+    assert not DaemonLock(path).is_held()
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+
+
+def test_a_closed_lock_is_free_and_may_be_taken_again(path):
+    lock = DaemonLock(path)
+    for _ in range(2):
+        lock.acquire(SOCKET)
+        assert lock.is_held()
+        lock.close()
+        assert not lock.is_held()
+    lock.close()
+
+
+def test_asking_makes_no_file(path):
+    assert not DaemonLock(path).is_held()
+    assert not path.parent.exists()
+
+
+def test_asking_all_the_time_keeps_nobody_from_taking_the_lock(path):
+    path.parent.mkdir()
+    path.touch()
+    done = threading.Event()
+
+    def ask():
+        while not done.is_set():
+            DaemonLock(path).is_held()
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    try:
+        for _ in range(50):
+            with closing(DaemonLock(path)) as lock:
+                lock.acquire(SOCKET)
+    finally:
+        done.set()
+        for asker in askers:
+            asker.join()
+
+
+def test_text_that_nobody_understands_is_no_obstacle(path):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+        path.write_bytes(b"\xff")
+
+        with pytest.raises(YaadError) as caught:
+            DaemonLock(path).acquire(SOCKET)
+        assert caught.value.message.startswith("Another daemon runs; ")
+
+
+def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    path.parent.mkdir()
+    path.symlink_to(theirs)
+
+    with pytest.raises(YaadError) as caught:
+        DaemonLock(path).acquire(SOCKET)
+
+    assert caught.value.code is Code.UNAVAILABLE
+    assert theirs.read_text() == "theirs"
+    assert not DaemonLock(path).is_held()
+
+
+def test_a_home_that_is_a_link_is_refused(path, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    path.parent.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(YaadError) as caught:
+        DaemonLock(path).acquire(SOCKET)
+
+    assert caught.value.code is Code.REFUSED
+
+
+def test_programs_that_the_daemon_starts_do_not_hold_its_lock(path):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import sys; print('runs', flush=True); sys.stdin.read()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            close_fds=False,
+        )
+        assert child.stdout.readline() == "runs\n"
+    with child:
+        assert not DaemonLock(path).is_held()
+        child.stdin.close()

@@ -1,0 +1,51 @@
+"""The command `completion`: what a shell needs to complete our command lines."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_parser
+from yaadwatch.cli.terminal import Terminal
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.client.connection import Client
+
+
+def add_completion(commands: Commands) -> Parser:
+    """Add `completion`."""
+    command = commands.add(
+        "completion",
+        "print the completion of a shell",
+        completion,
+        examples=[
+            ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
+            ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
+        ],
+        starts_daemon=False,
+    )
+    command.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh"
+    )
+    return command
+
+
+def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Print the script for a shell.
+
+    Raises:
+        YaadError: unavailable, when the package that makes it is not installed.
+    """
+    try:
+        import shtab
+    except ImportError:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            "Completion is made by the package shtab, which is not installed.",
+            hint="Install it with yaadwatch: uv tool install 'yaadwatch[completion]'",
+        ) from None
+    script = shtab.complete(whole_parser(), shell=args.shell)
+    if args.json:
+        terminal.json({"shell": args.shell, "script": script})
+    else:
+        terminal.out.write(f"{script}\n")
+    return 0

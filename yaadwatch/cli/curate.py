@@ -1,0 +1,136 @@
+"""Commands about one memory: confirm, forget, restore, pin, unpin."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.cli.parsing import Run
+    from yaadwatch.client.connection import Client
+
+
+def add_confirm(commands: Commands) -> Parser:
+    """Add `confirm`."""
+    return _about_one(
+        commands,
+        "confirm",
+        "say that a memory still holds; its doubt goes",
+        confirm,
+        examples=[
+            ("yaadwatch confirm 5c01f2e4", "after `yaadwatch stale` showed it"),
+            ("yaadwatch confirm 5c01f2e4 --json", "for programs"),
+        ],
+        more="It then rests on the files as they are now, and its age starts anew.",
+    )
+
+
+def add_forget(commands: Commands) -> Parser:
+    """Add `forget`."""
+    command = _about_one(
+        commands,
+        "forget",
+        "archive one memory",
+        forget,
+        examples=[
+            ("yaadwatch forget 5c01f2e4", "it is recalled no more"),
+            ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "and say why"),
+        ],
+        more="It can be restored.",
+    )
+    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the memory")
+    return command
+
+
+def add_restore(commands: Commands) -> Parser:
+    """Add `restore`."""
+    return _about_one(
+        commands,
+        "restore",
+        "bring an archived memory back",
+        restore,
+        examples=[
+            ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
+            ("yaadwatch restore 5c01f2e4 --json", "for programs"),
+        ],
+    )
+
+
+def add_pin(commands: Commands) -> Parser:
+    """Add `pin`."""
+    return _about_one(
+        commands,
+        "pin",
+        "keep a memory from ageing",
+        pin,
+        examples=[
+            ("yaadwatch pin 5c01f2e4", "it never fades"),
+            ("yaadwatch pin 5c01f2e4 --json", "for programs"),
+        ],
+    )
+
+
+def add_unpin(commands: Commands) -> Parser:
+    """Add `unpin`."""
+    return _about_one(
+        commands,
+        "unpin",
+        "let a pinned memory age again",
+        unpin,
+        examples=[
+            ("yaadwatch unpin 5c01f2e4", "undo a `pin`"),
+            ("yaadwatch unpin 5c01f2e4 --json", "for programs"),
+        ],
+    )
+
+
+def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Say that a memory still holds."""
+    return _told(client.call("confirm", id=args.id), "Confirmed", args, terminal)
+
+
+def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Archive one memory; print what it said, so a slip is noticed at once."""
+    return _told(client.call("forget", id=args.id, reason=args.reason), "Forgot", args, terminal)
+
+
+def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Bring an archived memory back."""
+    return _told(client.call("restore", id=args.id), "Restored", args, terminal)
+
+
+def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Keep a memory from ageing."""
+    return _told(client.call("pin", id=args.id), "Pinned", args, terminal)
+
+
+def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Let a pinned memory age again."""
+    return _told(client.call("unpin", id=args.id), "Unpinned", args, terminal)
+
+
+def _about_one(
+    commands: Commands,
+    name: str,
+    text: str,
+    run: "Run",
+    *,
+    examples: Sequence[tuple[str, str]],
+    more: str = "",
+) -> Parser:
+    command = commands.add(name, text, run, examples=examples, more=more)
+    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    return command
+
+
+def _told(answer: dict[str, object], done: str, args: Namespace, terminal: Terminal) -> int:
+    if args.json:
+        terminal.json(answer)
+        return 0
+    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+    return 0

@@ -1,0 +1,115 @@
+"""The command `stale`: what may no longer be true, why, and what to do about it."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
+
+
+def add_stale(commands: Commands) -> Parser:
+    """Add `stale`."""
+    command = commands.add(
+        "stale",
+        "list the memories that may no longer be true",
+        stale,
+        examples=[
+            ("yaadwatch stale", "look at what changed, and say what is in doubt"),
+            ("yaadwatch stale --all --json", "with mere suspects, for programs"),
+        ],
+    )
+    command.add_argument("--all", action="store_true", help="suspects too, not only warnings")
+    how = command.add_mutually_exclusive_group()
+    how.add_argument(
+        "--check", action="store_true", help="look at every memory first, changed or not"
+    )
+    how.add_argument("--no-check", action="store_true", help="say what the last check found")
+    return command
+
+
+def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print each doubt with its evidence and the commands that settle it."""
+    checked = client.call("check") if args.check else None
+    answer = client.call("stale", all=args.all, check=not (args.check or args.no_check))
+    if args.json:
+        terminal.json(answer if checked is None else answer | {"check": checked})
+        return 0
+    now = client.now()
+    if checked is not None:
+        terminal.line(
+            f"Checked {count(checked['checked'], 'memory')}:"
+            f" {count(checked['raised'], 'new doubt')}, {checked['cleared']} cleared."
+        )
+    for doubt in answer["stale"]:
+        tell_doubt(doubt, terminal, now)
+        terminal.gap()
+    _tell_unknown(answer["unknown"], terminal)
+    found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
+    terminal.line(f"{found} in doubt; last check {ago(answer.get('checked_at'), now)}.")
+    return 0
+
+
+def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
+    """Return the parts of the line that names a doubt."""
+    colour = COLOURS.get(doubt["verdict"], "yellow")
+    level = "" if doubt["level"] == "warn" else f" ({doubt['level']})"
+    return (
+        styled(f"{doubt['verdict']}{level}", colour),
+        "  ",
+        styled(short(doubt["id"]), "bold"),
+        f"  {doubt['text']}",
+    )
+
+
+def reason(doubt: "dict[str, Any]") -> str:
+    """Return why a memory is in doubt, in a line."""
+    if doubt.get("reason"):
+        return str(doubt["reason"])
+    return "; ".join(str(found["summary"]) for found in doubt["evidence"])
+
+
+def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    """Print one doubt: what is doubted, why, since which commit, and what to do."""
+    terminal.line(*headline(doubt), hang=10)
+    branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
+    terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
+    for found in doubt["evidence"]:
+        terminal.line(*_evidence(found), indent=4)
+    suggestion = doubt.get("suggestion") or {}
+    if suggestion.get("path"):
+        terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
+    if suggestion.get("text"):
+        terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
+    identity = short(doubt["id"])
+    terminal.line(
+        f"still true: yaadwatch confirm {identity}    not any more: yaadwatch forget {identity}",
+        indent=4,
+    )
+
+
+def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
+    commit = found.get("commit")
+    if not commit:
+        return (styled("uncommitted  ", "yellow"), f"{found['path']}: {found['summary']}")
+    return (
+        styled(str(commit["id"])[:10], "yellow"),
+        f"  {str(commit['at'])[:10]}  {commit['subject']}",
+        styled(f"  ({found['path']}: {found['summary']})", "dim"),
+    )
+
+
+def _tell_unknown(unknown: "list[dict[str, Any]]", terminal: Terminal) -> None:
+    if not unknown:
+        return
+    terminal.line(styled("Could not be judged", "bold"))
+    terminal.table([(short(one["id"]), f"{one['text']} ({one['reason']})") for one in unknown])
+    terminal.gap()

@@ -1,0 +1,125 @@
+"""The command line: parse, call, print, and one way of saying what went wrong."""
+# ruff: noqa: PTH100, PTH109
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+
+from yaadwatch.cli import parsing
+from yaadwatch.cli.terminal import Terminal, of_process, styled
+from yaadwatch.client.connection import Client
+from yaadwatch.model.errors import Code, YaadError
+
+EXITS = {
+    Code.BAD_REQUEST: 2,
+    Code.UNAVAILABLE: 3,
+    Code.CONFLICT: 4,
+    Code.REFUSED: 4,
+}
+"""Exit status by code; 1 for the others."""
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        argv: the arguments; those of the process by default.
+    """
+    given = sys.argv[1:] if argv is None else argv
+    terminal = of_process()
+    try:
+        status = run(given, terminal)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_closed_pipe()
+    except KeyboardInterrupt:
+        terminal.end_progress()
+        return INTERRUPTED
+    return status
+
+
+def run(
+    argv: Sequence[str],
+    terminal: Terminal,
+    connect: "Callable[[Namespace, Terminal], Client] | None" = None,
+) -> int:
+    """Run one command on `terminal` and return its exit status; errors are printed, not raised.
+
+    Args:
+        argv: the arguments.
+        terminal: where it prints.
+        connect: makes the client that the command asks; by default one for the real daemon.
+    """
+    try:
+        args = parsing.parse(argv)
+        client = (connect or _client)(args, terminal)
+        try:
+            status: int = args.run(args, client, terminal)
+        finally:
+            client.close()
+    except YaadError as error:
+        _tell(error, terminal, as_json="--json" in argv)
+        return EXITS.get(error.code, 1)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # noqa: BLE001  (the last one who can say anything)
+        import traceback
+
+        terminal.end_progress()
+        traceback.print_exc(file=terminal.err)
+        ours = YaadError(
+            Code.INTERNAL,
+            f"This command met a fault of ours: {type(error).__name__}: {error}",
+            hint="It may or may not have been done; see: yaadwatch status",
+        )
+        _tell(ours, terminal, as_json="--json" in argv)
+        return 1
+    return status
+
+
+def _client(args: Namespace, terminal: Terminal) -> Client:
+    def start() -> None:
+        from yaadwatch.client import autostart
+
+        autostart.start(on_wait=lambda s: terminal.progress(f"starting the daemon, {s} s"))
+
+    return Client(
+        cwd=_folder(args.project),
+        start=start if args.starts_daemon else None,
+        on_wait=lambda seconds: terminal.progress(f"still at it, {seconds} s"),
+    )
+
+
+def _folder(given: str | None) -> str:
+    try:
+        return os.path.abspath(given) if given else os.getcwd()
+    except FileNotFoundError:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The current folder is not there any more. Nothing was done.",
+            hint="Go to another folder, or name one with --project DIR",
+        ) from None
+
+
+def _tell(error: YaadError, terminal: Terminal, *, as_json: bool) -> None:
+    if as_json:
+        from yaadwatch.api.frames import error_object
+
+        terminal.json({"error": error_object(error)})
+        return
+    terminal.end_progress()
+    complaints = Terminal(terminal.err, terminal.err, width=terminal.width, colour=terminal.colour)
+    first, *rest = error.message.split("\n")
+    complaints.line(styled("yaadwatch: ", "red"), first)
+    for more in rest:
+        complaints.line(more, indent=2)
+    if error.hint:
+        complaints.line(error.hint, indent=2)
+
+
+def _leave_closed_pipe() -> int:
+    """Whoever read our output has enough of it; keep the interpreter from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

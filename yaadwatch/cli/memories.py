@@ -1,0 +1,262 @@
+"""Commands that put memories in and get them out: remember, recall, show."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, folder, listed, place, short
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_INPUT_CHARS_MAX = 500_000
+"""Read from standard input at most; the daemon's limit for a memory is far below."""
+
+
+def add_remember(commands: Commands) -> Parser:
+    """Add `remember`."""
+    command = commands.add(
+        "remember",
+        "keep a statement, and what it is about",
+        remember,
+        examples=[
+            ('yaadwatch remember "Use jose, not jsonwebtoken, in src/auth.ts"', "a decision"),
+            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from another program"),
+        ],
+        more="Files and symbols that the text names are watched; when they change, it is in doubt.",
+    )
+    command.add_argument(
+        "text", metavar="TEXT", nargs="+", help="the statement; - reads it from standard input"
+    )
+    command.add_argument(
+        "--kind", help="convention, decision, bug, ...; chosen from the text by default"
+    )
+    command.add_argument(
+        "--tier",
+        metavar="N",
+        type=whole_number,
+        help="1 hot, 2 warm, 3 cold; chosen from the kind by default",
+    )
+    command.add_argument(
+        "--tag",
+        metavar="T",
+        dest="tags",
+        action="append",
+        default=[],
+        help="a word to find it by; may be repeated",
+    )
+    command.add_argument(
+        "--file",
+        metavar="PATH",
+        dest="files",
+        action="append",
+        default=[],
+        help="a file it is about; may be repeated",
+    )
+    command.add_argument(
+        "--symbol",
+        metavar="NAME",
+        dest="symbols",
+        action="append",
+        default=[],
+        help="a definition it is about; may be repeated",
+    )
+    command.add_argument("--pin", action="store_true", help="never let it fade")
+    return command
+
+
+def add_recall(commands: Commands) -> Parser:
+    """Add `recall`."""
+    command = commands.add(
+        "recall",
+        "find what is remembered about a question",
+        recall,
+        examples=[
+            ("yaadwatch recall how do we sign tokens", "in words"),
+            ("yaadwatch recall jose --kind decision --json", "decisions only, for programs"),
+        ],
+    )
+    command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
+    command.add_argument(
+        "--top",
+        metavar="N",
+        dest="top_k",
+        type=whole_number,
+        default=10,
+        help="memories at most (default: 10)",
+    )
+    command.add_argument(
+        "--tokens",
+        metavar="N",
+        dest="tokens_max",
+        type=whole_number,
+        default=800,
+        help="length of the answer at most (default: 800)",
+    )
+    command.add_argument(
+        "--kind", dest="kinds", action="append", default=[], help="only this kind; may be repeated"
+    )
+    return command
+
+
+def add_show(commands: Commands) -> Parser:
+    """Add `show`."""
+    command = commands.add(
+        "show",
+        "show one memory with its places, anchors and versions",
+        show,
+        examples=[
+            ("yaadwatch show 5c01f2e4", "everything known about it"),
+            ("yaadwatch show 5c01f2e4 --json", "for programs"),
+        ],
+    )
+    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    return command
+
+
+def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Keep a statement; print what was made of it."""
+    text = _standard_input(terminal) if args.text == ["-"] else " ".join(args.text)
+    answer = client.call(
+        "remember",
+        text=text,
+        kind=args.kind,
+        tier=args.tier,
+        tags=args.tags,
+        files=args.files,
+        symbols=args.symbols,
+        pin=args.pin,
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    new = answer["decision"] == "new"
+    terminal.line(
+        "Remembered " if new else "Known already, and confirmed: ",
+        styled(short(answer["id"]), "bold"),
+        f"  {answer['kind']}, tier {answer['tier']}",
+        styled(f"  ({answer['why']})", "dim"),
+    )
+    terminal.line(str(answer["text"]), indent=2)
+    for anchor in answer["anchors"]:
+        terminal.line(f"rests on {place(anchor)}", indent=2)
+    if answer["masked"]:
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    if new:
+        terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
+    return 0
+
+
+def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the memories that answer a question, best first."""
+    answer = client.call(
+        "recall",
+        query=" ".join(args.query),
+        top_k=args.top_k,
+        tokens_max=args.tokens_max,
+        kinds=args.kinds,
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    results = answer["results"]
+    if not results:
+        terminal.line("Nothing is remembered about that.")
+        return 0
+    for found in results:
+        terminal.line(
+            styled(short(found["id"]), "bold"),
+            styled(f"  {found['score']:.2f}  {found['kind']}  ", "dim"),
+            str(found["text"]),
+            hang=10,
+        )
+        if found["stale"]:
+            terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
+    budget = answer["budget"]
+    terminal.line(
+        styled(
+            f"{count(len(results), 'memory')}, {budget['used']} tokens used, {budget['left']} left",
+            "dim",
+        )
+    )
+    return 0
+
+
+def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print everything known about one memory."""
+    answer = client.call("show", id=args.id)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    terminal.line(styled(str(answer["text"]), "bold"), hang=0)
+    if answer.get("stale"):
+        stale = answer["stale"]
+        terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
+    terminal.gap()
+    terminal.table(list(_facts(answer, now)), indent=0)
+    _sections(answer, terminal, now)
+    return 0
+
+
+def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, str]]":
+    yield "id", str(answer["id"])
+    pinned = ", pinned" if answer["pinned"] else ""
+    yield "kind", f"{answer['kind']}, tier {answer['tier']}{pinned}"
+    yield "from", str(answer["origin"])
+    yield "confidence", f"{answer['confidence']:.2f}, confirmed {ago(answer['confirmed_at'], now)}"
+    yield "created", f"{ago(answer['created_at'], now)}, updated {ago(answer['updated_at'], now)}"
+    if answer["tags"]:
+        yield "tags", ", ".join(answer["tags"])
+    if answer.get("archived_at"):
+        why = answer.get("archive_reason") or "no reason given"
+        yield "archived", f"{ago(answer['archived_at'], now)}: {why}"
+
+
+def _sections(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    anchors = [
+        (place(anchor), f"as of {str(anchor['commit'])[:10]}", str(anchor.get("verdict") or ""))
+        for anchor in answer["anchors"]
+    ]
+    places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
+    edges = [(str(edge["kind"]), short(edge["to"]), str(edge["text"])) for edge in answer["edges"]]
+    versions = [
+        (
+            str(past["version"]),
+            ago(past["at"], now),
+            str(past["change"]),
+            str(past["by"]),
+            str(past["text"]),
+        )
+        for past in answer["versions"]
+    ]
+    for title, rows in (
+        ("Rests on", anchors),
+        ("Said in", places),
+        ("Related", edges),
+        ("Versions", versions),
+    ):
+        if rows:
+            terminal.gap()
+            terminal.line(styled(title, "bold"))
+            terminal.table(rows)
+
+
+def _standard_input(terminal: Terminal) -> str:
+    """Return what is written to us, as it is.
+
+    Raises:
+        YaadError: bad_request, when it is not text.
+    """
+    try:
+        return terminal.keys.read(_INPUT_CHARS_MAX)
+    except UnicodeDecodeError:
+        raise YaadError(
+            Code.BAD_REQUEST, "Standard input is not text in UTF-8. Nothing was remembered."
+        ) from None

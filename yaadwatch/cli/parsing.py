@@ -1,0 +1,223 @@
+"""COMMANDS: every command and the module that has it; and how a command line is read.
+
+Only the parser of the command that is asked for is built, because agents run these often; help and
+completion build all of them, from the same functions.
+"""
+
+from argparse import (
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from yaadwatch.cli.terminal import columns
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+    from typing import NoReturn
+
+    from yaadwatch.cli.terminal import Terminal
+    from yaadwatch.client.connection import Client
+
+    Run = Callable[[Namespace, Client, Terminal], int]
+
+COMMANDS = {
+    "status": "status",
+    "add": "projects",
+    "remove": "projects",
+    "list": "projects",
+    "remember": "memories",
+    "recall": "memories",
+    "show": "memories",
+    "stale": "doubts",
+    "confirm": "curate",
+    "forget": "curate",
+    "restore": "curate",
+    "pin": "curate",
+    "unpin": "curate",
+    "upkeep": "upkeep",
+    "up": "up",
+    "daemon": "process",
+    "stop": "process",
+    "completion": "completion",
+}
+"""Command to module; the module's `add_COMMAND` builds its parser. In the order of the help."""
+
+HELP = """\
+yaadwatch keeps the memory of coding agents true: it reads the agent files of your repositories,
+watches the code they speak of, and says which statements may no longer hold.
+"""
+EXAMPLES = (
+    ("yaadwatch add ~/src/api", "watch a repository"),
+    ("yaadwatch stale", "what may no longer be true here"),
+)
+HELP_WIDTH_MAX = 100
+
+
+class Parser(ArgumentParser):
+    """An argument parser that raises its complaints instead of ending the process."""
+
+    def error(self, message: str) -> "NoReturn":
+        """Raise what is wrong with the command line.
+
+        Raises:
+            YaadError: bad_request, always.
+        """
+        said = message.replace("invalid choice:", "no such choice:")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{said}. Nothing was done.",
+            hint=f"How it is used: {self.prog} --help",
+        )
+
+
+class Commands:
+    """Makes the parsers of commands: one alone, or each as a part of `whole`."""
+
+    def __init__(self, whole: "_SubParsersAction[Parser] | None" = None) -> None:
+        self._whole = whole
+
+    def add(
+        self,
+        name: str,
+        text: str,
+        run: "Run",
+        *,
+        examples: Sequence[tuple[str, str]],
+        starts_daemon: bool = True,
+        more: str = "",
+    ) -> Parser:
+        """Return the parser of a command that takes `--json` and `--project` besides its own.
+
+        Args:
+            name: of the command.
+            text: its line of help: lower case, imperative, no full stop.
+            run: what it does.
+            examples: command lines, and what each is for.
+            starts_daemon: whether a missing daemon is started for it.
+            more: sentences for its own help.
+        """
+        description = f"{text[0].upper()}{text[1:]}." + (f"\n{more}" if more else "")
+        about = {
+            "description": description,
+            "epilog": _examples(examples),
+            "formatter_class": _Formatter,
+            "allow_abbrev": False,
+        }
+        if self._whole is None:
+            parser = Parser(prog=f"yaadwatch {name}", **about)  # type: ignore[arg-type]
+        else:
+            parser = self._whole.add_parser(name, help=text, **about)  # type: ignore[arg-type]
+        parser.add_argument(
+            "--json", action="store_true", help="print the answer as a line of JSON"
+        )
+        parser.add_argument(
+            "--project",
+            metavar="DIR",
+            help="a folder in the repository meant (default: the current folder)",
+        )
+        parser.set_defaults(run=run, starts_daemon=starts_daemon)
+        return parser
+
+
+def parse(argv: Sequence[str]) -> Namespace:
+    """Return what the command line asks for; `run` in it is the function that does it.
+
+    Raises:
+        YaadError: bad_request, when it makes no sense.
+        SystemExit: help or the version was asked for, and was printed.
+    """
+    name, rest = _command(argv)
+    if name is None:
+        return whole_parser().parse_args(rest)
+    commands = Commands()
+    parser = _builder(name)(commands)
+    return parser.parse_args(rest)
+
+
+def whole_parser() -> Parser:
+    """Return the parser of everything: for help and completion."""
+    from yaadwatch.places import VERSION
+
+    parser = Parser(
+        prog="yaadwatch",
+        description=HELP,
+        epilog=_examples(EXAMPLES) + "\n\nWithout a command: status.",
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
+    whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog="yaadwatch")
+    commands = Commands(whole)
+    for name in COMMANDS:
+        _builder(name)(commands)
+    return parser
+
+
+def whole_number(text: str) -> int:
+    """Return the number in `text`, for argparse.
+
+    Raises:
+        ArgumentTypeError: it is no whole number.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """Return the command and its arguments; no command when the whole parser has to answer."""
+    at = _options_before(argv)
+    if at == len(argv):
+        return "status", argv
+    first = argv[at]
+    if first in COMMANDS:
+        return first, [*argv[:at], *argv[at + 1 :]]
+    if first in {"-h", "--help", "--version"}:
+        return None, [first]
+    if first.startswith("-"):
+        return "status", argv
+    from difflib import get_close_matches
+
+    near = get_close_matches(first, COMMANDS, n=1, cutoff=0.5)
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"There is no command {first!r}. Nothing was done.",
+        hint=f"The nearest one is: yaadwatch {near[0]}"
+        if near
+        else "All commands: yaadwatch --help",
+    )
+
+
+def _options_before(argv: Sequence[str]) -> int:
+    """Return how many arguments before the command are options that every command takes."""
+    at = 0
+    while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
+        at += 2 if argv[at] == "--project" else 1
+    return min(at, len(argv))
+
+
+def _builder(name: str) -> Callable[[Commands], Parser]:
+    module = import_module(f"yaadwatch.cli.{COMMANDS[name]}")
+    found: Callable[[Commands], Parser] = getattr(module, f"add_{name}")
+    return found
+
+
+def _examples(examples: Sequence[tuple[str, str]]) -> str:
+    width = max(len(line) for line, _ in examples)
+    return "examples:\n" + "\n".join(f"  {line:{width}}  {what}" for line, what in examples)
+
+
+class _Formatter(RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Told the width, argparse does not import shutil to ask for it,
+    which it would even when no help is printed.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=min(columns(), HELP_WIDTH_MAX))

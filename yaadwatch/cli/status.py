@@ -1,0 +1,191 @@
+"""The command `status`: what a person asks first, in one screen."""
+
+import time
+from argparse import Namespace
+
+from yaadwatch.cli import doubts
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, folder, size
+from yaadwatch.client.connection import NobodyListens
+from yaadwatch.model.errors import YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+WATCH_PAUSE_S = 2.0
+DOUBTS_MAX = 5
+"""Doubts shown by `status`; the others are counted."""
+
+
+def add_status(commands: Commands) -> Parser:
+    """Add `status`."""
+    command = commands.add(
+        "status",
+        "say what runs, what is watched and what is wrong",
+        status,
+        examples=[
+            ("yaadwatch status", "the same as yaadwatch alone"),
+            ("yaadwatch status --watch", "again every two seconds, until Ctrl-C"),
+        ],
+        starts_daemon=False,
+    )
+    command.add_argument("--watch", action="store_true", help="keep showing it")
+    return command
+
+
+def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the state of the daemon and of everything it watches; start nothing."""
+    while True:
+        answer = _ask(client)
+        if args.json:
+            terminal.json(answer)
+        else:
+            if args.watch:
+                terminal.clear()
+            _tell(answer, client, terminal)
+        if not args.watch:
+            return 0
+        terminal.out.flush()
+        time.sleep(WATCH_PAUSE_S)
+
+
+def _ask(client: "Client") -> "dict[str, Any]":
+    try:
+        return client.call("status")
+    except NobodyListens:
+        return _without_daemon()
+
+
+def _without_daemon() -> "dict[str, Any]":
+    """Return what can be said without a daemon, in the same shape."""
+    from yaadwatch.client.presence import daemon_holds_lock
+    from yaadwatch.places import announced_pid
+
+    if daemon_holds_lock():
+        pid = announced_pid()
+        problem = {
+            "what": f"Process {pid} holds the daemon's lock and does not answer.",
+            "mend": f"If it is not just starting or ending: kill {pid}, then yaadwatch list",
+        }
+    else:
+        problem = {
+            "what": "The daemon is not running; nothing is watched.",
+            "mend": "yaadwatch list (any command that needs the daemon starts it)",
+        }
+    return {
+        "daemon": {"running": False},
+        "projects": [],
+        "jobs": [],
+        "search": "words",
+        "problems": [problem],
+    }
+
+
+def _tell(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+    if answer["daemon"]["running"]:
+        _tell_running(answer, client, terminal)
+    else:
+        terminal.line(styled("yaadwatch is not running", "bold"))
+    if answer["problems"]:
+        _title("Problems", terminal)
+        for problem in answer["problems"]:
+            terminal.line(styled(str(problem["what"]), "red"), indent=2)
+            terminal.line(f"mend: {problem['mend']}", indent=4)
+
+
+def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+    now = client.now()
+    daemon = answer["daemon"]
+    terminal.line(
+        styled(f"yaadwatch {daemon.get('version') or ''} is running", "bold"),
+        f"  pid {daemon.get('pid')}, since {ago(daemon.get('since'), now)},"
+        f" memory {size(daemon.get('rss_bytes'))}, search by {answer['search']}",
+    )
+    if daemon.get("socket"):
+        terminal.line(styled(f"listens on {folder(daemon['socket'])}", "dim"), indent=2)
+    if answer["projects"]:
+        _tell_projects(answer["projects"], terminal, now)
+        _tell_doubts(answer["projects"], client, terminal)
+    else:
+        terminal.gap()
+        terminal.line("No repository is watched. Watch one: yaadwatch add DIR")
+    if answer["jobs"]:
+        _title("Jobs", terminal)
+        terminal.table([_job(job, now) for job in answer["jobs"]])
+
+
+def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
+    _title("Projects", terminal)
+    terminal.table([_project(project, now) for project in projects])
+    files = [
+        (folder(f"{project['path']}/{found['path']}"), str(found["mode"]), _state(found))
+        for project in projects
+        for found in project["files"]
+        if found["state"] != "absent"
+    ]
+    if files:
+        _title("Agent files", terminal)
+        terminal.table(files)
+
+
+def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
+    watched = f"watch {project['watch']}"
+    if project.get("lag_ms") is not None:
+        watched += f", lag {project['lag_ms']} ms"
+    return (
+        styled(folder(project["path"]), "bold"),
+        str(project.get("branch") or "-"),
+        count(project["memories"], "memory"),
+        styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),
+        f"checked {ago(project.get('last_check'), now)}",
+        styled(watched, "" if project["watch"] == "full" else "yellow"),
+    )
+
+
+def _state(found: "dict[str, Any]") -> str:
+    reason = f": {found['reason']}" if found.get("reason") else ""
+    return styled(f"{found['state']}{reason}", "yellow" if found["state"] == "paused" else "")
+
+
+def _tell_doubts(projects: "list[dict[str, Any]]", client: "Client", terminal: Terminal) -> None:
+    """Print the gravest doubts in a line each, as they were found last."""
+    shown = 0
+    total = sum(project["stale"] for project in projects)
+    for project in projects:
+        if not project["stale"] or shown >= DOUBTS_MAX:
+            continue
+        try:
+            found = client.call("stale", project=project["path"], check=False)["stale"]
+        except YaadError as error:
+            found = []
+            terminal.line(styled(error.message, "red"), indent=2)
+        for doubt in found[: DOUBTS_MAX - shown]:
+            if not shown:
+                _title("In doubt", terminal)
+            terminal.line(*doubts.headline(doubt), f" ({doubts.reason(doubt)})", indent=2, hang=8)
+            shown += 1
+    if total > shown:
+        terminal.line(f"and {total - shown} more", indent=2)
+    if total:
+        terminal.line("All, with evidence: yaadwatch stale", indent=2)
+
+
+def _job(job: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
+    went = "" if job.get("ok") is None else "went well" if job["ok"] else "did not succeed"
+    next_run = f"next {ago(job['next'], now)}" if job.get("next") else ""
+    return (
+        str(job["name"]),
+        f"last {ago(job.get('last'), now)}",
+        styled(went, "red" if job.get("ok") is False else ""),
+        next_run,
+    )
+
+
+def _title(text: str, terminal: Terminal) -> None:
+    terminal.gap()
+    terminal.line(styled(text, "bold"))

@@ -1,0 +1,168 @@
+"""Where a command prints: lines that fit, columns that line up, colours where they are welcome."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from yaadwatch.cli.words import cells, harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+UNLIMITED = 1_000_000
+"""Width of what is not a terminal: whoever reads it wraps it."""
+
+_ROOM_MIN = 20
+"""Columns that are left for text, however deep it is indented."""
+_SPACE_AFTER_WORD = "(?<=[^ ]) "
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+
+
+class Styled(str):
+    """A text with a style: bold, dim, red, green or yellow."""
+
+    style = ""
+
+
+def styled(text: str, style: str) -> Styled:
+    """Return `text` in `style`; an empty style is none."""
+    made = Styled(text)
+    made.style = style
+    return made
+
+
+class Terminal:
+    """Standard output and error of a command, and what a person expects of them.
+
+    Args:
+        out: what was asked for goes here.
+        err: errors and progress go here.
+        keys: standard input.
+        width: columns; longer lines are wrapped between words.
+        colour: whether styles are shown.
+    """
+
+    def __init__(
+        self,
+        out: "TextIO",
+        err: "TextIO",
+        *,
+        keys: "TextIO" = sys.stdin,
+        width: int = UNLIMITED,
+        colour: bool = False,
+    ) -> None:
+        self.out = out
+        self.err = err
+        self.keys = keys
+        self.width = width
+        self.colour = colour
+        self._telling = False
+
+    def line(self, *parts: str, indent: int = 0, hang: int = 2) -> None:
+        """Print the parts one after the other; what does not fit continues `hang` columns deeper.
+
+        Spaces stay as they are; characters that could steer the terminal are made visible.
+        """
+        self.end_progress()
+        text, styles = " " * indent, [""] * indent
+        for part in parts:
+            shown = harmless(part)
+            text += shown
+            styles += [part.style if isinstance(part, Styled) else ""] * len(shown)
+        for number, (begin, end) in enumerate(self._wrapped(text, indent + hang)):
+            margin = " " * (indent + hang) if number else ""
+            self.out.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
+
+    def gap(self) -> None:
+        """Print an empty line."""
+        self.end_progress()
+        self.out.write("\n")
+
+    def table(self, rows: Sequence[Sequence[str]], *, indent: int = 2) -> None:
+        """Print rows with their columns aligned; what does not fit wraps in the last column."""
+        widths = [
+            max(cells(harmless(cell)) for cell in column) for column in zip(*rows, strict=True)
+        ][:-1]
+        hang = min(sum(width + 2 for width in widths), self.width // 2)
+        for row in rows:
+            padded: list[str] = []
+            for cell, width in zip(row, widths, strict=False):
+                padded += [cell, " " * (width - cells(harmless(cell)) + 2)]
+            self.line(*padded, row[-1], indent=indent, hang=hang)
+
+    def json(self, answer: Mapping[str, object]) -> None:
+        """Print `answer` as one line of JSON."""
+        self.end_progress()
+        utf8 = (self.out.encoding or "utf-8").lower().replace("-", "") == "utf8"
+        self.out.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
+
+    def progress(self, text: str) -> None:
+        """Say on standard error, if a person looks at it, that we are still at it."""
+        if self.err.isatty():
+            self.err.write(f"\r\x1b[K{text}")
+            self.err.flush()
+            self._telling = True
+
+    def end_progress(self) -> None:
+        """Take away what `progress` said."""
+        if self._telling:
+            self.err.write("\r\x1b[K")
+            self.err.flush()
+            self._telling = False
+
+    def clear(self) -> None:
+        """Begin a new screen, if this is one."""
+        if self.out.isatty():
+            self.out.write("\x1b[H\x1b[2J")
+
+    def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
+        """Yield begin and end of each line of `text`; a word that is too long keeps its length."""
+        begin, room = 0, self.width
+        while cells(text[begin:]) > room:
+            end = 0
+            for found in re.finditer(_SPACE_AFTER_WORD, text[begin:]):
+                space = begin + found.start()
+                if end and cells(text[begin:space]) > room:
+                    break
+                end = space
+            if not end:
+                break
+            yield begin, end
+            begin = end + len(text[end:]) - len(text[end:].lstrip(" "))
+            room = max(self.width - margin, _ROOM_MIN)
+        yield begin, len(text)
+
+    def _painted(self, text: str, styles: Sequence[str], begin: int, end: int) -> str:
+        if not self.colour:
+            return text[begin:end].rstrip()
+        painted = ""
+        for style, run in groupby(range(begin, end), key=styles.__getitem__):
+            shown = "".join(text[at] for at in run)
+            painted += f"\x1b[{_CODES[style]}m{shown}\x1b[0m" if style else shown
+        return painted.rstrip()
+
+
+def of_process() -> Terminal:
+    """Return the terminal of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        # A memory may hold any character; a locale that lacks it must not end the command.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    seen = sys.stdout.isatty()
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Terminal(sys.stdout, sys.stderr, width=columns(), colour=seen and wanted)
+
+
+def columns() -> int:
+    """Return the width to print for: `$COLUMNS`, the terminal's, or no limit."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(int(given), 40)
+    try:
+        seen = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return UNLIMITED
+    return max(seen, 40) if seen else 80  # some terminals do not know how wide they are

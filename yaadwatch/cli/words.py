@@ -1,0 +1,118 @@
+"""How things read on a terminal: short ids, times ago, sizes, text that cannot do harm."""
+
+import os
+import re
+from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_UNITS = (
+    (86400 * 365, "year"),
+    (86400 * 30, "month"),
+    (86400, "day"),
+    (3600, "hour"),
+    (60, "minute"),
+)
+_ENDS_IN_IES = "[^aeiou]y$"
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
+
+def harmless(text: str) -> str:
+    """Return `text` as one line that cannot steer a terminal.
+
+    What we show was read from other people's repositories. White space becomes spaces; other
+    control characters, which could clear the screen or reorder what is read, become visible.
+    """
+    return re.sub(_UNSAFE, _visible, text)
+
+
+def short(identity: object) -> str:
+    """Return the part of an id that people see and type: its last eight characters."""
+    return str(identity)[-8:]
+
+
+def when(moment: object) -> "datetime | None":
+    """Return the time in an answer, or None when there is none."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment) if isinstance(moment, str) else None
+
+
+def ago(moment: object, now: "datetime") -> str:
+    """Return how long before `now` (or after it) `moment` is, in words; "never" without one."""
+    then = when(moment)
+    if then is None:
+        return "never"
+    seconds = (now - then).total_seconds()
+    if abs(seconds) < 2:
+        return "just now"
+    amount = span(abs(seconds))
+    return f"{amount} ago" if seconds > 0 else f"in {amount}"
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in its largest unit: "3 hours"."""
+    for length, unit in _UNITS:
+        if seconds >= length:
+            return count(int(seconds // length), unit)
+    return count(int(seconds), "second")
+
+
+def count(number: object, noun: str, plural: str = "") -> str:
+    """Return "1 memory" or "3 memories"."""
+    if number == 1:
+        return f"1 {noun}"
+    if not plural:
+        plural = f"{noun[:-1]}ies" if re.search(_ENDS_IN_IES, noun) else f"{noun}s"
+    return f"{number} {plural}"
+
+
+def size(number: object) -> str:
+    """Return a number of bytes for people: "38 MB"."""
+    if not isinstance(number, int):
+        return "unknown"
+    if number < 1_000_000:
+        return f"{number / 1000:.0f} kB"
+    return f"{number / 1_000_000:.0f} MB"
+
+
+def folder(path: object) -> str:
+    """Return a path with the home folder as "~"."""
+    text = str(path)
+    home = os.environ.get("HOME", "").rstrip("/")
+    if home and (text == home or text.startswith(f"{home}/")):
+        return f"~{text[len(home) :]}"
+    return text
+
+
+def place(anchor: dict[str, object]) -> str:
+    """Return an anchor or a place as "path:line symbol"."""
+    shown = str(anchor.get("path", ""))
+    if anchor.get("line"):
+        shown += f":{anchor['line']}"
+    if anchor.get("symbol"):
+        shown += f" {anchor['symbol']}"
+    return shown
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    *rest, last = words
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal `text` takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(one) else 2 if east_asian_width(one) in {"W", "F"} else 1 for one in text
+    )
+
+
+def _visible(found: "re.Match[str]") -> str:
+    return " " if found[0].isspace() else f"\\u{ord(found[0]):04x}"

@@ -1,0 +1,270 @@
+"""Where do secrets stand? After a name (`PASSWORD=`), in a header, a URI, an argument, in armour.
+
+A place is a pattern and a judge. The pattern has a group `secret`; the judge looks at what stands
+there and answers with the kind and the span of the secret, or None. Patterns take time linear in
+the text: repeats are bounded, or run over characters in which no other match starts.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from yaadwatch.core.secret_values import (
+    DIGIT,
+    is_filler,
+    is_lone_password,
+    is_name,
+    is_placeholder,
+    is_reference,
+    is_secret,
+    trimmed,
+)
+
+Judgement = tuple[str, int, int]
+"""Kind, start and end of a secret."""
+
+Judge = Callable[[re.Match[str]], Judgement | None]
+
+_VALUE_CHARS: Final = 200
+"""So much of a value is looked at before it is known to be secret; then all of it is masked."""
+
+# Names are found by these words (lower case); `_NAME` and `_SPOKEN` are tried where one stands.
+_CORE = re.compile("pass|pwd|pin|kennwort|contrase|senha|secret|token|credential|key")
+_KEY_OF_WHAT = re.compile(
+    r"(?:api|access|account|admin|app|auth|client|consumer|deploy|encryption|hmac|jwt|license"
+    r"|master|private|secret|service|session|shared|signing|storage|subscription|webhook)[_ -]?\Z",
+    re.IGNORECASE,
+)
+# What stands before a name that is given something harmless, or that is part of an address.
+_HARMLESS = re.compile(
+    r"(?:next|page|paging|starting|continuation|change|cancellation|stop|pad|special|public"
+    r"|publishable|public[_-]?key)[_-]?\Z|:\d{12}:\Z|\$\{\w*\Z",
+    re.IGNORECASE,
+)
+_IN_URI = re.compile(r"://[^\s/]{0,40}\Z")
+_PASSWORD = re.compile(r"pass|pwd|pin|kennwort|contrase|senha", re.IGNORECASE)
+
+_NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|kennwort|contraseña|senha
+    |(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|secret|token|credential|key)
+    (?:[_-]?(?:base(?:64)?|b64|hex|value|prod(?:uction)?|dev|staging|test|live|v?\d{1,2}))?"""
+_SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|senha|pin(?:[ ]code)?
+    |secret|token|key)\b"""
+# Between name and value: closing quotes, then `=`, `:`, `=>`, `: str =`, ` value=`, `|` in a table.
+_GIVEN = r"""[\\"'`\])*]{0,4}[ \t]{0,8}
+    (?P<sep>:[ \t]{0,4}[A-Za-z_][\w.]{0,30}(?:\[[\w., ]{0,30}\])?(?:[ ]?\|[ ]?\w{1,20}){0,2}
+        [ \t]{1,4}=
+    |[?|+]{0,2}:?={1,3}>?|:(?!:)|value=|\||→)[ \t*]{0,8}"""
+_IS = r"""(?P<link>[^.\n:=]{0,60}?[ ](?:is|was|are|ist|es|est|to)
+    (?:[ ](?:now|currently|still|(?:set|changed|reset|rotated|updated)[ ]to))?:?[ ]
+    |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2}|(?-i:(?<=PIN))[:=][ ]?)"""
+# A value without quotes ends at a space, at the next argument, and at an escaped end of line.
+_RUN = r"""(?:[^\s"'`,;&<\\]|\\(?![nrt"'`])|<(?!/)|&(?![\w.-]{1,30}=)
+    |[,;](?![\s,;]|\Z|[\w.-]{1,30}[ ]?[=:]))"""
+_VALUE = rf"""(?:[bruf@]{{1,2}}(?=["']))?
+    (?:\\?(?P<quote>["'`])(?=(?:(?!(?P=quote))[^\n]){{1,300}}(?P=quote)))?["'`]?
+    (?P<secret>(?(quote)(?:(?!\\?(?P=quote))[^\n]){{1,300}}|{_RUN}{{1,{_VALUE_CHARS}}}+))"""
+
+_REST = re.compile(_RUN + "*", re.VERBOSE)
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+_PORT = re.compile(r"\d{1,5}[?#,]")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
+_KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,200}\d)[A-Za-z0-9+/]{24}")
+_KEY_LINES = re.compile(
+    r"(?:(?:\s|\\[nr]){0,4}(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,100}|[A-Za-z0-9+/=]{24,}))*"
+    r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{0,63}={1,2})?"
+)
+
+
+def names(text: str, lowered: str) -> Iterator[int]:
+    """Yield where a name begins that secrets are given to; `lowered` is as long as `text`."""
+    for core in _CORE.finditer(lowered):
+        start = core.start()
+        if core[0] != "key" or _KEY_OF_WHAT.search(text, max(0, start - 16), start):
+            yield start
+
+
+def judge_member(name: str, value: str) -> str | None:
+    """Return the kind of secret that `value` is under this name, or None."""
+    for start in names(name, name.lower()):
+        found = _WHOLE_NAME.match(name, start)
+        if found and not _HARMLESS.search(name, 0, start):
+            password = _is_password_name(found["key"])
+            lone = password and is_lone_password(value, chars_min=8)
+            return _kind(found["key"]) if lone or is_secret(value, strong=password) else None
+    return None
+
+
+def judge_token(kind: str) -> Judge:
+    """Return a judge that takes everything but a placeholder for a secret of this kind."""
+
+    def judge(found: re.Match[str]) -> Judgement | None:
+        return None if is_filler(found["secret"]) else (kind, *found.span("secret"))
+
+    return judge
+
+
+def _is_password_name(name: str) -> bool:
+    return bool(_PASSWORD.search(name))
+
+
+def _kind(name: str) -> str:
+    return "password" if _is_password_name(name) else "credential"
+
+
+def _armour(found: re.Match[str]) -> Judgement | None:
+    """Judge what stands between armour lines: a sentence that only names them holds no key."""
+    if not _KEY_BODY.search(found["secret"]):
+        return None
+    if found["end"]:
+        return "private-key", *found.span()
+    lines = _KEY_LINES.match(found.string, found.start("secret"))
+    return ("private-key", found.start(), lines.end()) if lines and lines[0] else None
+
+
+def _web_token(found: re.Match[str]) -> Judgement | None:
+    """Judge a run that begins like a JSON web token: one has a head and a body at least."""
+    return ("jwt", *found.span()) if "." in found["secret"] else None
+
+
+def _user_and_password(found: re.Match[str]) -> Judgement | None:
+    """Judge `scheme://user:password@host`: a password equal to the user's name is a default."""
+    secret = found["secret"]
+    if secret == found["user"] or is_placeholder(secret) or is_reference(secret):
+        return None
+    return None if _PORT.match(secret) else ("uri-password", *found.span("secret"))
+
+
+def _argument(found: re.Match[str]) -> Judgement | None:
+    """Judge what a program takes as a password on its command line."""
+    secret = trimmed(found["secret"])
+    start = found.start("secret")
+    if secret.isdecimal() or not is_secret(secret, strong=True):  # ports and users have numbers
+        return None
+    return "password", start, start + len(secret)
+
+
+def _header(found: re.Match[str]) -> Judgement | None:
+    """Judge `Bearer X`: without `Authorization:` before it, and if it is a word, X is no secret."""
+    secret = found["secret"].rstrip(".")
+    start = found.start("secret")
+    if is_placeholder(secret) or is_reference(secret):
+        return None
+    wordy = is_name(secret.rstrip("=")) and len(_INNER_CAPITAL.findall(secret)) < 2
+    if found["header"]:
+        harmless = wordy and not secret.endswith("=")
+    else:
+        harmless = wordy or len(secret) < 16 or not DIGIT.search(secret)
+    return None if harmless else ("authorization", start, start + len(secret))
+
+
+def _assignment(found: re.Match[str]) -> Judgement | None:
+    """Judge a value by its name and by how it is given: `PASSWORD=x` says more than `token: x`."""
+    name, separator = found["key"], found["sep"]
+    before = found.string[max(0, found.start() - 48) : found.start()]
+    if _HARMLESS.search(before) or _IN_URI.search(before):
+        return None
+    start, end = found.span("secret")
+    quoted = found["quote"] is not None or separator == ">"
+    secret = found["secret"] if quoted else trimmed(found["secret"])
+    password = _is_password_name(name)
+    exported = name.isupper() and separator.endswith("=")
+    if not is_secret(secret, strong=password or exported):
+        ends_line = secret.islower() and bool(_LINE_END.match(found.string, start + len(secret)))
+        chars_min = _lone_chars_min(password, exported=exported, quoted=quoted, ends_line=ends_line)
+        if chars_min is None or not is_lone_password(secret, chars_min=chars_min):
+            return None
+    if not quoted and end - start == _VALUE_CHARS:
+        rest = _REST.match(found.string, end)
+        secret = trimmed(found.string[start : rest.end() if rest else end])
+    return _kind(name), start, start + len(secret)
+
+
+def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: bool) -> int | None:
+    """Return how long letters alone must be to count as a secret; None: they never do."""
+    if password:
+        return 6 if exported else 8 if quoted or ends_line else None
+    return 10 if exported else 16 if quoted else None
+
+
+def _phrase(found: re.Match[str]) -> Judgement | None:
+    """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
+    if not is_lone_password(found["secret"], chars_min=12):
+        return None
+    return "password", *found.span("secret")
+
+
+def _prose(found: re.Match[str]) -> Judgement | None:
+    """Judge `the password for staging is X`: X must look like one, or stand in quotes."""
+    name, start = found["key"], found.start("secret")
+    quoted = found["quote"] is not None
+    secret = found["secret"] if quoted else trimmed(found["secret"])
+    password = _is_password_name(name)
+    if name.lower().startswith("pin"):
+        good = 4 <= len(secret) <= 8 and secret.isdecimal()
+    elif found["link"].isspace():
+        strange = bool(DIGIT.search(secret)) and not secret.islower() and not secret.isdecimal()
+        good = password and (quoted or strange) and is_secret(secret, strong=True)
+    else:
+        lone = quoted and password and is_lone_password(secret, chars_min=6)
+        told = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
+        good = lone or (told and is_secret(secret, strong=password))
+    return (_kind(name), start, start + len(secret)) if good else None
+
+
+def _named(judge: Judge, pattern: str) -> tuple[re.Pattern[str], Judge]:
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
+
+
+_WHOLE_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE | re.VERBOSE)
+
+# fmt: off
+NAMED: Final = (
+    # `name = value`, `--name value`, `<name>value</name>`.
+    _named(_assignment, _NAME + _GIVEN + _VALUE),
+    _named(_assignment, rf"(?<=-){_NAME}(?P<sep>[ ]){{1,3}}{_VALUE}"),
+    _named(_assignment, _NAME + r"(?P<sep>>)(?P<quote>(?!))?(?P<secret>[^<>\s]{4,200})</"),
+    # Sentences: `the password is X`, `password for Y: X`, `with password X`.
+    _named(_prose, r"(?<![\w.-])" + _SPOKEN + _IS + _VALUE),
+    _named(_prose, r"(?<![\w.-])" + _SPOKEN + r"(?P<link>[ ])" + _VALUE),
+)
+"""Pattern and judge; the pattern is tried where a name begins (see `names`)."""
+
+PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
+    # Keys in armour, from the first line to the last.
+    (_armour, "private", r"""-{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,30}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}
+        (?P<secret>(?:[^-]|-(?!---))*+)(?P<end>-{4,5}[ ]?END[ ][A-Z0-9 ]{0,40}-{4,5})?"""),
+    (judge_token("private-key"), "private-lines:",
+     r"private-lines:\s{0,4}\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\s{1,2})+)"),
+    # What is sent along with requests.
+    (_web_token, "eyj",
+     r"(?:(?<![\w-])|(?<=[^\w-]_)|(?<=\\[nrt]))(?-i:eyJ)(?P<secret>[\w-]{8,}(?:\.[\w-]+){0,4})"),
+    (_user_and_password, "://",
+     r"""://(?P<user>[^\s:/@"'`<>]{0,100}):(?P<secret>[^\s/"'`<>]{2,300})@(?=[\w\[.-])"""),
+    (_header, "authorization bearer basic",
+     r"""(?:(?P<header>authorization["'`]?\s{0,3}[:=]\s{0,3}["'`]?)
+        (?:(?:bearer|basic|token|apikey|api-key|bot)[ ]{1,3})?|(?<![\w-])(?:bearer|basic)[ ]{1,3})
+        (?P<secret>[A-Za-z0-9._~+/=-]{8,})"""),
+    (judge_token("authorization"), "_auth",
+     r"""_auth[ ]{0,2}=[ ]{0,2}["']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"""),
+    (judge_token("authorization"), '"auth"',
+     r"""\"auth\"[ ]{0,2}:[ ]{0,2}\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})\""""),
+    (judge_token("cookie"), "cookie",
+     r"""cookie["']?:[ ]{0,2}["']?[\w.-]{1,60}=(?P<secret>[^\s;"'<${]{12,400}
+        (?:;[ ]?[\w.-]{1,60}=[^\s;"']{1,400}){0,20})"""),
+    # Words that were drawn by lot.
+    (_phrase, "phrase mnemonic",
+     r"""(?:pass[ ]?phrase|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
+        (?:[:=]|is:?)[ *"'`]{1,4}(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,23})
+        (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
+    # Arguments of programs.
+    (_argument, "sshpass", r"""sshpass\s{1,3}-p\s{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "mysql",
+     r"""mysql(?:dump|admin)?[ ][^\n|;]{0,80}?[ ]-p["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "-u --user",
+     r"""(?<!\S)(?:-u|--user)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "password",
+     r"login\s{1,4}\S{1,60}\s{1,4}password\s{1,4}(?P<secret>\S{4,200})"),
+    (_argument, "identified", r"""identified[ ]by[ ]{1,3}["'](?P<secret>[^"'\n]{4,200})"""),
+)
+"""Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
+# fmt: on

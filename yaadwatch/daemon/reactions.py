@@ -1,0 +1,32 @@
+"""REACTIONS: what happens by itself when an event is in the log of a project.
+
+A reaction is done at least once, in the order of the events, so doing it again must change nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from yaadwatch.model import events
+
+Verb = Literal["check", "watch"]
+"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """When `event` is in the log, do `verb`."""
+
+    event: str
+    verb: Verb
+
+
+REACTIONS: Final = (
+    # The check that found a moved HEAD wrote its verdicts in the same transaction. Looking again
+    # finds the HEAD that moved on while it was looking.
+    Reaction(event=events.HEAD_MOVED, verb="check"),
+    Reaction(event=events.NODE_CREATED, verb="watch"),
+    Reaction(event=events.NODE_UPDATED, verb="watch"),
+    Reaction(event=events.NODE_ARCHIVED, verb="watch"),
+    Reaction(event=events.NODE_RESTORED, verb="watch"),
+    Reaction(event=events.NODE_ERASED, verb="watch"),
+)

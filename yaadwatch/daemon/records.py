@@ -1,0 +1,115 @@
+"""What the parts of the daemon read and write in the stores: the plain functions they ask for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from yaadwatch.daemon.follower import CURSOR, Journal
+from yaadwatch.daemon.scheduler import LastRun, Runs
+from yaadwatch.daemon.stream import Logs
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.events import JOB_RAN, Event
+from yaadwatch.store import cursors, events, jobs, meta, projects
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
+
+T = TypeVar("T")
+
+USER: str = ""
+"""What the user store is called among the stores."""
+_SINCE = "since"
+
+
+def project_ids(home: Home) -> frozenset[str]:
+    """Return the ids of the projects that are watched."""
+    return frozenset(project.id for project in home.user.read(projects.everything))
+
+
+def journal_of(home: Home) -> Journal:
+    """Return the events of the projects, and how far the reactions followed them.
+
+    A project that is watched no longer has no events.
+    """
+
+    def unread(project: str, limit: int) -> Sequence[Event]:
+        return _in_store(home, project, lambda db: db.read(_unread, limit), [])
+
+    def advance(project: str, seq: int) -> None:
+        _in_store(home, project, lambda db: db.write(cursors.advance, CURSOR, seq), None)
+
+    def fail(project: str, seq: int) -> int:
+        return _in_store(home, project, lambda db: db.write(cursors.fail, CURSOR, seq), 0)
+
+    return Journal(unread=unread, advance=advance, fail=fail)
+
+
+def logs_of(home: Home) -> Logs:
+    """Return the events of every store, for those who subscribe."""
+
+    def stores() -> frozenset[str]:
+        return project_ids(home) | {USER}
+
+    def last(store: str) -> int:
+        if store == USER:
+            return home.user.read(events.last)
+        return _if_readable(lambda: _in_store(home, store, lambda db: db.read(events.last), 0), 0)
+
+    def after(store: str, seq: int, limit: int) -> Sequence[Event]:
+        if store == USER:
+            return home.user.read(events.after, seq, limit)
+        return _if_readable(
+            lambda: _in_store(home, store, lambda db: db.read(events.after, seq, limit), []), []
+        )
+
+    return Logs(stores=stores, last=last, after=after)
+
+
+def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
+    """Return the memory of the jobs, in the user store."""
+
+    def since() -> datetime:
+        now = home.clock.now()
+        known = home.user.read(meta.get, _SINCE)
+        begin = datetime.fromisoformat(known) if known is not None else None
+        if begin is None or begin > now:  # the first start, or the clock was wrong then
+            begin = now
+            home.user.write(meta.put, _SINCE, now.isoformat())
+        return begin
+
+    def last() -> Mapping[str, LastRun]:
+        return home.user.read(jobs.everything)
+
+    def start(job: str, at: datetime) -> None:
+        home.user.write(jobs.start, job, at)
+
+    def end(job: str, at: datetime, error: str | None) -> None:
+        home.user.write(_end, job, at, None if error is None else mask(error))
+
+    return Runs(since=since, last=last, start=start, end=end)
+
+
+def _unread(conn: Connection, limit: int) -> list[Event]:
+    return events.after(conn, cursors.get(conn, CURSOR).seq, limit)
+
+
+def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:
+    jobs.end(conn, job, at, error)
+    events.append(conn, Event(kind=JOB_RAN, at=at, subject=job, body={"ok": error is None}))
+
+
+def _in_store(home: Home, project: str, work: Callable[[Database], T], without: T) -> T:
+    """Do `work` in a project's store; return `without` when the project is watched no longer."""
+    found = home.user.read(projects.get, project)
+    if found is None or found.removed_at is not None:
+        return without
+    with home.stores.use(found) as db:
+        return work(db)
+
+
+def _if_readable(work: Callable[[], T], otherwise: T) -> T:
+    """Return what `work` returns; a store that cannot be had tells nothing, `status` names it."""
+    try:
+        return work()
+    except YaadError:
+        return otherwise

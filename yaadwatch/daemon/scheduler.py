@@ -1,0 +1,228 @@
+"""JOBS: what happens on a timer. Who is late runs once, who was cut off runs again.
+
+APScheduler keeps the time, in memory; when a job last ran is in the user store, so that nothing is
+forgotten over a restart and a week of sleep is one run. The clock is watched: after a suspend, or
+when somebody sets it, what is due runs at once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal, Protocol
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
+from yaadwatch.model.settings import Watch
+
+Name = Literal["upkeep", "sweep", "poll"]
+
+CLOCK_LOOK_S: Final = 5.0
+JUMP_S: Final = 2.0
+"""The clock jumped when it and the monotonic one differ by more than this between two looks."""
+JITTER: Final = 0.1
+"""Of the period of a job that is not kept, so that many machines do not beat in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A row of JOBS.
+
+    Args:
+        name: of the job, and of the verb that does it.
+        every: the time between two starts; None: `watch.poll_s`.
+        kept: whether its runs are written down; those of a job that runs every minute are not.
+        mend: the command that does by hand what the job does.
+    """
+
+    name: Name
+    every: timedelta | None
+    kept: bool
+    mend: str
+
+
+JOBS: Final = (
+    Job(name="upkeep", every=timedelta(days=1), kept=True, mend="yaadwatch upkeep"),
+    Job(name="sweep", every=timedelta(hours=1), kept=True, mend="yaadwatch stale"),
+    Job(name="poll", every=None, kept=False, mend="yaadwatch stale"),
+)
+
+
+class LastRun(Protocol):
+    """When a job last ran; see `store.jobs.JobRun`."""
+
+    @property
+    def started_at(self) -> datetime:
+        """Return when it started."""
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """Return when it ended; None when it was cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """The memory of the jobs that are kept; plain functions, run in threads.
+
+    Args:
+        since: when the first daemon of this home started.
+        last: the last run of each job that ever ran.
+        start: note that a job starts.
+        end: note that it ended: badly, with an error in words, or well (None).
+    """
+
+    since: Callable[[], datetime]
+    last: Callable[[], Mapping[str, LastRun]]
+    start: Callable[[str, datetime], None]
+    end: Callable[[str, datetime, str | None], None]
+
+
+class Clock(Protocol):
+    """See `system.clock.Clock`."""
+
+    def now(self) -> datetime:
+        """Return the time in UTC."""
+
+    def monotonic_s(self) -> float:
+        """Return seconds that never go back."""
+
+
+def first_run(
+    every: timedelta, last: LastRun | None, *, since: datetime, now: datetime
+) -> datetime:
+    """Return when a job should run first after a start: from `now` to `now + every`.
+
+    A job that never ran is due one period after `since`; one that was cut off, at once. Clocks may
+    have gone back since the last run.
+    """
+    if last is None:
+        due = since + every
+    elif last.ended_at is None:
+        due = now
+    else:
+        due = last.started_at + every
+    return min(max(due, now), now + every)
+
+
+class Scheduler:
+    """Runs the jobs. Methods run on the loop.
+
+    Args:
+        handlers: what does each job.
+        runs: remembers when jobs ran.
+        clock: tells the time.
+        settings: how often files are polled.
+        health: is told which job went wrong.
+        on_jump: called when the clock jumped: the machine may have slept.
+        jobs: the table.
+        sleep: waits between two looks at the clock.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[Name, Callable[[], Awaitable[None]]],
+        runs: Runs,
+        *,
+        clock: Clock,
+        settings: Watch,
+        health: Health,
+        on_jump: Callable[[], Awaitable[None]],
+        jobs: Sequence[Job] = JOBS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._handlers = handlers
+        self._runs = runs
+        self._clock = clock
+        self._poll_every = timedelta(seconds=settings.poll_s)
+        self._health = health
+        self._on_jump = on_jump
+        self._jobs = jobs
+        self._sleep = sleep
+        self._scheduler: AsyncIOScheduler | None = None
+
+    async def run(self) -> None:
+        """Run the jobs until cancelled."""
+        since = await asyncio.to_thread(self._runs.since)
+        last = await asyncio.to_thread(self._runs.last)
+        now = self._clock.now()
+        scheduler = AsyncIOScheduler(
+            timezone=UTC,
+            # Default limits drop a job that is a second late, and make up for each one missed.
+            job_defaults={"coalesce": True, "misfire_grace_time": None, "max_instances": 1},
+        )
+        for job in self._jobs:
+            every = self._every(job)
+            begin = since if job.kept else now
+            scheduler.add_job(
+                self._do,
+                IntervalTrigger(
+                    seconds=every.total_seconds(),
+                    jitter=None if job.kept else every.total_seconds() * JITTER,
+                    timezone=UTC,
+                ),
+                args=[job],
+                id=job.name,
+                next_run_time=first_run(every, last.get(job.name), since=begin, now=now),
+            )
+        scheduler.start()
+        self._scheduler = scheduler
+        try:
+            await self._watch_clock()
+        finally:
+            self._scheduler = None
+            scheduler.shutdown(wait=False)
+
+    def next_runs(self) -> dict[str, datetime]:
+        """Return when each job that is kept runs next; empty at first. Any thread."""
+        if self._scheduler is None:
+            return {}
+        kept = {job.name for job in self._jobs if job.kept}
+        jobs = self._scheduler.get_jobs()
+        return {job.id: job.next_run_time for job in jobs if job.id in kept}
+
+    async def _do(self, job: Job) -> None:
+        error = await attempt(self._run_kept(job) if job.kept else self._handlers[job.name]())
+        part = f"job {job.name}"
+        if error is None:
+            self._health.well(part)
+            return
+        log_crash("job.failed", error, job=job.name)
+        self._health.degraded(
+            part, f"The job `{job.name}` went wrong: {in_words(error)}", mend=job.mend
+        )
+
+    async def _run_kept(self, job: Job) -> None:
+        await asyncio.to_thread(self._runs.start, job.name, self._clock.now())
+        error = await attempt(self._handlers[job.name]())
+        words = None if error is None else in_words(error)
+        await asyncio.to_thread(self._runs.end, job.name, self._clock.now(), words)
+        if error is not None:
+            raise error
+
+    async def _watch_clock(self) -> None:
+        wall, monotonic_s = self._clock.now(), self._clock.monotonic_s()
+        while True:
+            await self._sleep(CLOCK_LOOK_S)
+            wall_now, monotonic_now_s = self._clock.now(), self._clock.monotonic_s()
+            jump_s = (wall_now - wall).total_seconds() - (monotonic_now_s - monotonic_s)
+            wall, monotonic_s = wall_now, monotonic_now_s
+            if abs(jump_s) > JUMP_S:
+                self._realign(wall_now)
+                await self._on_jump()
+
+    def _realign(self, now: datetime) -> None:
+        """Run what is due by the clock of now, and let nobody wait longer than its period."""
+        if self._scheduler is None:
+            return
+        for job in self._jobs:
+            scheduled = self._scheduler.get_job(job.name)
+            latest = now + self._every(job)
+            if scheduled is not None and scheduled.next_run_time > latest:
+                scheduled.modify(next_run_time=latest)
+        self._scheduler.wakeup()
+
+    def _every(self, job: Job) -> timedelta:
+        return job.every or self._poll_every

@@ -1,0 +1,246 @@
+"""The composition root: every part of the daemon is made here, and given what it needs.
+
+Nothing else in the program knows more than its neighbours.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from yaadwatch import places
+from yaadwatch.core import privacy
+from yaadwatch.daemon import records
+from yaadwatch.daemon.arming import WatchedTree
+from yaadwatch.daemon.follower import Follower
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.intake import Checked, Engine, Intake
+from yaadwatch.daemon.scheduler import Scheduler
+from yaadwatch.daemon.stream import Stream
+from yaadwatch.daemon.supervisor import Service
+from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine.workspace import Home, Stores
+from yaadwatch.model.events import Event
+from yaadwatch.model.settings import Settings
+from yaadwatch.servers.dispatch import Dispatcher
+from yaadwatch.servers.local_socket import LocalSocket
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.command import GitRunner
+
+SOCKET_LOOK_S: Final = 5.0
+"""Time between two looks at whether the socket's file is still there."""
+
+
+class Bell:
+    """Carries the news that a store was written from any thread to the loop it was made in."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._open = True
+        self._hear: Callable[[str], None] = _nobody
+
+    def ring(self, store: str) -> None:
+        """Tell that a store was written; nobody hears it once the daemon ends."""
+        with self._lock:
+            if self._open:
+                self._loop.call_soon_threadsafe(self._hear, store)
+
+    def answer(self, hear: Callable[[str], None]) -> None:
+        """Have `hear` called on the loop for each store that is written from now on."""
+        self._hear = hear
+
+    def close(self) -> None:
+        """Call nobody any more."""
+        with self._lock:
+            self._open = False
+
+
+class Pulse:
+    """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
+
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        scheduler: Scheduler,
+        health: Health,
+        started_at: datetime,
+        socket: Path,
+    ) -> None:
+        self._intake = intake
+        self._scheduler = scheduler
+        self._health = health
+        self._started_at = started_at
+        self._socket = socket
+
+    def watch(self, project: str) -> tuple[str, int | None]:
+        """Return how the project is watched, and the time the last check took to come, in ms."""
+        return self._intake.mode(project), self._intake.lag_ms(project)
+
+    def problems(self) -> list[dict[str, str]]:
+        """Return what is degraded."""
+        return [{"what": one.what, "mend": one.mend} for one in self._health.problems()]
+
+    def next_runs(self) -> dict[str, datetime]:
+        """Return when each job runs next."""
+        return self._scheduler.next_runs()
+
+    def started_at(self) -> datetime:
+        """Return when the daemon was started."""
+        return self._started_at
+
+    def socket(self) -> str:
+        """Return the path that the daemon listens on."""
+        return str(self._socket)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything the daemon consists of."""
+
+    bell: Bell
+    home: Home
+    health: Health
+    dispatcher: Dispatcher
+    socket: LocalSocket
+    intake: Intake
+    services: tuple[Service, ...]
+
+
+def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
+    """Make every part; nothing runs yet. Called on the loop.
+
+    Args:
+        settings: what the person set.
+        on_shutdown: called when a client asks the daemon to end.
+
+    Raises:
+        YaadError: the user store cannot be opened.
+    """
+    bell, health, clock = Bell(), Health(), Clock()
+    home = Home(
+        user=Database.open(
+            places.user_store(),
+            role="user",
+            create=True,
+            on_commit=lambda: bell.ring(records.USER),
+        ),
+        stores=Stores(bell.ring),
+        clock=clock,
+        settings=settings,
+        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
+    )
+    stream = Stream(records.logs_of(home))
+    intake = _intake(home, bell, health)
+    follower = _follower(home, intake, health)
+    scheduler = _scheduler(home, intake, health)
+    dispatcher = Dispatcher(home, mask)
+    path = places.default_socket()
+    socket = LocalSocket(
+        path,
+        dispatcher,
+        version=places.VERSION,
+        events=stream.events,
+        on_shutdown=on_shutdown,
+        now=clock.now,
+    )
+    home.pulse = Pulse(
+        intake=intake,
+        scheduler=scheduler,
+        health=health,
+        started_at=clock.now(),
+        socket=path,
+    )
+
+    def written(store: str) -> None:
+        stream.wake(store)
+        if store == records.USER:
+            intake.registry_changed()
+        else:
+            follower.wake(store)
+
+    bell.answer(written)
+    return Parts(
+        bell=bell,
+        home=home,
+        health=health,
+        dispatcher=dispatcher,
+        socket=socket,
+        intake=intake,
+        services=(
+            Service(name="intake", run=intake.run),
+            Service(name="follower", run=follower.run),
+            Service(name="scheduler", run=scheduler.run),
+            Service(name="socket", run=_keeper(socket)),
+        ),
+    )
+
+
+def mask(text: str) -> str:
+    """Return `text` without its secrets."""
+    return privacy.mask(text).text
+
+
+def _intake(home: Home, bell: Bell, health: Health) -> Intake:
+    def trees(project: str | None) -> list[WatchedTree]:
+        return list[WatchedTree](stale.watched(home, project))
+
+    def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
+        try:
+            return stale.check_tree(home, project, worktree, paths)
+        finally:
+            # The check at start wakes the follower for what was left undone, written or not.
+            bell.ring(project)
+
+    return Intake(
+        Engine(trees=trees, projects=lambda: records.project_ids(home), check=check),
+        settings=home.settings.watch,
+        health=health,
+        monotonic_s=home.clock.monotonic_s,
+        tells=lambda folder: not files.is_network(folder),
+    )
+
+
+def _follower(home: Home, intake: Intake, health: Health) -> Follower:
+    async def check(project: str, event: Event) -> None:
+        worktree = event.body.get("worktree")
+        if isinstance(worktree, int):
+            await intake.check_now(project, worktree)
+
+    async def watch(project: str, event: Event) -> None:  # noqa: ARG001
+        intake.anchors_changed(project)
+
+    return Follower(records.journal_of(home), {"check": check, "watch": watch}, health)
+
+
+def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
+    async def keep() -> None:
+        await asyncio.to_thread(upkeep.run, home)
+
+    return Scheduler(
+        {"upkeep": keep, "sweep": intake.sweep, "poll": intake.poll},
+        records.runs_of(home, mask),
+        clock=home.clock,
+        settings=home.settings.watch,
+        health=health,
+        on_jump=intake.sweep,
+    )
+
+
+def _keeper(socket: LocalSocket) -> Callable[[], Awaitable[None]]:
+    async def keep() -> None:
+        while True:
+            await asyncio.sleep(SOCKET_LOOK_S)
+            await socket.renew()
+
+    return keep
+
+
+def _nobody(store: str) -> None:
+    """Hear nothing: the parts are still being made."""

@@ -1,0 +1,112 @@
+"""What a person's own agent files say: taken in as memories, each with its places."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bridges.registry import BRIDGES
+from yaadwatch.engine import agent_files, remember, writing
+from yaadwatch.engine.agent_files import AgentFile
+from yaadwatch.engine.remember import Draft
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model.nodes import Provenance
+from yaadwatch.store import anchors, meta, nodes, provenance
+from yaadwatch.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What was read: the files, their statements, the memories made new, those that rest on files.
+
+    Two statements that say the same are one memory.
+    """
+
+    files: tuple[AgentFile, ...]
+    statements: int
+    nodes: int
+    anchored: int
+
+
+def read(home: Home, space: Space) -> Baseline:
+    """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
+
+    What a file said before and says no more is kept, hidden here: another branch may say it again.
+    """
+    before = space.db.read(nodes.count)
+    found = agent_files.read_all(space, home.clock.now_ns())
+    drafts = [
+        Draft(
+            text=statement.text,
+            origin=f"file:{file.path}",
+            kind=statement.kind,
+            headings=statement.headings,
+            folder=file.path.rpartition("/")[0],
+            baseline=True,
+        )
+        for file in found
+        for statement in file.statements
+    ]
+    admitted = remember.admit(home, space, drafts) if drafts else []
+    now = home.clock.now()
+    said = iter(admitted)
+    rows = {
+        file.path: [
+            Provenance(
+                node=next(said).node.id,
+                worktree=space.worktree.id,
+                path=file.path,
+                position=position,
+                line=statement.line,
+                since=now,
+            )
+            for position, statement in enumerate(file.statements)
+        ]
+        for file in found
+        if file.own
+    }
+    space.db.write(_note, space.worktree.id, found, rows)
+    return Baseline(
+        files=tuple(found),
+        statements=len(drafts),
+        nodes=space.db.read(nodes.count) - before,
+        anchored=sum(1 for one in admitted if one.anchors),
+    )
+
+
+def _note(
+    conn: Connection,
+    worktree: int,
+    found: Sequence[AgentFile],
+    rows: dict[str, list[Provenance]],
+) -> None:
+    """Write down which place says what now; what cannot be read today says what it said."""
+    before = json.loads(meta.get(conn, "agent_files") or "[]")
+    known = {path for bridge in BRIDGES for path in bridge.paths} | {row["path"] for row in before}
+    unread = {file.path for file in found if file.state == "paused"}
+    was_hidden = provenance.hidden(conn, worktree)
+    for path in sorted(known - unread | rows.keys()):
+        places = rows.get(path, [])
+        provenance.put_path(conn, worktree, path, places + _hidden(conn, worktree, path, places))
+    back = was_hidden - provenance.hidden(conn, worktree)
+    for resting in anchors.of_nodes(conn, back).values():
+        writing.look_again(conn, resting)
+    listed = [
+        {"path": file.path, "mode": "read", "state": file.state, "reason": file.reason or None}
+        for file in found
+    ]
+    meta.put(conn, "agent_files", json.dumps(listed))
+
+
+def _hidden(
+    conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
+) -> list[Provenance]:
+    still = {place.node for place in places}
+    gone = {
+        place.node: place
+        for place in provenance.on_path(conn, worktree, path)
+        if place.node not in still
+    }
+    return [
+        replace(place, line=None, position=len(places) + number)
+        for number, place in enumerate(gone.values())
+    ]

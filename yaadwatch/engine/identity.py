@@ -1,0 +1,288 @@
+"""Whose memories are these? Finds the project, and the store, that a repository has."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.engine.workspace import Home, stands
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
+from yaadwatch.store import meta, nodes, worktrees
+from yaadwatch.store import projects as registry
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.layout import Layout
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The project of a repository, registered for the place it is at now.
+
+    `again`: it was registered before. `former_root`: the main work tree that the store was made or
+    last used for, when that is known.
+    """
+
+    project: Project
+    again: bool
+    former_root: Path | None = None
+
+
+def store_folder(layout: Layout) -> Path:
+    """Return the folder that the store of this repository is in, or would be."""
+    main = main_root(layout)
+    place = main or layout.common_dir
+    if files.is_network(place):
+        return _far_folder("")
+    return main / ".yaad" if main is not None else layout.common_dir / "yaad"
+
+
+def main_root(layout: Layout) -> Path | None:
+    """Return the main work tree; None for a bare repository."""
+    if layout.common_dir.name == ".git":
+        return layout.common_dir.parent
+    return layout.root if layout.git_dir == layout.common_dir else None
+
+
+def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identity:
+    """Return the project of this repository; a new one is registered and gets a store.
+
+    The identity table of docs/contracts.md, row by row.
+
+    Raises:
+        YaadError: REFUSED (a store that this machine does not know), UNAVAILABLE (it cannot be
+            read or made).
+    """
+    known = home.user.read(registry.by_common_dir, layout.common_dir)
+    if known is not None:
+        if _lives(known):
+            home.stores.put_back(known.id)
+        if stands(known.store) and _is_its_own(home, known):
+            current = _located(known, layout, known.store.parent)
+            if current != known:
+                home.user.write(registry.replace, current)
+            return Identity(project=current, again=True, former_root=known.root)
+        home.stores.close_one(known.id)
+    if stands(folder / "yaad.db"):
+        return _adopt(home, layout, folder, known, trust=trust)
+    _retire(home, known)
+    return Identity(project=_register(home, layout, folder, home.new_id()), again=False)
+
+
+def restored(home: Home, layout: Layout, folder: Path) -> Identity:
+    """Return the project of this repository that was removed last, with its memories back.
+
+    Raises:
+        YaadError: NOT_FOUND (no backup), CONFLICT (there are memories that the backup would
+            replace), UNAVAILABLE (it cannot be read or written).
+    """
+    where = main_root(layout) or layout.common_dir
+    path = folder / "yaad.db"
+    known = home.user.read(registry.by_common_dir, layout.common_dir)
+    former = home.user.read(registry.removed, layout.common_dir)
+    source = known if known is not None and not stands(known.store) else former
+    backup = newest_backup(source) if source is not None else None
+    if source is None or backup is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no backup of {where}; nothing was restored.",
+            hint="Start afresh: yaadwatch add",
+        )
+    if stands(path):
+        if known is None or not holds_only_what_files_say(home, known):
+            raise YaadError(
+                Code.CONFLICT,
+                f"{path} holds memories of its own; it was not replaced by {backup}.",
+                hint="To have the backup instead, remove the project and copy it to that place.",
+            )
+        home.stores.close_one(known.id)
+        home.user.write(registry.drop, known.id)
+        delete_store(known)
+    excluded = known.excluded if known is not None else source.excluded
+    back = replace(_located(source, layout, folder), removed_at=None, excluded=excluded)
+    try:
+        files.private_folder(folder)
+        partial = path.with_suffix(".restoring")
+        shutil.copyfile(backup, partial)
+        partial.chmod(0o600)
+        partial.replace(path)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{backup} could not be copied to {path} ({error.strerror}); nothing was restored.",
+            hint="Look at the space and the permissions there, then try again.",
+        ) from error
+    home.stores.close_one(back.id)
+    home.user.write(registry.replace, back)
+    return Identity(project=back, again=False, former_root=source.root)
+
+
+def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
+    """Know every work tree there is, and none that is gone or another repository's.
+
+    When the main work tree was elsewhere before, what the store knows of it is kept.
+    """
+    current = [tree.root for tree in layouts.worktrees(layout) if tree.root is not None]
+    main = main_root(layout)
+
+    def commit(conn: Connection) -> None:
+        rows = worktrees.everything(conn)
+        if main is not None and all(row.path != main for row in rows):
+            lost = [row for row in rows if row.path not in current]
+            # Of a store that came from elsewhere, the first work tree is the main one.
+            former = identity.former_root or next((row.path for row in lost), None)
+            for row in lost:
+                if row.path == former:
+                    worktrees.move(conn, row.id, main)
+        for row in worktrees.everything(conn):
+            if row.path not in current:
+                worktrees.drop(conn, row.id)
+        for root in current:
+            worktrees.add(conn, root)
+
+    with home.stores.use(identity.project) as db:
+        db.write(commit)
+
+
+def newest_backup(project: Project) -> Path | None:
+    """Return the last copy that was made of a project's store."""
+    return max(places.backups(project.id).glob("*.db"), default=None)
+
+
+def delete_store(project: Project) -> None:
+    """Delete the files of a store, and their folder when nothing else is in it.
+
+    Raises:
+        OSError: one could not be deleted.
+    """
+    folder = project.store.parent
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in folder.glob("yaad.db*"):
+        path.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def holds_only_what_files_say(home: Home, project: Project) -> bool:
+    """Return whether nobody ever told this store anything: reading the files again makes it anew.
+
+    Raises:
+        YaadError: UNAVAILABLE, REFUSED; it cannot be read.
+    """
+    with home.stores.use(project) as db:
+        for archived in (False, True):
+            after = ""
+            while batch := db.read(nodes.batch, after=after, limit=BATCH, archived=archived):
+                if any(not node.origin.startswith("file:") or node.version > 1 for node in batch):
+                    return False
+                after = batch[-1].id
+    return True
+
+
+def _is_its_own(home: Home, known: Project) -> bool:
+    """Return whether the store at a project's place is the project's."""
+    try:
+        with home.stores.use(known):
+            return True
+    except YaadError as error:
+        if error.code is not Code.REFUSED:
+            raise
+        return False
+
+
+def _adopt(
+    home: Home, layout: Layout, folder: Path, known: Project | None, *, trust: bool
+) -> Identity:
+    """Take over a store that is there already: ours that moved, a copy, or one to be trusted."""
+    path = folder / "yaad.db"
+    db = Database.open(path, role="project")
+    try:
+        found = db.read(meta.get, "project") or ""
+        registered = home.user.read(registry.get, found) if found else None
+        if registered is None or registered.removed_at is not None:
+            if not trust:
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{path} was not made on this machine (or was removed here); it was not used.",
+                    hint="If you trust what it says: yaadwatch add --trust. Else delete it.",
+                )
+            _retire(home, known)
+            if registered is not None:
+                home.user.write(registry.drop, found)
+            trusted = _register(home, layout, folder, found or home.new_id())
+            return Identity(project=trusted, again=False)
+        _retire(home, known)
+        if _lives(registered) and registered.common_dir != layout.common_dir:
+            copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
+            db.write(meta.put, "project", copy.id)
+            return Identity(project=copy, again=False, former_root=registered.root)
+        home.stores.close_one(registered.id)
+        moved = _located(registered, layout, folder)
+        home.user.write(registry.replace, moved)
+        return Identity(project=moved, again=True, former_root=registered.root)
+    finally:
+        db.close()
+
+
+def _retire(home: Home, known: Project | None) -> None:
+    if known is not None:
+        home.user.write(registry.replace, replace(known, removed_at=home.clock.now()))
+
+
+def _register(
+    home: Home, layout: Layout, folder: Path, project_id: str, *, excluded: str = ""
+) -> Project:
+    """Write a new project into the registry, then make its store.
+
+    In this order: a store without a row would be refused as somebody else's at the next try.
+    """
+    found = layout.common_dir.stat()
+    if folder == _far_folder(""):
+        folder = _far_folder(project_id)
+    project = Project(
+        id=project_id,
+        root=main_root(layout) or layout.common_dir,
+        common_dir=layout.common_dir,
+        device=found.st_dev,
+        inode=found.st_ino,
+        store=folder / "yaad.db",
+        excluded=excluded,
+        added_at=home.clock.now(),
+    )
+    home.user.write(registry.add, project)
+    if not stands(project.store):
+        files.private_folder(folder)
+        Database.open(project.store, role="project", project=project.id, create=True).close()
+    return project
+
+
+def _located(project: Project, layout: Layout, folder: Path) -> Project:
+    """Return the project as it is registered for the place it is at now."""
+    found = layout.common_dir.stat()
+    return replace(
+        project,
+        root=main_root(layout) or layout.common_dir,
+        common_dir=layout.common_dir,
+        device=found.st_dev,
+        inode=found.st_ino,
+        store=folder / "yaad.db",
+    )
+
+
+def _lives(project: Project) -> bool:
+    """Return whether the repository is still at the place it is registered for."""
+    try:
+        found = project.common_dir.stat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (project.device, project.inode)
+
+
+def _far_folder(project_id: str) -> Path:
+    """Return where the store is kept when the repository's file system cannot hold one safely."""
+    return places.home() / "projects" / project_id
