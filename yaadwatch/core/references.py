@@ -6,29 +6,71 @@ look like code (RetryPolicy, retry_limit, retry.limit(), retry()).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 MENTIONS_MAX = 64
 """Candidates of each sort taken from one text."""
+PATH_CHARS_MAX = 400
+NAME_CHARS_MAX = 200
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
-_CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
-_PATH = re.compile(r"@?[\w~.][\w@.+~\-/\[\]]*")
-_LINE_SUFFIX = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")
-_NAME = r"[A-Za-z_$][\w$]*"
-_NAMES = re.compile(rf"(?<![\w$./-]){_NAME}(?:(?:\.|::|#){_NAME})*(?![\w$/-])(?:\(\))?")
+# No pattern may look at a character again and again: a text may be 64,000 characters of anything.
+_ADDRESS = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
+    re.IGNORECASE,
+)
+_TICKS = re.compile(r"`+")
+# A folder or file in brackets is a part of a path only beside another part: app/[id]/page.tsx.
+_BRACKETED = r"(?:\[{1,2}[\w.@-]{1,80}\]{1,2}|\([\w.@-]{1,80}\))"
+_PATH = re.compile(
+    rf"@?(?:{_BRACKETED}(?=[/.]\w)|[\w~.+])(?:[\w@.+~-]|[/\\]{_BRACKETED}(?![(\[])|[/\\])*"
+)
+_MARKUP = re.compile(r"\\(?=[_*.\-+()\[\]])")
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_NAME = r"[^\W\d][\w$]*|\$\w[\w$]*"
+_NAMES = re.compile(
+    rf"(?<![\w$./\\-])(?:{_NAME})(?:(?:\.|::|\#)(?:{_NAME}))*(?![\w$/\\-])(?:\(\))?"
+)
 _LOOKS_LIKE_CODE = re.compile(
     r"""
-    .*(?:\.|::|\#).*          # parts joined: retry.limit, Retry::limit
-    | .*\(\)                  # a call: retry()
-    | _*[A-Za-z0-9$]+_\w*     # snake_case, CONSTANT_CASE
-    | [A-Z]+[a-z0-9]+[A-Z]\w* # RetryPolicy, HTTPServer
-    | [a-z]+[a-z0-9]*[A-Z]\w* # retryLimit
+    _*[^\W_](?:\w*[^\W_])?_+[^\W_](?:\w*[^\W_])?  # retry_limit, MAX_TRIES; not _stressed_
+    | [A-Z]{2,}[a-z][a-z0-9]\w*     # HTTPServer; not URLs
+    | [A-Z]+[a-z0-9]+[A-Z]\w*        # RetryPolicy
+    | [a-z][a-z0-9]*[A-Z]\w*         # retryLimit
     """,
     re.VERBOSE,
 )
-_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_PLURAL = re.compile(r"\((?:s|es|ies|en|ren|d|ed|r|n)?\)")
+_ORDINARY = frozenset(
+    (
+        *("github", "gitlab", "javascript", "typescript", "postgresql", "mysql", "sqlite"),
+        *("macos", "ios", "iphone", "ipad", "youtube", "linkedin", "openai", "chatgpt", "pypi"),
+        *("mongodb", "graphql", "devops", "wifi", "latex", "powershell", "paypal", "phd", "ebay"),
+        *("mcdonald", "nodejs", "nextjs", "vscode", "xcode", "webassembly", "kubectl", "dynamodb"),
+        *(
+            "oauth",
+            "ipv4",
+            "ipv6",
+            "coffeescript",
+            "rubygems",
+            "bigquery",
+            "fastapi",
+            "pytorch",
+            "tensorflow",
+            "numpy",
+        ),
+    )
+)
+"""Written like code by everybody; names only in backticks or with brackets behind them."""
+_NOT_JOINED = frozenset(
+    (
+        *("com", "org", "net", "io", "dev", "edu", "gov", "md", "py", "pyi", "js", "ts", "jsx"),
+        *("tsx", "json", "yaml", "yml", "toml", "txt", "html", "css", "go", "rs", "java", "kt"),
+        *("rb", "php", "sh", "cpp", "hpp", "cs", "swift", "sql", "cfg", "ini", "lock", "xml"),
+        *("csv", "svg", "png", "jpg", "pdf", "mdc", "mjs", "cjs", "env", "log", "example"),
+    )
+)
+"""The ends of hosts and files: what ends so is no name of a definition."""
 _KNOWN_FILES = frozenset(
     (
         *("Makefile", "Dockerfile", "Containerfile", "Justfile", "justfile", "Procfile"),
@@ -73,7 +115,7 @@ class Tree:
                 return candidate
         if mention.startswith("../"):
             return None
-        tail = mention.lstrip("./").rstrip("/")
+        tail = "/".join(part for part in mention.split("/") if part not in ("", "."))
         if not tail:
             return None
         same_name = self.by_name.get(tail.rpartition("/")[2], ())
@@ -82,42 +124,101 @@ class Tree:
 
 
 def mentions(text: str) -> Mentions:
-    """Return the paths and names that `text` may speak of; at most 64 of each."""
-    plain = _URL.sub(" ", text)
-    code = [match.group(2).strip() for match in _CODE.finditer(plain)]
-    paths = dict.fromkeys(_paths(plain, quoted=False))
-    paths |= dict.fromkeys(
-        path for span in code for path in _paths(span, quoted=len(span.split()) == 1)
-    )
-    names = dict.fromkeys(
-        name for span in code for name in _names(span, quoted=len(span.split()) == 1)
-    )
-    names |= dict.fromkeys(_names(_CODE.sub(" ", plain), quoted=False))
-    return Mentions(
-        paths=tuple(paths)[:MENTIONS_MAX],
-        symbols=tuple(names)[:MENTIONS_MAX],
-    )
+    """Return the paths and names that `text` may speak of; at most 64 of each.
+
+    What stands in backticks is taken first, and then the order of the text counts.
+    """
+    plain = _ADDRESS.sub(" ", text)
+    spans, prose = _code_of(plain)
+    paths: dict[str, None] = {}
+    names: dict[str, None] = {}
+    for span in spans:
+        paths |= dict.fromkeys(_paths(span, quoted=True))
+        names |= dict.fromkeys(_names(span, quoted=len(span.split()) == 1))
+    paths |= dict.fromkeys(_paths(prose, quoted=False))
+    names |= dict.fromkeys(_names(prose, quoted=False))
+    return Mentions(paths=tuple(paths)[:MENTIONS_MAX], symbols=tuple(names)[:MENTIONS_MAX])
 
 
-def _paths(text: str, *, quoted: bool) -> Iterable[str]:
+def _code_of(text: str) -> tuple[list[str], str]:
+    """Return what stands between backticks, and the text without it.
+
+    As in Markdown, as many ticks end a span as began it; ticks without others are plain text.
+    """
+    ticks = list(_TICKS.finditer(text))
+    closing: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for index in range(len(ticks) - 1, -1, -1):
+        length = len(ticks[index].group())
+        if length in last:
+            closing[index] = last[length]
+        last[length] = index
+    spans: list[str] = []
+    prose: list[str] = []
+    index = position = 0
+    while index < len(ticks):
+        end = closing.get(index)
+        if end is not None:
+            prose.append(text[position : ticks[index].start()])
+            spans.append(text[ticks[index].end() : ticks[end].start()].strip())
+            position = ticks[end].end()
+            index = end
+        index += 1
+    prose.append(text[position:])
+    return spans, " ".join(prose)
+
+
+def _paths(text: str, *, quoted: bool) -> Iterator[str]:
+    """Yield what may be a path; `quoted`: the text stands in backticks, and may be one as it is."""
+    if quoted and "\n" not in text and (" " in text or "." in text or "/" in text):
+        yield from _spellings(_without_line(text))
     for match in _PATH.finditer(text):
-        token = _LINE_SUFFIX.sub("", match.group().lstrip("@")).rstrip(".,;:~")
-        if not token or len(token) > 400:
-            continue
-        if "/" in token or _SUFFIX.search(token) or quoted or token in _KNOWN_FILES:
-            yield token
+        token = match.group().lstrip("@").rstrip(".,;:~\\-")
+        looks_like_one = "/" in token or "\\" in token or _SUFFIX.search(token) is not None
+        alone = quoted and token == text
+        if looks_like_one or alone or token in _KNOWN_FILES:
+            yield from _spellings(token)
 
 
-def _names(text: str, *, quoted: bool) -> Iterable[str]:
+def _spellings(path: str) -> Iterator[str]:
+    """Yield a path with '/' between its parts, however it is written."""
+    if 0 < len(path) <= PATH_CHARS_MAX:
+        yield _MARKUP.sub("", path).replace("\\", "/")
+        if _MARKUP.search(path):
+            yield path.replace("\\", "/")
+
+
+def _without_line(path: str) -> str:
+    """Return `src/net.py` of `src/net.py:12-20`, `src/net.py#L12` and `src/net.py(12)`."""
+    return re.sub(r"(?:[:#(].*|[.,;]+)$", "", path.strip("'\"@ "))
+
+
+def _names(text: str, *, quoted: bool) -> Iterator[str]:
     """Yield names; `quoted`: the text is one word in backticks, which may look like anything."""
     for match in _NAMES.finditer(text):
         token = match.group()
-        called = token.endswith("()") or text[match.end() : match.end() + 1] == "("
         name = token.removesuffix("()")
-        if len(name) < 3 or _SUFFIX.fullmatch(name):
+        called = token != name or (
+            text[match.end() : match.end() + 1] == "("
+            and not _PLURAL.match(text, match.end(), match.end() + 5)
+        )
+        if not 3 <= len(name) <= NAME_CHARS_MAX:
             continue
-        if quoted or called or _LOOKS_LIKE_CODE.fullmatch(token):
+        if called or (_last(name) not in _NOT_JOINED and (quoted or _is_code(name))):
             yield name
+
+
+def _is_code(name: str) -> bool:
+    """Return whether a name looks like code by itself, and like nothing that everybody writes."""
+    parts = re.split(r"\.|::|#", name)
+    if len(parts) > 1:
+        return all(len(part) > 1 for part in parts)
+    return _LOOKS_LIKE_CODE.fullmatch(name) is not None and name.lower() not in _ORDINARY
+
+
+def _last(name: str) -> str:
+    """Return the last of names that a full stop joins, in lower case; '' when there is none."""
+    return name.rpartition(".")[2].lower() if "." in name else ""
 
 
 def _join(folder: str, mention: str) -> str | None:
