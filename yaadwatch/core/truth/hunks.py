@@ -1,14 +1,16 @@
 """Does a change touch a definition?
 
-For files whose language has no parser here, git's hunks decide. A hunk belongs to the definition
-that its function header names, or to the one whose defining line it removes or adds. Changes that
-only move white space about are no change. A hunk right behind a definition still has that one as
-its header: when it begins with another definition, indented no deeper, it is that one's.
+For files whose language has no parser here, git's hunks decide. A line belongs to the definitions
+that it is inside of, as its indentation tells: those above the hunk, which are the hunk's header,
+and those that begin in the hunk. What was taken away is compared with what was put in, so that
+white space, comments on lines of their own, and moving a definition about in its file are no
+change. A type is changed by its own lines, not by what its functions do.
 """
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from yaadwatch.model.anchors import Hunk
 
@@ -27,46 +29,61 @@ _NO_DEFINITION = re.compile(
     r"|yield|throw|try|catch|do|go|defer|new|delete|not|and|or|print|echo|assert|import|from|use|using"
     r"|require|include|raise)\b)"
 )
+# Brackets, and words that are brackets, tell nothing by themselves.
+_NOTHING = re.compile(r"\s*(?:[\[\](){}]+[;,]?|end|fi|done|esac)?\s*")
+_COMMENT = re.compile(r"\s*(?:///?|/\*|\*/|\*\s|\*$|#\s|#$|#!(?!\[)|--\s|<!--)")
+_BEGINS = re.compile(r"\s*[\w@#<$\"'\[]")
+_GOES_ON = re.compile(
+    r"\s*(?:(?:else|elif|elsif|catch|except|rescue|ensure|finally|where|throws|then|do|while)\b"
+    r"|(?:public|private|protected|default|case\b[^:]*|\w+):\s*$)"
+)
+_TYPE = re.compile(
+    r"[^(=]*?\b(?:class|struct|interface|trait|enum|union|record|object|protocol|extension|actor"
+    r"|impl|module|namespace|type|typedef)\b"
+)
 _ANY_NAME = r"[\w$]+"
-_CLOSING = re.compile(r"\s*(?:[\])}]+[;,]?|end|fi|done|esac)?\s*")
-_COMMENT = re.compile(r"\s*(?://|/\*|\*|#|--|@)")
 _PATTERNS_KEPT = 256
+_LINE_CHARS_MAX = 1_000
 
 
 def defines(line: str, symbol: str) -> bool:
     """Return whether `line` looks like the defining line of `symbol` (its last part, if joined)."""
-    pattern = _definition(re.escape(last_part(symbol)))
-    return not _NO_DEFINITION.match(line) and pattern.search(line) is not None
+    return _is_defining(line, re.escape(last_part(symbol)))
 
 
 def locate(text: str, symbol: str) -> int | None:
     """Return the line (from 1) that defines `symbol`, else the first that holds the word."""
+    word = _word(re.escape(last_part(symbol)))
     first = None
     counted, line = 0, 1
-    for found in _word(re.escape(last_part(symbol))).finditer(text):
+    found = word.search(text)
+    while found:
         line += text.count("\n", counted, found.start())
         counted = found.start()
         if defines(_line_around(text, counted), symbol):
             return line
         first = first or line
+        end = text.find("\n", counted)
+        found = word.search(text, end) if end >= 0 else None
     return first
 
 
 def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
-    """Return whether one of `hunks` changes the definition of `symbol`.
+    """Return whether `hunks` change the definition of `symbol`.
 
-    `text`: the file after them, which tells how deep the definition is indented.
+    `text`: the file after them, which tells how deep the definition is indented there.
     """
     number = locate(text, symbol)
-    margin = _indent(text.split("\n")[number - 1]) if number is not None else 0
-    return any(
-        _squeezed(hunk.removed) != _squeezed(hunk.added)
-        and (
-            any(defines(line, symbol) for line in (*hunk.removed, *hunk.added))
-            or (defines(hunk.header, symbol) and not _is_behind(hunk, margin))
-        )
-        for hunk in hunks
-    )
+    depth = _indent(text.split("\n")[number - 1]) if number is not None else None
+    removed: list[str] = []
+    added: list[str] = []
+    for hunk in hunks:
+        above = [_Above.of(line, symbol) for line in hunk.header.split("\n") if line.strip()]
+        removed += _own(hunk.removed, symbol, above)
+        if depth is not None:
+            above = [replace(one, depth=depth) if one.is_it else one for one in above]
+        added += _own(hunk.added, symbol, above)
+    return _squeezed(removed) != _squeezed(added)
 
 
 def last_part(symbol: str) -> str:
@@ -74,25 +91,53 @@ def last_part(symbol: str) -> str:
     return re.split(r"\.|::|#", symbol)[-1]
 
 
-def _is_behind(hunk: Hunk, margin: int) -> bool:
-    """Return whether a hunk begins with another definition, indented by `margin` at most."""
-    beginnings = []
-    for lines in (hunk.removed, hunk.added):
-        telling = (
-            line
-            for line in lines
-            if not _CLOSING.fullmatch(line)
-            and not (_COMMENT.match(line) and _indent(line) <= margin)
-        )
-        first = next(telling, None)
-        if first is not None:
-            beginnings.append(first)
-    return bool(beginnings) and all(
-        _indent(first) <= margin
-        and not _NO_DEFINITION.match(first)
-        and _definition(_ANY_NAME).search(first) is not None
-        for first in beginnings
-    )
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A line that others may be inside of: how deep it is, and whether it defines something."""
+
+    depth: int
+    is_it: bool
+    is_type: bool
+    is_other: bool
+
+    @classmethod
+    def of(cls, line: str, symbol: str) -> "_Above":
+        is_it = defines(line, symbol)
+        is_other = not is_it and _is_defining(line, _ANY_NAME)
+        return cls(_indent(line), is_it, is_it and _TYPE.match(line) is not None, is_other)
+
+
+def _own(lines: Sequence[str], symbol: str, above: Sequence[_Above]) -> Iterator[str]:
+    """Yield the lines that belong to the definition; `above`: what stands above the first."""
+    stack = list(above)
+    for line in lines:
+        if _NOTHING.fullmatch(line) or _COMMENT.match(line):
+            continue
+        goes_on = _GOES_ON.match(line) is not None or not _BEGINS.match(line)
+        here = _Above.of(line, symbol)
+        while stack and stack[-1].depth >= here.depth + goes_on:
+            stack.pop()
+        if here.is_it or _is_inside(stack):
+            yield line
+        if not goes_on:
+            stack.append(here)
+
+
+def _is_inside(stack: Sequence[_Above]) -> bool:
+    """Return whether what stands below these lines belongs to the definition among them."""
+    inside = False
+    for line in stack:
+        if line.is_it:
+            inside, is_type = True, line.is_type
+        elif inside and is_type and line.is_other:
+            return False
+    return inside
+
+
+def _is_defining(line: str, name: str) -> bool:
+    """Return whether `line` defines what the pattern `name` matches; its start tells."""
+    start = line[:_LINE_CHARS_MAX]
+    return not _NO_DEFINITION.match(start) and _definition(name).search(start) is not None
 
 
 @functools.lru_cache(_PATTERNS_KEPT)
@@ -106,7 +151,7 @@ def _definition(name: str) -> re.Pattern[str]:
         # name(...) {    int name(...) {    name(...): Type {
         rf"|^[^(=]*?{before}{name}{generic}{parameters}[^;()=]*\{{\s*(?://.*|/\*.*)?$"
         # int name(...    with the brace on a line of its own
-        rf"|^(?:\s*{_MODIFIER}|[A-Za-z_])[\w\s*&:<>,\[\]]*[\s*&:]{name}{generic}\([^;{{=]*$"
+        rf"|^(?:\s*{_MODIFIER}|[A-Za-z_])[\w\s*&:<>,.?\[\]]*[\s*&:]{name}{generic}\([^;{{=]*$"
         # name()
         rf"|^\s*{name}\s*\(\)\s*\{{?\s*$"
     )

@@ -1,98 +1,141 @@
-"""Which lines changed between two texts, and inside which function does each change begin?
+"""Which lines changed between two texts, and what does each change stand inside of?
 
-git knows the functions of many languages by their first lines. Its own knowledge is used, and
-extended for the languages it does not know; nothing of any repository plays a part.
+git finds the changes. What they are inside of is read from the indentation: git shows one function
+for each hunk, and takes a function inside another one, or the one above, for where the hunk is.
+Nothing of any repository plays a part.
 """
 
 import re
 import tempfile
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from yaadwatch.model.anchors import Hunk
 from yaadwatch.system.git.command import GitRunner
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@ ?(.*)")
-_SCRIPT = (
-    r"^[ \t]*((export[ \t]+)?(default[ \t]+)?((async|static|public|private|protected|readonly|"
-    r"abstract|override|get|set)[ \t]+)*(function\*?[ \t]*[A-Za-z_$].*|class[ \t]+[A-Za-z_$].*|"
-    r"(interface|enum|type|namespace)[ \t]+[A-Za-z_$].*|"
-    r"(const|let|var)[ \t]+[A-Za-z_$][A-Za-z0-9_$]*[^=]*=[ \t]*(async[ \t]*)?(\(|function|"
-    r"[A-Za-z_$][A-Za-z0-9_$]*[ \t]*=>).*|"
-    r"[A-Za-z_$#][A-Za-z0-9_$]*[ \t]*(<[^>]*>)?\([^;]*\{[ \t]*$).*)$"
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_TEMPLATES = frozenset(
+    {".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".vue"}
 )
-_SWIFT = (
-    r"^[ \t]*((([a-z@]+[ \t]+)*)(func|class|struct|enum|extension|protocol|actor|init)[ \t(].*)$"
+"""Where texts between backticks may have many lines, which are indented as they like."""
+_HEREDOCS = frozenset({"", ".sh", ".bash", ".zsh", ".ksh", ".rb", ".php", ".pl", ".pm"})
+_HEREDOC = re.compile(rb"<<<?[-~]?([\"']?)([A-Z_][A-Z0-9_]*)\1(?![\w(])")
+_TEMPLATE_ENDS = re.compile(rb"[^`]*`(?:[^`]*`[^`]*`)*[^`]*\Z")
+_COMMENT_BEGINS = re.compile(rb"[ \t]*/\*(?!.*\*/)")
+_COMMENT_ENDS = re.compile(rb".*\*/")
+_DEEP = 200
+_BESIDE = re.compile(rb"[ \t]*(?:#|//|/\*|\*[ \t/]|\*$|--[ \t]|<!--|$)")
+_GOES_ON = re.compile(
+    rb"[ \t]*(?:[()\[\]{}|&.:+]"
+    rb"|(?:end|fi|done|esac|else|elif|elsif|catch|except|rescue|ensure|finally|where|then|do|throws)\b"
+    rb"|(?:public|private|protected|default|case\b.*|\w+)[ \t]*:[ \t]*$)"
 )
 
 
 def hunks_between(runner: GitRunner, old: bytes, new: bytes, name: str) -> list[Hunk]:
     """Return git's hunks between two texts, white space ignored; `name` gives the language.
 
-    The header of a hunk is the whole line that begins the function, with its indentation.
+    The header of a hunk are the lines that it may be inside of, whole, outermost first.
 
     Raises:
         GitFailed: git could not compare them.
         YaadError: TIMEOUT, UNAVAILABLE, TOO_LARGE, as for every command.
     """
-    suffix = re.sub(r"[^A-Za-z0-9.]", "", Path(name).suffix)[:16]
     with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
         place = Path(folder)
-        (place / f"a{suffix}").write_bytes(old)
-        (place / f"b{suffix}").write_bytes(new)
-        with as_file(files("yaadwatch.system.git") / "attributes") as attributes:
-            arguments = [
-                *("-c", f"core.attributesFile={attributes}"),
-                *("-c", f"diff.yaadscript.xfuncname={_SCRIPT}"),
-                *("-c", f"diff.yaadswift.xfuncname={_SWIFT}"),
-                *("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color"),
-                *("--histogram", "-U0", "-w", "--ignore-blank-lines", "--text"),
-                *("--", f"a{suffix}", f"b{suffix}"),
-            ]
-            output = runner.run(arguments, cwd=place, allowed=(0, 1), isolated=True)
-    return _parsed(output, old.split(b"\n"))
+        (place / "a").write_bytes(old)
+        (place / "b").write_bytes(new)
+        arguments = [
+            *("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color"),
+            *("--histogram", "-U0", "-w", "--ignore-blank-lines", "--text", "--", "a", "b"),
+        ]
+        output = runner.run(arguments, cwd=place, allowed=(0, 1), isolated=True)
+    return _parsed(output, _Outline(old.split(b"\n"), Path(name).suffix.lower()))
 
 
-def _parsed(output: bytes, old: Sequence[bytes]) -> list[Hunk]:
-    """Return the hunks of a diff without context; `old` are the lines before the change."""
+class _Outline:
+    """Tells for one place after the other, from the top, what it stands inside of."""
+
+    def __init__(self, lines: Sequence[bytes], suffix: str) -> None:
+        self._lines = lines
+        self._suffix = suffix
+        self._next = 0
+        self.text_ends: re.Pattern[bytes] | None = None
+        self._stack: list[tuple[int, bytes]] = []
+
+    def above(self, number: int) -> tuple[bytes, ...]:
+        """Return the lines that what stands below line `number` may be inside of."""
+        while self._next < min(number, len(self._lines)):
+            self._read(self._lines[self._next])
+            self._next += 1
+        return tuple(line for _, line in self._stack)
+
+    def _read(self, line: bytes) -> None:
+        if self.text_ends is not None:
+            if self.text_ends.match(line):
+                self.text_ends = None
+            return
+        self.text_ends = self._text_begins(line)
+        if _BESIDE.match(line):
+            return
+        wide = line.expandtabs(4)
+        depth = len(wide) - len(wide.lstrip())
+        goes_on = _GOES_ON.match(line) is not None
+        while self._stack and self._stack[-1][0] >= depth + goes_on:
+            self._stack.pop()
+        if not goes_on:
+            self._stack.append((depth, line))
+
+    def _text_begins(self, line: bytes) -> re.Pattern[bytes] | None:
+        """Return what ends a text of many lines that begins here; its lines say nothing."""
+        heredoc = _HEREDOC.search(line) if self._suffix in _HEREDOCS else None
+        if heredoc:
+            return re.compile(rb"[ \t]*" + heredoc.group(2) + rb"\b")
+        if self._suffix in _TEMPLATES and line.count(b"`") % 2:
+            return _TEMPLATE_ENDS
+        return _COMMENT_ENDS if _COMMENT_BEGINS.match(line) else None
+
+
+def _parsed(output: bytes, outline: _Outline) -> list[Hunk]:
+    """Return the hunks of a diff without context."""
     found: list[Hunk] = []
-    place = -1
-    header = b""
-    lines: dict[bytes, list[str]] | None = None
+    above: tuple[bytes, ...] = ()
+    sides: dict[bytes, _Side] = {}
     for line in output.split(b"\n"):
         match = _HUNK.match(line)
         if match:
-            _close(found, header, lines)
+            _close(found, above, sides)
             start, count = int(match[1]), int(match[2] or 1)
-            place = _line_of(match[3], old, start - 1 if count else start, place)
-            header = old[place] if place >= 0 and match[3].strip() else match[3]
-            lines = {b"-": [], b"+": []}
-        elif lines is not None and line[:1] in lines:
-            lines[line[:1]].append(_text(line[1:]))
-    _close(found, header, lines)
+            above = outline.above(start - 1 if count else start)
+            sides = {mark: _Side(outline.text_ends) for mark in (b"-", b"+")}
+        elif line[:1] in sides:
+            sides[line[:1]].add(line[1:])
+    _close(found, above, sides)
     return found
 
 
-def _close(found: list[Hunk], header: bytes, lines: dict[bytes, list[str]] | None) -> None:
-    if lines is not None:
-        removed, added = tuple(lines[b"-"]), tuple(lines[b"+"])
-        found.append(Hunk(header=_text(header), removed=removed, added=added))
+class _Side:
+    """What a hunk takes away, or puts in."""
+
+    def __init__(self, text_ends: re.Pattern[bytes] | None) -> None:
+        self._text_ends = text_ends
+        self.lines: list[str] = []
+
+    def add(self, line: bytes) -> None:
+        """Take one line; in a text of many lines it stands as deep inside as can be."""
+        if self._text_ends is None:
+            self.lines.append(_text(line))
+            return
+        self.lines.append(" " * _DEEP + _text(line))
+        if self._text_ends.match(line):
+            self._text_ends = None
 
 
-def _line_of(header: bytes, old: Sequence[bytes], before: int, known: int) -> int:
-    """Return the index of the line that git shows a part of: the last one above `before`.
-
-    git cuts it after 80 bytes and drops its indentation. Lines up to `known`, where the header of
-    the hunk above stands, need no second look: if it is none below, it is that one.
-    """
-    shown = header.strip()
-    if not shown:
-        return known
-    for index in range(min(before, len(old)) - 1, known, -1):
-        if shown in old[index]:
-            return index
-    return known
+def _close(found: list[Hunk], above: Sequence[bytes], sides: dict[bytes, _Side]) -> None:
+    if sides:
+        header = _text(b"\n".join(above))
+        removed, added = (tuple(sides[mark].lines) for mark in (b"-", b"+"))
+        found.append(Hunk(header=header, removed=removed, added=added))
 
 
 def _text(line: bytes) -> str:

@@ -237,10 +237,10 @@ class Repository:
         return {word: sorted(paths) for word, paths in found.items()}
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
-        """Return git's hunks between two texts, with function headers, white space ignored.
+        """Return git's hunks between two texts, white space ignored; `name` gives the language.
 
-        Neither the repository's configuration nor its attributes play a part. `name` gives the
-        language.
+        The header of a hunk are the lines that it may be inside of. Neither the repository's
+        configuration nor its attributes play a part.
         """
         try:
             return hunks_between(self._runner, old, new, name)
