@@ -64,7 +64,7 @@ def locate(text: str, symbol: str) -> int | None:
             return line
         first = first or line
         end = text.find("\n", counted)
-        found = word.search(text, end) if end >= 0 else None
+        found = word.search(text, end + 1) if end >= 0 else None
     return first
 
 
