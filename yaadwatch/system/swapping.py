@@ -68,7 +68,7 @@ def replace_expected(
         # what was expected.
         step("exchanged")
         if exchanged:
-            _settle(path, temporary, expected)
+            _settle(path, temporary, expected, new)
         step("settled")
         _sync_folder(path.parent)
         step("synced")
@@ -155,12 +155,16 @@ def _beside(path: Path) -> Path:
     return temporary
 
 
-def _settle(path: Path, temporary: Path, expected: bytes) -> None:
+def _settle(path: Path, temporary: Path, expected: bytes, new: bytes) -> None:
     """Drop what came out, if it is what was expected; else put it back."""
     if temporary.read_bytes() == expected:
         temporary.unlink()
         return
     _exchange(temporary, path)
+    if temporary.read_bytes() != new:
+        # A second writer, since the first exchange: theirs is the newest, and goes back too. What
+        # comes out now is what they had replaced themselves.
+        _exchange(temporary, path)
     temporary.unlink()
     raise ChangedUnderneathError(str(path))
 
