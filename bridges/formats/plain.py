@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bridges.block import Malformed, Refused, find, outside
 from bridges.markdown import scan
 from bridges.rules import Bridge, Document, Problem
 
@@ -16,14 +17,18 @@ _FORMATS: Final = (
 
 
 def parse(content: bytes) -> Document:
-    """Return what a markdown file says; bytes that are not UTF-8 text are not read."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        return _unread(content, error.start, "is not UTF-8")
-    if "\0" in text:
-        return _unread(content, content.index(0), "is NUL")
-    statements = scan(text)
+    """Return what a markdown file says outside our block.
+
+    Bytes that are not UTF-8 text are not read, nor is a file whose block is damaged: what a person
+    wrote and what we did could not be told apart.
+    """
+    found = find(content)
+    match found:
+        case Refused():
+            return _unread(found, "Save the file as UTF-8 text to have it read.")
+        case Malformed():
+            return _unread(found, "Mend or delete both marker lines to have it read.")
+    statements = scan(outside(content, found).decode())
     if len(statements) <= STATEMENTS_MAX:
         return Document(statements=statements)
     message = (
@@ -34,13 +39,9 @@ def parse(content: bytes) -> Document:
     return Document(statements=statements[:STATEMENTS_MAX], problems=(cut,))
 
 
-def _unread(content: bytes, position: int, reason: str) -> Document:
-    line = content.count(b"\n", 0, position) + 1
-    message = (
-        f"Byte 0x{content[position]:02x} in line {line} {reason}; nothing was read."
-        " Save the file as UTF-8 text to have it read."
-    )
-    return Document(statements=(), problems=(Problem(line=line, message=message),))
+def _unread(found: Refused | Malformed, hint: str) -> Document:
+    message = f"{found.reason[0].upper()}{found.reason[1:]}; nothing was read. {hint}"
+    return Document(statements=(), problems=(Problem(line=found.line, message=message),))
 
 
 PLAIN: Final = tuple(Bridge(name=name, paths=paths, parse=parse) for name, paths in _FORMATS)

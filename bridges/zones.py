@@ -1,0 +1,155 @@
+"""Which lines of a markdown text are code or hidden by a comment, so that nothing in them counts?
+
+A line-by-line reading of CommonMark's containers: enough to tell where a fence or a comment begins
+and ends, in lists too. It needs no parser, so it can be asked for any bytes at any time.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Zone = Literal["text", "fence", "html"]
+
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}(?!.*`)|~{3,})")
+_HTML: Final = (
+    (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
+    (
+        re.compile(r" {0,3}<(?:pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE),
+    ),
+)
+"""HTML that goes on over blank lines: how it begins, and what ends it."""
+
+_ITEM = re.compile(r"(?P<marker> {0,3}(?:[-*+]|(?P<number>\d{1,9})[.)]))(?P<gap>[ \t]+|$)")
+_STARTS_BLOCK = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|>|<)")
+_CODE_INDENT = 4
+_ITEMS_IN_LINE_MAX = 100
+"""List items that begin in one line; what a longer row of markers opens is not looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zones:
+    """What each line is.
+
+    Args:
+        kinds: one for each line; the lines that open or close a fence or comment belong to it.
+        open_fence: index of the line that opens a fence at the margin which nothing closes.
+        open_html: index of the line that opens a comment, or code in HTML, which nothing closes.
+    """
+
+    kinds: tuple[Zone, ...]
+    open_fence: int | None
+    open_html: int | None
+
+
+def zones(lines: Iterable[str]) -> Zones:
+    """Tell code and comments from text; `lines` carry no line ends. Never raises."""
+    reader = _Reader()
+    kinds = tuple(reader.read(index, line.expandtabs(4)) for index, line in enumerate(lines))
+    fence, html = reader.fence, reader.html
+    return Zones(
+        kinds=kinds,
+        open_fence=fence.line if fence is not None and not fence.margin else None,
+        open_html=html.line if html is not None else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What is open: what ends it, the column where its list item's text begins, its first line."""
+
+    end: re.Pattern[str]
+    margin: int
+    line: int
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.fence: _Open | None = None
+        self.html: _Open | None = None
+        self._items: list[int] = []  # where the text of each open list item begins
+        self._in_paragraph = False
+        self._is_bare = False  # the last line was an item's marker and nothing else
+
+    def read(self, index: int, line: str) -> Zone:
+        """Return what a line is, given those before it."""
+        blank = not line.strip()
+        indent = len(line) - len(line.lstrip(" "))
+        if not blank:
+            self._leave(indent)
+        if self.fence is not None:
+            if self.fence.end.fullmatch(line[self.fence.margin :]):
+                self.fence = None
+            return "fence"
+        if self.html is not None:
+            if self.html.end.search(line):
+                self.html = None
+            return "html"
+        if blank:
+            if self._is_bare:
+                self._items.pop()
+            self._in_paragraph = self._is_bare = False
+            return "text"
+        return self._text(index, line, indent)
+
+    def _leave(self, indent: int) -> None:
+        """End what stands in a list item that a line further left has ended."""
+        if self.fence is not None and indent < self.fence.margin:
+            self.fence = None
+        if self.html is not None and indent < self.html.margin:
+            self.html = None
+
+    def _text(self, index: int, line: str, indent: int) -> Zone:
+        margin = max((column for column in self._items if column <= indent), default=0)
+        rest = line[margin:]
+        goes_on = self._in_paragraph and not self._starts_block(rest)
+        self._is_bare = False
+        if not goes_on:
+            self._items = [column for column in self._items if column <= margin and column]
+            margin, rest = self._enter_items(margin, rest)
+        if opened := _FENCE.match(rest):
+            marks = opened["marks"]
+            end = re.compile(rf" {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*")
+            self.fence = _Open(end, margin, index)
+            self._in_paragraph = False
+            return "fence"
+        for begin, end in _HTML:
+            if begin.match(rest):
+                self.html = None if end.search(rest) else _Open(end, margin, index)
+                self._in_paragraph = False
+                return "html"
+        indented_code = rest.startswith(" " * _CODE_INDENT) and not goes_on
+        block = _STARTS_BLOCK.match(rest) or _is_ruler(rest)
+        self._in_paragraph = bool(rest.strip()) and not indented_code and not block
+        return "text"
+
+    def _starts_block(self, rest: str) -> bool:
+        """Tell whether a line ends the paragraph above it."""
+        if _FENCE.match(rest) or _is_ruler(rest) or _STARTS_BLOCK.match(rest):
+            return True
+        item = _ITEM.match(rest)
+        if item is None:
+            return False
+        in_list = bool(self._items)
+        return in_list or (item["number"] in (None, "1") and bool(rest[item.end() :].strip()))
+
+    def _enter_items(self, margin: int, rest: str) -> tuple[int, str]:
+        """Open the list items that begin in a line; return where what is left of it begins."""
+        for _ in range(_ITEMS_IN_LINE_MAX):
+            item = None if _is_ruler(rest) else _ITEM.match(rest)
+            if item is None:
+                break
+            gap = len(item["gap"])
+            bare = not rest[item.end() :].strip()
+            width = len(item["marker"]) + (1 if bare or gap > _CODE_INDENT else gap)
+            margin += width
+            rest = rest[width:]
+            self._items.append(margin)
+            self._is_bare = bare
+        return margin, rest
+
+
+def _is_ruler(line: str) -> bool:
+    marks = line.replace(" ", "")
+    return len(marks) > 2 and marks[0] in "-*_" and marks.count(marks[0]) == len(marks)
