@@ -30,6 +30,19 @@ FILE_BYTES_MAX: Final = 2 * 1024 * 1024
 """A file larger than this is never parsed; its definitions are unknown."""
 AGENT_FILE_BYTES_MAX: Final = 256 * 1024
 """No agent takes that much, and a hostile megabyte would keep the parser busy for 20 s."""
+BLOCK_ITEMS_MAX: Final = 25
+"""Rules put into the managed block of one agent file."""
+BLOCK_BYTES_MAX: Final = 4 * 1024
+"""Size of a managed block, markers and line ends included, up to which rules are put in."""
+ALIKE_MIN: Final = 0.6
+"""A line that replaced another is that rule in new words if they are so alike, 0 to 1."""
+ALIKE_PAIRS_MAX: Final = 2_500
+"""Pairs of lines compared in one place of a file; in a larger one no line is taken for another."""
+ALIKE_CHARS_MAX: Final = 500
+"""How many characters of two lines are compared, from their beginning."""
+AGENT_FILE_WRITES_MAX: Final = 3
+"""Writes of one agent file within AGENT_FILE_WRITES_WITHIN; then it is paused."""
+AGENT_FILE_WRITES_WITHIN: Final = timedelta(minutes=1)
 ANCHORS_PER_NODE_MAX: Final = 16
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""

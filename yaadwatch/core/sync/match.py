@@ -1,0 +1,129 @@
+"""Which line of a block is which rule of the last agreement?
+
+Surest first: the same line, the same words, and only then words so alike, in the place of the rule
+they replaced, that a person would call it an edit. In doubt a line is a new one, and both are kept.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import product
+
+from bridges.items import Item, items
+from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.text import text_hash
+from yaadwatch.model.agreements import Agreed
+from yaadwatch.model.settings import ALIKE_CHARS_MAX, ALIKE_MIN, ALIKE_PAIRS_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A rule as a file says it.
+
+    Args:
+        item: its lines in the block.
+        text: its words as the graph would hold them.
+        key: the hash of those words: equal for rules that say the same.
+        hash: the keyed hash of its lines.
+    """
+
+    item: Item
+    text: str
+    key: str
+    hash: str
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether the line says more than the graph would hold."""
+        return text_hash(self.item.text) != self.key
+
+
+def read(lines: Sequence[str], terms: Terms) -> tuple[Said, ...]:
+    """Return what the lines of a block say, in their order."""
+    return tuple(
+        Said(item=item, text=text, key=text_hash(text), hash=terms.hashed(item.raw))
+        for item in items(lines)
+        for text in (terms.as_stored(item.text),)
+    )
+
+
+def align(
+    agreed: Sequence[Agreed],
+    said: Sequence[Said],
+    present: Mapping[str, str],
+    *,
+    edits: bool = True,
+    others: Collection[str] = (),
+) -> dict[int, int]:
+    """Return where the agreed rules are now: index in `agreed` to index in `said`, each once.
+
+    Args:
+        agreed: the rules of the agreement, in their order.
+        said: the rules of the file.
+        present: by node, the key of what the graph says now.
+        edits: whether other words may be the same rule.
+        others: keys of words that are a rule of their own, so no edit of another one.
+    """
+    pairs: dict[int, int] = {}
+    # First what the graph says now: where both sides have moved alike, as after an agreement that
+    # was never written down, the words that were agreed may be those of another rule by now.
+    now = [present.get(row.node) for row in agreed]
+    lines, words = [row.file for row in agreed], [text_hash(row.graph) for row in agreed]
+    said_lines, said_words = [line.hash for line in said], [line.key for line in said]
+    _pair_equal(pairs, zip(now, lines, strict=True), zip(said_words, said_lines, strict=True))
+    _pair_equal(pairs, now, said_words)
+    _pair_equal(pairs, lines, said_lines)
+    _pair_equal(pairs, words, said_words)
+    if edits:
+        matcher = SequenceMatcher(None, lines, said_lines, autojunk=False)
+        for tag, begin, end, first, last in matcher.get_opcodes():
+            if tag == "replace":
+                taken = set(pairs.values())
+                rows = [index for index in range(begin, end) if index not in pairs]
+                places = [
+                    index
+                    for index in range(first, last)
+                    if index not in taken and said[index].key not in others
+                ]
+                pairs.update(_edited(agreed, said, rows, places))
+    return pairs
+
+
+def _pair_equal(pairs: dict[int, int], rows: Iterable[Hashable], lines: Iterable[Hashable]) -> None:
+    """Pair what is left and equal, wherever it stands, first with first."""
+    taken = set(pairs.values())
+    free: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+    for index, line in enumerate(lines):
+        if index not in taken:
+            free[line].append(index)
+    for index, row in enumerate(rows):
+        if index not in pairs and free[row]:
+            pairs[index] = free[row].popleft()
+
+
+def _edited(
+    agreed: Sequence[Agreed], said: Sequence[Said], rows: Sequence[int], lines: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs that are alike, best first; where two are equally so, neither."""
+    if len(rows) * len(lines) > ALIKE_PAIRS_MAX:
+        return
+    found = {
+        (row, line): likeness
+        for row, line in product(rows, lines)
+        if (likeness := _likeness(agreed[row].graph, said[line].text)) >= ALIKE_MIN
+    }
+    while found:
+        best = max(found.values())
+        row, line = min(pair for pair, likeness in found.items() if likeness == best)
+        rivals = [pair for pair in found if (pair[0] == row) != (pair[1] == line)]
+        if all(found[pair] < best for pair in rivals):
+            yield row, line
+        found = {p: like for p, like in found.items() if p[0] != row and p[1] != line}
+
+
+def _likeness(one: str, other: str) -> float:
+    matcher = SequenceMatcher(None, one[:ALIKE_CHARS_MAX], other[:ALIKE_CHARS_MAX], autojunk=False)
+    if matcher.real_quick_ratio() < ALIKE_MIN or matcher.quick_ratio() < ALIKE_MIN:
+        return 0.0
+    return matcher.ratio()

@@ -1,0 +1,440 @@
+"""What has to change in the graph and in a file's block, so that both say the same again?
+
+`plan` is a function of the last agreement, the graph and the file; what it returns is carried out
+by others, the agreement last. Whoever loses the record of an agreement, or is killed before writing
+it, asks again and gets the rest.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bridges.block import is_notice
+from bridges.items import MARKER, line_of
+from bridges.zones import zones
+from yaadwatch.core.sync import guard
+from yaadwatch.core.sync.budget import fit
+from yaadwatch.core.sync.guard import Paused
+from yaadwatch.core.sync.match import Said, align, read
+from yaadwatch.core.sync.reconcile import Decision, Last, Terms, decide
+from yaadwatch.core.text import text_hash
+from yaadwatch.model.agreements import Agreed, Agreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A living memory: its masked text, and whether it belongs into this file's block by rights.
+
+    One that a person's own file says, outside the block, has the words of that file: it is never
+    given others.
+    """
+
+    node: str
+    text: str
+    hot: bool = True
+    is_said: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """What the graph says.
+
+    Args:
+        memories: every hot one that this file may carry, best first, and whatever else lives of
+            the nodes of the agreement.
+        buried: hashes of words (`core.text.text_hash`) that a person took out: tombstones, and what
+            was forgotten. They come back when a person types them, not with old bytes.
+        former: hash of words to the living node that said them before it was changed.
+    """
+
+    memories: tuple[Known, ...]
+    buried: Collection[str] = frozenset()
+    former: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a file says.
+
+    Args:
+        lines: the lines of its block; None when it has none.
+        outside: hashes of the words (as stored) that it says outside the block.
+        from_git: whether git wrote these bytes, and nobody typed them.
+        newline: bytes of its line end, 1 or 2.
+    """
+
+    lines: tuple[str, ...] | None
+    outside: Collection[str] = frozenset()
+    from_git: bool = False
+    newline: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A rule that the graph does not have: a hot memory, masked already.
+
+    `supersedes` is the memory that it was made of, which lives on where it is said.
+    """
+
+    text: str
+    supersedes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A memory has new words, and is hot; `over` is what the graph said meanwhile, if it did."""
+
+    node: str
+    text: str
+    over: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What has to be done; nothing of it is done yet.
+
+    Args:
+        new: rules to be admitted through the one door.
+        superseded: memories that get new words.
+        demoted: memories that leave the hot tier, because their line was deleted.
+        tombstones: hashes of their words, so that they stay away.
+        lifted: hashes of words that a person typed again.
+        lines: the lines of the block; none when there is nothing to say.
+        writes: whether those differ from what the file says.
+        left_out: hot memories that the block has no room for, or that no line can say.
+        rows: what will be agreed; a row whose node is "" stands for the next of `new`.
+    """
+
+    new: tuple[New, ...] = ()
+    superseded: tuple[Superseded, ...] = ()
+    demoted: tuple[str, ...] = ()
+    tombstones: tuple[str, ...] = ()
+    lifted: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    writes: bool = False
+    left_out: tuple[str, ...] = ()
+    rows: tuple[Agreed, ...] = ()
+
+    @property
+    def changes_graph(self) -> bool:
+        """Whether anything has to be written down besides the agreement."""
+        return bool(self.new or self.superseded or self.demoted or self.tombstones or self.lifted)
+
+    def agreement(self, admitted: Sequence[str], digest: str) -> Agreement:
+        """Return what is agreed once the plan is carried out.
+
+        Args:
+            admitted: the nodes that became of `new`, in that order.
+            digest: of the text of the block as it stands in the file now.
+        """
+        nodes = iter(admitted)
+        rows: dict[str, Agreed] = {}
+        for row in self.rows:
+            node = row.node or next(nodes)
+            rows.setdefault(node, replace(row, node=node, position=len(rows)))
+        return Agreement(digest=digest, items=tuple(rows.values()))
+
+
+def plan(
+    agreement: Agreement | None,
+    graph: Graph,
+    file: File,
+    terms: Terms,
+    *,
+    accept_deletions: bool = False,
+) -> Plan | Paused:
+    """Return what makes graph and file say the same, or why a person has to look first.
+
+    Without an agreement, or when git wrote the file, nothing is deleted, superseded or buried: what
+    both say is the union of what each says.
+
+    Args:
+        agreement: what was agreed for this block: by its digest when git wrote it, else the last
+            one of this file; None when there is none.
+        graph: what the graph says now.
+        file: what the file says now.
+        terms: how the two compare.
+        accept_deletions: a person said that what is missing was meant to go.
+    """
+    union = agreement is None or file.from_git
+    rows = agreement.items if agreement is not None else ()
+    draft = _Draft(rows, graph, file, terms, union=union)
+    pairs = align(rows, draft.said, draft.present(), edits=not union, others=draft.others())
+    for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
+        draft.settle(rows[number], index)
+    for index in sorted(set(range(len(draft.said))) - set(pairs.values())):
+        draft.take_in(index)
+    missing = [row for number, row in enumerate(rows) if number not in pairs]
+    gone = [row for row in missing if draft.is_deleted(row)]
+    paused = guard.deletion(len(gone), len(rows), block_is_gone=file.lines is None)
+    if paused is not None and not accept_deletions:
+        return paused
+    for row in gone:
+        draft.demote(row)
+    return draft.done()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the block to be: what it says, what is agreed by it, and whether it needs room."""
+
+    text: str
+    row: Agreed | None
+    is_added: bool = False
+
+
+class _Draft:
+    """A plan while it is made: what becomes of each line, and what goes to the graph."""
+
+    def __init__(
+        self, rows: Sequence[Agreed], graph: Graph, file: File, terms: Terms, *, union: bool
+    ) -> None:
+        self.said = read(file.lines or (), terms)
+        self._graph = graph
+        self._file = file
+        self._terms = terms
+        self._union = union
+        self._living = {known.node: known for known in graph.memories}
+        # What the block should say: the hot tier but for what the file says by itself.
+        self._view = {
+            known.node: known
+            for known in graph.memories
+            if known.hot and text_hash(known.text) not in file.outside
+        }
+        self._old = {text_hash(row.graph) for row in rows} | {row.file for row in rows}
+        self._by_key = {key: node for node, key in self.present().items()}
+        self._lines: dict[int, _Line] = {}  # by index of what was said; what is not here goes
+        self._placed: set[str] = set()  # nodes that have their line
+        self._spoken: set[str] = set()  # keys of what the block will say
+        self._left: set[str] = set()  # keys of lines that go
+        self._new: dict[int, New] = {}
+        self._superseded: list[Superseded] = []
+        self._demoted: list[str] = []
+        self._tombstones: dict[str, None] = {}
+        self._lifted: dict[str, None] = {}
+        self._left_out: list[str] = []
+
+    def present(self) -> dict[str, str]:
+        """Return what the block should say: by node, the key of its words."""
+        return {node: text_hash(known.text) for node, known in self._view.items()}
+
+    def others(self) -> set[str]:
+        """Return the keys of words that have a place of their own."""
+        return {text_hash(known.text) for known in self._graph.memories} | {*self._file.outside}
+
+    def settle(self, row: Agreed, index: int) -> None:
+        """Decide about a rule that was agreed and still has a line."""
+        said = self.said[index]
+        known = self._view.get(row.node)
+        # Other dots or blanks, or another secret, are not other words.
+        unmoved = text_hash(row.graph) == said.key
+        last = Last(graph=row.graph, file=said.hash if unmoved else row.file)
+        graph = known.text if known is not None else None
+        decision = decide(last, graph, said.item.text, self._terms, line=said.item.raw)
+        match decision:
+            case Decision.RENDER if known is not None:
+                self._render(index, known)
+            case Decision.SUPERSEDE | Decision.CONFLICT | Decision.REVIVE:
+                self._follow(row, index, over=graph if decision is Decision.CONFLICT else None)
+            case Decision.DROP:
+                self._drop(index)
+            case _:
+                self._keep(index, row.node, graph or said.text)
+
+    def take_in(self, index: int) -> None:
+        """Decide about a line that was not agreed before."""
+        said = self.said[index]
+        node = self._unplaced(said)
+        former = self._graph.former.get(said.key) if self._union else None
+        if said.key in self._spoken:
+            self._echo(index)
+        elif said.key in self._left:
+            return  # a copy of a line that goes
+        elif said.key in self._file.outside:
+            self._echo(index)
+        elif node is not None:
+            self._keep(index, node, self._view[node].text)
+        elif {said.key, said.hash} & self._old:
+            self._left.add(said.key)  # the old words of a rule that has its line elsewhere
+        elif self._union and said.key in self._graph.buried:
+            self._left.add(said.key)
+        elif former is None:
+            self._admit(index)
+        elif former in self._view and former not in self._placed:
+            self._render(index, self._view[former])
+        else:
+            self._left.add(said.key)
+
+    def is_deleted(self, row: Agreed) -> bool:
+        """Tell whether a person deleted the line of an agreed rule, and did not move it out."""
+        known = self._view.get(row.node)
+        if self._union or known is None or row.node in self._placed:
+            return False
+        if text_hash(row.graph) in self._file.outside:
+            return False
+        decision = decide(Last(graph=row.graph, file=row.file), known.text, None, self._terms)
+        return decision in (Decision.DEMOTE, Decision.KEEP)
+
+    def demote(self, row: Agreed) -> None:
+        """Take a memory out of the hot tier; its words stay away from every block."""
+        known = self._view.pop(row.node)
+        self._by_key.pop(text_hash(known.text), None)
+        self._demoted.append(row.node)
+        self._tombstones |= dict.fromkeys((text_hash(known.text), text_hash(row.graph)))
+
+    def done(self) -> Plan:
+        """Return the plan: the lines that stay, and what is added as far as there is room."""
+        tail = self._fill(self._additions())
+        lines = self._woven(tail)
+        said = [self._lines[index] for index in sorted(self._lines)]
+        rows = [line.row for line in (*said, *tail) if line.row is not None]
+        before = self._file.lines
+        alive = self._spoken | {*self.present().values()}
+        return Plan(
+            new=tuple(self._new[index] for index in sorted(self._new)),
+            superseded=tuple(self._superseded),
+            demoted=tuple(self._demoted),
+            tombstones=tuple(key for key in self._tombstones if key not in alive),
+            lifted=tuple(self._lifted),
+            lines=lines,
+            writes=lines != before if lines else before is not None,
+            left_out=tuple(self._left_out),
+            rows=tuple(replace(row, position=position) for position, row in enumerate(rows)),
+        )
+
+    def _keep(self, index: int, node: str, graph: str) -> None:
+        """Let a line stand as it is, for a node that says `graph`."""
+        said = self.said[index]
+        row = Agreed(position=0, node=node, graph=graph, file=said.hash)
+        self._lines[index] = _Line(said.item.raw, row)
+        self._placed.add(node)
+        self._spoken |= {said.key, text_hash(graph)}
+        if said.key in self._graph.buried and not self._union and said.key not in self._old:
+            self._lifted[said.key] = None
+
+    def _unplaced(self, said: Said) -> str | None:
+        """Return the memory that the block should say in these words, if it has no line yet."""
+        node = self._by_key.get(said.key)
+        return None if node in self._placed else node
+
+    def _drop(self, index: int) -> None:
+        """Let a line go, unless another memory by now says the same."""
+        said = self.said[index]
+        heir = self._unplaced(said)
+        if heir is not None:
+            self._keep(index, heir, self._view[heir].text)
+        else:
+            self._left.add(said.key)
+
+    def _echo(self, index: int) -> None:
+        """Let a line stand that says what another one says: only one of them is the rule."""
+        self._lines[index] = _Line(self.said[index].item.raw, None)
+
+    def _admit(self, index: int, *, supersedes: str | None = None) -> None:
+        said = self.said[index]
+        self._new[index] = New(text=said.text, supersedes=supersedes)
+        self._keep(index, "", said.text)
+
+    def _follow(self, row: Agreed, index: int, *, over: str | None) -> None:
+        """Take the file's new words; where another line has them, this rule was given up."""
+        said = self.said[index]
+        known = self._living.get(row.node)
+        if said.key in self._spoken:
+            self._echo(index)
+        elif known is None or known.is_said:
+            self._admit(index, supersedes=row.node if known is not None else None)
+        else:
+            self._superseded.append(Superseded(node=row.node, text=said.text, over=over))
+            self._keep(index, row.node, said.text)
+            return
+        if row.node in self._view:
+            self.demote(row)
+
+    def _render(self, index: int, known: Known) -> None:
+        """Put the graph's words in the place of a line, unless it holds what the graph must not."""
+        said = self.said[index]
+        if said.holds_secret:
+            self._keep(index, known.node, known.text)
+            return
+        self._left.add(said.key)
+        line = self._line(known, marker=said.item.marker)
+        if line is not None:
+            self._lines[index] = line
+
+    def _line(self, known: Known, marker: str = MARKER) -> _Line | None:
+        """Return a new line for a memory; None if no line can say it."""
+        text = line_of(self._terms.as_stored(known.text), marker)
+        self._placed.add(known.node)
+        if text is None:
+            self._left_out.append(known.node)
+            return None
+        self._spoken.add(text_hash(known.text))
+        row = Agreed(position=0, node=known.node, graph=known.text, file=self._terms.hashed(text))
+        return _Line(text, row, is_added=True)
+
+    def _additions(self) -> list[_Line]:
+        """Return lines for the hot memories that have none yet, best first."""
+        lines = []
+        for known in self._view.values():
+            if known.node not in self._placed and text_hash(known.text) not in self._spoken:
+                line = self._line(known)
+                if line is not None:
+                    lines.append(line)
+        return lines
+
+    def _fill(self, added: Sequence[_Line]) -> list[_Line]:
+        """Return those of the new lines that fit; changed lines have their place before them."""
+        changed = {index: line for index, line in self._lines.items() if line.is_added}
+        standing = [line.text for line in self._lines.values() if not line.is_added]
+        wanted = [*changed.values(), *added]
+        fits = fit(
+            [*self._carried().values(), *standing],
+            len(standing),
+            [line.text for line in wanted],
+            newline=self._file.newline,
+        )
+        for index, fitting in zip(changed, fits, strict=False):
+            if not fitting:
+                del self._lines[index]
+        out = [line.row for line, fitting in zip(wanted, fits, strict=True) if not fitting]
+        self._left_out += [row.node for row in out if row is not None]
+        return [line for line, fitting in zip(added, fits[len(changed) :], strict=True) if fitting]
+
+    def _carried(self) -> dict[int, str]:
+        """Return the lines of the block that are no rules, by their index."""
+        lines = dict(enumerate(self._file.lines or ()))
+        for said in self.said:
+            for index in range(said.item.first, said.item.last + 1):
+                del lines[index]
+        return lines
+
+    def _woven(self, tail: Sequence[_Line]) -> tuple[str, ...]:
+        """Return the lines of the block: each where it stood, new ones below the last rule."""
+        carried = self._carried()
+        if not self._lines and not tail and all(_is_empty(line) for line in carried.values()):
+            return ()
+        woven = {index: [line] for index, line in carried.items()}
+        for number, line in self._lines.items():
+            woven[self.said[number].item.first] = line.text.split("\n")
+        below = self._below_rules()
+        before = [line for index in sorted(woven) if index < below for line in woven[index]]
+        after = [line for index in sorted(woven) if index >= below for line in woven[index]]
+        return (*before, *(line.text for line in tail), *after)
+
+    def _below_rules(self) -> int:
+        """Return the index of the line below the last rule and what is nested in it."""
+        lines = self._file.lines or ()
+        if not self.said:
+            return len(lines)
+        kinds = zones(lines).kinds
+        index = self.said[-1].item.last + 1
+        while index < len(lines) and (kinds[index] != "text" or _is_nested(lines[index])):
+            index += 1
+        return index
+
+
+def _is_empty(line: str) -> bool:
+    return not line.strip() or is_notice(line)
+
+
+def _is_nested(line: str) -> bool:
+    return bool(line.strip()) and line[0] in " \t"
