@@ -10,8 +10,9 @@ from bridges.formats.plain import parse
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.inventory import take_stock
 from yaadwatch.core.sync.match import read
-from yaadwatch.core.sync.plan import File, Graph, Known, Plan, plan
+from yaadwatch.core.sync.plan import Plan, plan
 from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
 from yaadwatch.model.agreements import Agreement
 from yaadwatch.model.nodes import Provenance

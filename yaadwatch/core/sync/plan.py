@@ -5,8 +5,8 @@ by others, the agreement last. Whoever loses the record of an agreement, or is k
 it, asks again and gets the rest.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from bridges.block import is_notice
 from bridges.items import MARKER, line_of
@@ -16,56 +16,9 @@ from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.match import Said, align, read
 from yaadwatch.core.sync.reconcile import Decision, Last, Terms, decide
+from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
 from yaadwatch.model.agreements import Agreed, Agreement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """A living memory: its masked text, and whether it belongs into this file's block by rights.
-
-    One that a person's own file says, outside the block, has the words of that file: it is never
-    given others.
-    """
-
-    node: str
-    text: str
-    hot: bool = True
-    is_said: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
-    """What the graph says.
-
-    Args:
-        memories: every hot one that this file may carry, best first, and whatever else lives of
-            the nodes of the agreement.
-        buried: hashes of words (`core.text.text_hash`) that a person took out: tombstones, and what
-            was forgotten. They come back when a person types them, not with old bytes.
-        former: hash of words to the living node that said them before it was changed.
-    """
-
-    memories: tuple[Known, ...]
-    buried: Collection[str] = frozenset()
-    former: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
-    """What a file says.
-
-    Args:
-        lines: the lines of its block; None when it has none.
-        outside: hashes of the words (as stored) that it says outside the block.
-        from_git: whether git wrote these bytes, and nobody typed them.
-        newline: bytes of its line end, 1 or 2.
-    """
-
-    lines: tuple[str, ...] | None
-    outside: Collection[str] = frozenset()
-    from_git: bool = False
-    newline: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,115 @@
+"""First syncs: every shape of file that is known to have cost somebody bytes."""
+
+from pathlib import Path
+
+import pytest
+
+from bridges.block import Block, find, insert, outside, remove, replace
+from bridges.formats.plain import parse
+
+RULES = ["- Use tabs in Go files", "- Run `make test` first", "- 表は使わない"]
+
+SHAPES = {
+    "empty": b"",
+    "one line end": b"\n",
+    "only empty lines": b"\n\n\n",
+    "only blanks": b" \t ",
+    "only a byte order mark": b"\xef\xbb\xbf",
+    "byte order mark": b"\xef\xbb\xbf# Rules\n\n- Use uv\n",
+    "byte order mark and crlf": b"\xef\xbb\xbf# Rules\r\n\r\n- Use uv\r\n",
+    "no final line end": b"# Rules\n\n- Use uv",
+    "crlf": b"# Rules\r\n\r\n- Use uv\r\n",
+    "crlf, no final line end": b"# Rules\r\n- Use uv",
+    "old mac": b"# Rules\r\r- Use uv\r",
+    "mixed, mostly lf": b"# Rules\n\n- Use uv\r\n- Use ruff\n",
+    "mixed, mostly crlf": b"# Rules\r\n\r\n- Use uv\n- Use ruff\r\n",
+    "lf, but for a cr at the end": b"# Rules\n\n- Use uv\r",
+    "many empty lines at the end": b"# Rules\n\n\n\n\n",
+    "blanks at the end of lines": b"# Rules  \n- Use uv   \n   \n",
+    "tabs": b"-\tUse uv\n\t-\tnested\n",
+    "front matter": b"---\ndescription: x\nglobs: '*.py'\nalwaysApply: true\n---\n\n# Rules\n",
+    "front matter only": b"---\nalwaysApply: true\n---\n",
+    "front matter with a comment": b"---\n# a: b\n## c\n---\n- Use uv\n",
+    "a ruler on top": b"---\n# Rules\n---\n",
+    "fence": b"# Rules\n```sh\nmake  # no marker\n```\n",
+    "fence at the end": b"Run:\n```\nmake\n```",
+    "fence that is not closed": b"Run:\n```\nmake\n",
+    "fence of tildes around one of ticks": b"~~~\n```\n~~~\ntext\n",
+    "fence in a list": b"- Run:\n  ```\n  make\n  ```\n",
+    "fence in a list that is not closed": b"- Run:\n  ```\n  make",
+    "indented code": b"Run:\n\n    make\n    ## no heading\n",
+    "quote": b"> ## Quoted\n> - rule\n",
+    "html comment": b"<!-- keep\n## this\n-->\n# Rules\n",
+    "comment that is not closed": b"# Rules\n<!-- to do\n",
+    "comment at the end": b"# Rules\n<!-- end -->",
+    "block of another tool": b"<!-- BEGIN X -->\n- Use x\n<!-- END X -->\n",
+    "blocks of two tools": b"<!-- a:start -->\na\n<!-- a:end -->\n\n<!-- b -->\nb\n<!-- /b -->\n",
+    "words like our markers": b"yaad:begin and `yaad:end` are words, <!-- yaad --> too\n",
+    "html": b"<details>\n<summary>More</summary>\n\n- Use uv\n\n</details>\n",
+    "pre": b"<pre>\n## no heading\n```\n</pre>\n## Heading\n",
+    "table": b"| a | b |\n|---|---|\n| c | d |\n",
+    "table at the end": b"| a | b |\n|---|---|\n| c | d |",
+    "list at the end": b"# Rules\n1. one\n   - nested",
+    "underlined heading": b"Rules\n=====\n\nMore\n----\ntext\n",
+    "imports": b"@AGENTS.md\n@docs/style.md\n",
+    "import without a line end": b"@AGENTS.md",
+    "name of a file, as git writes links": b"AGENTS.md",
+    "second-level headings": b"# A\n\n## B\n\n- Use uv\n\n## C\n",
+    "heading first": b"## B\n- Use uv\n",
+    "cjk": "# 規則\n\n- タブを使う\n".encode(),
+    "emoji and marks": "# 🤖 Règles\n- ne\u0301 🏳️‍🌈\n".encode(),
+    "right to left": "# כללים\n- השתמש\u200f ב-uv\n".encode(),
+    "other line separators": "a\u2028b\x85c\x0bd\x0ce\n".encode(),
+    "one long line": b"x" * 100_000,
+    "many lines": b"- Use uv\n" * 5_000,
+}
+CORPUS = Path(__file__).parents[3] / "../shared/bench/agent-files"
+SHAPES |= {p.name: p.read_bytes() for p in sorted(CORPUS.glob("*__*")) if p.is_file()}
+
+
+def _lf(data):
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+VARIANTS = {
+    "as it is": lambda data: data,
+    "crlf": lambda data: _lf(data).replace(b"\n", b"\r\n"),
+    "marked": lambda data: b"\xef\xbb\xbf" + data.removeprefix(b"\xef\xbb\xbf"),
+    "unended": lambda data: data.rstrip(b"\r\n"),
+}
+
+
+def test_there_are_as_many_as_the_bar_asks_for():
+    assert len(SHAPES) >= 32
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_in_changed_and_out_again_leaves_every_byte(shape, variant):
+    data = VARIANTS[variant](SHAPES[shape])
+    for before_heading in (False, True):
+        written = insert(data, RULES, before_heading=before_heading)
+        changed = replace(written, RULES[1:])
+        block = find(changed)
+
+        assert isinstance(block, Block)
+        assert block.lines[1:] == tuple(RULES[1:])
+        own = changed[: block.begin - block.added * len(block.newline)] + changed[block.end :]
+        assert own == data
+        assert remove(written) == remove(changed) == data
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_said_outside_stays_the_same(shape):
+    data = SHAPES[shape]
+    written = insert(data, RULES)
+
+    assert [s.text for s in parse(written).statements] == [s.text for s in parse(data).statements]
+    assert len(outside(written, find(written)).splitlines()) == len(written.splitlines())
+
+
+@pytest.mark.parametrize("data", [b"a\xff", b"\xff\xfe#\x00", b"a\0b", "é".encode("latin-1")])
+def test_what_is_no_utf8_text_is_never_written(data):
+    for written in (insert(data, RULES), replace(data, RULES), remove(data)):
+        assert not isinstance(written, bytes)
+        assert written.reason.startswith("byte 0x")
