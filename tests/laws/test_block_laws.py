@@ -43,7 +43,7 @@ files = st.builds(
     lambda mark, text: (mark + text).encode(),
     st.sampled_from(["", "", "\ufeff"]),
     shredded | plain_texts,
-)
+).filter(lambda data: not re.search(rb"(?i)yaad:(?:begin|end)", data))
 
 rules = st.sampled_from(
     ["- Use tabs.", "- Use jose, not jsonwebtoken", "* `make test` first", "- 表", "1. one"]

@@ -114,7 +114,8 @@ def plan(
     pairs = align(rows, draft.said, draft.present(), edits=not union, others=draft.others())
     for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
         draft.settle(rows[number], index)
-    for index in sorted(set(range(len(draft.said))) - set(pairs.values())):
+    fresh = set(range(len(draft.said))) - set(pairs.values())
+    for index in sorted(fresh, key=lambda index: (not draft.is_known(index), index)):
         draft.take_in(index)
     missing = [row for number, row in enumerate(rows) if number not in pairs]
     gone = [row for row in missing if draft.is_deleted(row)]
@@ -193,6 +194,10 @@ class _Draft:
             case _:
                 self._keep(index, row.node, graph or said.text)
 
+    def is_known(self, index: int) -> bool:
+        """Tell whether a line says a memory in the words that it has now."""
+        return self.said[index].key in self._by_key
+
     def take_in(self, index: int) -> None:
         """Decide about a line that was not agreed before."""
         said = self.said[index]
@@ -220,7 +225,7 @@ class _Draft:
     def is_deleted(self, row: Agreed) -> bool:
         """Tell whether a person deleted the line of an agreed rule, and did not move it out."""
         known = self._view.get(row.node)
-        if self._union or known is None or row.node in self._placed:
+        if self._union or known is None:
             return False
         if text_hash(row.graph) in self._file.outside:
             return False
@@ -230,7 +235,6 @@ class _Draft:
     def demote(self, row: Agreed) -> None:
         """Take a memory out of the hot tier; its words stay away from every block."""
         known = self._view.pop(row.node)
-        self._by_key.pop(text_hash(known.text), None)
         self._demoted.append(row.node)
         self._tombstones |= dict.fromkeys((text_hash(known.text), text_hash(row.graph)))
 

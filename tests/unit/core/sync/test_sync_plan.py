@@ -224,6 +224,51 @@ def test_a_line_moved_out_of_the_block_is_not_deleted():
     assert not result.writes
 
 
+def test_old_words_moved_out_while_the_graph_changed_leave_the_new_ones_in():
+    outside = frozenset({text_hash(TABS)})
+
+    result = made(agreed(TABS, JOSE), graph("Use spaces", JOSE), block(JOSE, outside=outside))
+
+    assert result.demoted == ()
+    assert said(result) == [JOSE, "Use spaces"]
+
+
+def test_a_person_who_types_the_graphs_new_words_is_not_asked_to_delete_the_old_ones():
+    result = made(agreed(TABS), graph("Use spaces"), block(TABS, "Use spaces"))
+
+    assert said(result) == ["Use spaces"]
+    assert not result.changes_graph
+
+
+def test_two_rules_that_became_one_are_one():
+    both = "Use tabs in all files"
+
+    result = made(
+        agreed("Use tabs in Go files", JOSE, "Use tabs in C files"),
+        graph("Use tabs in Go files", JOSE, "Use tabs in C files"),
+        block(both, JOSE, both),
+    )
+
+    assert result.superseded == (Superseded(node="n0", text=both),)
+    assert result.demoted == ("n2",)
+    assert not result.writes
+
+
+def test_a_memory_that_was_forgotten_and_told_again_keeps_its_line():
+    again = Graph(memories=(Known(node="n1", text=JOSE), Known(node="n5", text=TABS)))
+
+    result = made(agreed(TABS, JOSE), again, block(TABS, JOSE))
+
+    assert not result.writes
+    assert [row.node for row in result.agreement([], "").items] == ["n5", "n1"]
+
+
+def test_a_memory_has_one_line_when_it_says_what_a_forgotten_one_said():
+    result = made(agreed(TABS, JOSE), graph(None, TABS), block(TABS, JOSE, TABS))
+
+    assert said(result) == [TABS]
+
+
 def test_a_rule_said_twice_is_one_rule():
     result = made(agreed(TABS), graph(TABS), block(TABS, TABS))
 
@@ -237,6 +282,41 @@ def test_a_copy_goes_with_its_rule():
 
     assert said(result) == [JOSE]
     assert result.new == ()
+
+
+def test_a_rule_that_the_file_says_itself_may_be_typed_in_the_block_too():
+    result = made(agreed(), graph(TABS), block(TABS, outside=frozenset({text_hash(TABS)})))
+
+    assert not result.changes_graph
+    assert not result.writes
+
+
+def test_two_memories_of_the_same_words_have_one_line():
+    assert said(made(None, graph(TABS, TABS), File(lines=None))) == [TABS]
+
+
+def test_words_that_another_memory_says_by_now_are_not_buried_with_the_one_that_said_them():
+    memories = Graph(
+        memories=(
+            Known(node="n0", text=JOSE),
+            Known(node="n1", text=TEST),
+            Known(node="n2", text=TABS),
+        )
+    )
+
+    result = made(agreed(TABS, TEST), memories, block(TEST))
+
+    assert result.demoted == ("n0",)
+    assert result.tombstones == (text_hash(JOSE),)
+    assert said(result) == [TEST, TABS]
+
+
+def test_new_rules_come_below_what_is_nested_in_the_last_one():
+    lines = (f"- {TABS}", "  ```", "", "  - code", "  ```", "The end.")
+
+    result = made(agreed(TABS), graph(TABS, JOSE), File(lines=lines))
+
+    assert result.lines == (*lines[:5], f"- {JOSE}", "The end.")
 
 
 def test_what_is_no_rule_is_carried_at_its_place():
@@ -277,6 +357,23 @@ def test_a_rule_over_two_lines_is_one_rule_and_is_rendered_on_one():
 
     assert known.new == ()
     assert changed.lines == ("1. [ ] Use spaces", f"- {JOSE}")
+
+
+def test_what_stays_in_the_block_is_not_typed_again():
+    result = made(agreed(TABS), graph(TABS, buried={text_hash(TABS)}), block(TABS))
+
+    assert result.lifted == ()
+
+
+def test_a_new_line_that_turns_out_to_be_a_known_memory_is_agreed_once():
+    result = made(agreed(TABS), graph(TABS), block(TABS, TEST, JOSE))
+
+    rows = result.agreement(["n0", "n5"], "").items
+
+    assert [(row.position, row.node, row.graph) for row in rows] == [
+        (0, "n0", TABS),
+        (1, "n5", JOSE),
+    ]
 
 
 def test_an_empty_hot_tier_writes_no_block():
@@ -333,6 +430,22 @@ def test_old_bytes_with_former_words_get_the_present_ones():
 
     assert said(result) == [TABS]
     assert result.new == ()
+
+
+def test_of_an_old_line_and_its_new_one_the_new_one_stays():
+    former = {text_hash("Use tabs"): "n0"}
+
+    result = made(None, graph(TABS, former=former), block("Use tabs", TABS, from_git=True))
+
+    assert said(result) == [TABS]
+
+
+def test_an_old_line_with_another_dot_gets_the_new_words_in_its_place():
+    before = agreed(TABS, JOSE)
+
+    result = made(before, graph("Use spaces", JOSE), block(f"{TABS}.", JOSE, from_git=True))
+
+    assert said(result) == ["Use spaces", JOSE]
 
 
 def test_git_never_deletes_or_changes():
