@@ -38,6 +38,11 @@ def user_store() -> "Path":
     return _path(_home(), "yaad.db")
 
 
+def key_file() -> "Path":
+    """Return the path of the key that hashes of people's lines are made with."""
+    return _path("key")
+
+
 def log_file() -> "Path":
     """Return the daemon's log."""
     return _path(_home(), "log", "daemon.log")

@@ -63,7 +63,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
+class Ready:
     """A draft with everything decided that does not need the store."""
 
     draft: Draft
@@ -137,10 +137,10 @@ def admit(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Admitted]:
         YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
     """
     now = home.clock.now()
-    ready = _prepare(home, space, drafts)
+    ready = prepare(home, space, drafts)
 
     def commit(conn: Connection) -> list[Admitted]:
-        return [_store(conn, home, item, now) for item in ready]
+        return [store(conn, home, item, now) for item in ready]
 
     return space.db.write(commit)
 
@@ -210,7 +210,12 @@ def _given_file(given: str, here: str, space: Space) -> str:
     return next(there, inside[-1])
 
 
-def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
+def prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Ready]:
+    """Mask, classify and anchor drafts; nothing is stored yet.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
+    """
     masked = [privacy.mask(_checked(draft.text)) for draft in drafts]
     clean = [
         replace(draft, text=m.text, tags=tuple(dict.fromkeys(map(_masked, draft.tags))))
@@ -229,7 +234,7 @@ def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
         ready.append(
-            _Ready(
+            Ready(
                 draft=draft,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 masked=mask.kinds,
@@ -405,7 +410,8 @@ def _anchor(tree: WorkTree, head: AtHead, path: str, symbol: str, trust: str) ->
     )
 
 
-def _store(conn: Connection, home: Home, item: _Ready, now: datetime) -> Admitted:
+def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
+    """Store a prepared draft inside a transaction, or confirm the memory that says the same."""
     known = nodes.by_hash(conn, "project", text.text_hash(item.text), thing=False)
     if known is not None:
         return _said_again(conn, home, item, known, now)
@@ -443,7 +449,7 @@ def _store(conn: Connection, home: Home, item: _Ready, now: datetime) -> Admitte
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision="new", why=item.why)
 
 
-def _said_again(conn: Connection, home: Home, item: _Ready, known: Node, now: datetime) -> Admitted:
+def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
     if item.draft.baseline:
         rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
         return Admitted(

@@ -12,6 +12,9 @@ NODE_ERASED: Final = "node.erased"
 EDGE_CREATED: Final = "edge.created"
 STALE_RAISED: Final = "stale.raised"
 STALE_CLEARED: Final = "stale.cleared"
+AGENT_FILE_EDITED: Final = "agent_file.edited"
+AGENT_FILE_SYNCED: Final = "agent_file.synced"
+AGENT_FILE_PAUSED: Final = "agent_file.paused"
 HEAD_MOVED: Final = "head.moved"
 JOB_RAN: Final = "job.ran"
 STORE_RESTORED: Final = "store.restored"
@@ -25,6 +28,9 @@ EVENTS: Final = (
     EDGE_CREATED,
     STALE_RAISED,
     STALE_CLEARED,
+    AGENT_FILE_EDITED,
+    AGENT_FILE_SYNCED,
+    AGENT_FILE_PAUSED,
     HEAD_MOVED,
     JOB_RAN,
     STORE_RESTORED,

@@ -31,6 +31,10 @@ class Clock:
         """Return seconds since some start. They never go back, and may stand still in suspend."""
         return time.monotonic()
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass, at least `seconds` (0 or more)."""
+        time.sleep(seconds)
+
     def new_id(self) -> str:
         """Return a UUIDv7, greater than each one before it from this clock, even if time went back.
 

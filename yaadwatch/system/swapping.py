@@ -49,7 +49,7 @@ def replace_expected(
         YaadError: REFUSED when it is no regular file, has other names, or must not be written;
             UNAVAILABLE when it cannot be written (disk full, read-only). It holds what it held.
     """
-    found = _checked(path)
+    found = require_own(path)
     step("checked")
     temporary = _beside(path)
     with _told(path):

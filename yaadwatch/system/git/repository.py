@@ -17,6 +17,7 @@ from pathlib import Path
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
@@ -24,6 +25,7 @@ from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.objects import COMMIT, Objects, commit_of
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
@@ -167,6 +169,40 @@ class Repository:
             return []
         found = _split(self._ask(["ls-files", "-z", "--others", "--exclude-standard"]))
         return [path for path in found if not path.endswith("/")]
+
+    def staged_blob(self, path: str) -> str | None:
+        """Return the blob that the index holds for a file; None when it holds none."""
+        if _NO_FILE.search(path):
+            return None
+        rows = self._ask(["ls-files", "-s", "-z", "--full-name", "--", f":(top,literal){path}"])
+        for row in rows.split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            if name == os.fsencode(path):
+                return about.decode().split()[1]
+        return None
+
+    def recent_heads(self, limit: int = 32) -> list[str]:
+        """Return the commits that HEAD was at lately, newest first, from its log."""
+        found = files.observe(
+            self.layout.git_dir, "logs/HEAD", bytes_max=_REFLOG_BYTES_MAX, now_ns=0
+        )
+        lines = (found.data or b"").splitlines()[-limit:]
+        fields = [line.split(b" ", 2) for line in reversed(lines)]
+        heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
+        return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
+
+    def is_own_work(self, since: str, until: str) -> bool:
+        """Tell whether `until` is `since` and commits that this repository's own user wrote."""
+        if since == until or not _ID.fullmatch(since) or not _ID.fullmatch(until):
+            return False
+        own = self._ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
+        if not own or not self.has_commit(since):
+            return False
+        if self._ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
+            return False
+        wrote = self._ask(["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}",
+                           until, f"^{since}"])
+        return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
     def is_tracked(self, path: str) -> bool:
         """Return whether the index holds `path`, or a file below it."""

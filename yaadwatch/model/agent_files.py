@@ -1,0 +1,48 @@
+"""Agent files as they are known: how one takes part, how it is, and the copies kept of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+INLINE: Final = "inline"
+PRIVATE: Final = "private"
+READ: Final = "read"
+MODES: Final = (INLINE, PRIVATE, READ)
+"""A block in the file; a file of our own beside it; read and never written."""
+
+SYNCED: Final = "synced"
+PENDING: Final = "pending"
+PAUSED: Final = "paused"
+ABSENT: Final = "absent"
+
+CARRIER: Final = ".claude/rules/yaad.md"
+"""The file of our own that carries the hot rules in private mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFileRow:
+    """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on."""
+
+    worktree: int
+    path: str
+    mode: str
+    state: str
+    reason: str = ""
+    digest: str = ""
+    block: str = ""
+    head: str = ""
+    branch: str = ""
+    written: tuple[datetime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A copy of a person's file before a write of ours; its bytes are in the file `name`."""
+
+    id: int
+    worktree: int
+    path: str
+    name: str
+    size: int
+    digest: str
+    at: datetime

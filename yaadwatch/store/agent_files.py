@@ -1,0 +1,74 @@
+"""How each agent file of a work tree takes part, and what it held when both sides last agreed."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from yaadwatch.model.agent_files import AgentFileRow
+from yaadwatch.store.codec import from_ms, to_ms
+
+
+def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:
+    """Return the rows of a work tree by path, in the order of the paths."""
+    rows = conn.execute(
+        """
+        SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms
+          FROM agent_files
+         WHERE worktree = ?
+         ORDER BY path
+        """,
+        (worktree,),
+    )
+    return {row.path: row for row in map(_row, rows)}
+
+
+def put(conn: apsw.Connection, row: AgentFileRow) -> None:
+    """Note how a file is now; what was known of it is replaced."""
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO agent_files
+            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            row.worktree,
+            row.path,
+            row.mode,
+            row.state,
+            row.reason,
+            row.digest,
+            row.block,
+            row.head,
+            row.branch,
+            json.dumps([to_ms(at) for at in row.written]),
+        ),
+    )
+
+
+def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
+    """Forget files."""
+    conn.execute(
+        """
+        DELETE FROM agent_files
+         WHERE worktree = ? AND path IN (SELECT value FROM json_each(?))
+        """,
+        (worktree, json.dumps(sorted(paths))),
+    )
+
+
+def _row(row: tuple[Any, ...]) -> AgentFileRow:
+    worktree, path, mode, state, reason, digest, block, head, branch, written = row
+    return AgentFileRow(
+        worktree=worktree,
+        path=path,
+        mode=mode,
+        state=state,
+        reason=reason,
+        digest=digest,
+        block=block,
+        head=head,
+        branch=branch,
+        written=tuple(from_ms(ms) for ms in json.loads(written)),
+    )

@@ -1,0 +1,90 @@
+"""Which memories are rules for every agent; and what the words of a file once stood for."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import nodes
+from yaadwatch.store.codec import json_list
+
+
+def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
+    """Return the living hot or pinned memories, pinned first, then the oldest first.
+
+    Args:
+        conn: a snapshot.
+        agents: those too that an agent said and no person has confirmed or pinned.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND scope = 'project' AND kind NOT IN ('file', 'entity')
+           AND (tier = 1 OR pinned)
+           AND (?1 OR origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
+                SELECT 1
+                  FROM node_versions
+                 WHERE node = nodes.id AND actor = 'cli' AND change IN ('confirmed', 'pinned')))
+         ORDER BY pinned DESC, created_ms, id
+        """,
+        (int(agents),),
+    )
+    order = [node for (node,) in rows]
+    found = nodes.many(conn, order)
+    return [found[node] for node in order]
+
+
+def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
+    """Return by hash the memory last archived that said these words, where no living one does."""
+    rows = conn.execute(
+        """
+        SELECT text_hash, id
+          FROM nodes AS old
+         WHERE text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NOT NULL
+           AND scope = 'project' AND kind NOT IN ('file', 'entity')
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM nodes AS living
+                WHERE living.text_hash = old.text_hash AND living.scope = 'project'
+                  AND living.archived_ms IS NULL AND living.kind NOT IN ('file', 'entity'))
+         ORDER BY archived_ms, id
+        """,
+        (json_list(hashes),),
+    )
+    newest = dict(iter(rows))
+    found = nodes.many(conn, newest.values())
+    return {key: found[node] for key, node in newest.items()}
+
+
+def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
+    """Return the living memories that say these words, by id."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+           AND scope = 'project' AND kind NOT IN ('file', 'entity')
+         ORDER BY id
+        """,
+        (json_list(hashes),),
+    )
+    return list(nodes.many(conn, [node for (node,) in rows]).values())
+
+
+def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return what each node says and said before, newest first, each text once."""
+    wanted = json_list(ids)
+    rows = conn.execute(
+        """
+        SELECT node, text
+          FROM node_versions
+         WHERE node IN (SELECT value FROM json_each(?))
+         ORDER BY node, version DESC
+        """,
+        (wanted,),
+    )
+    found: dict[str, dict[str, None]] = {}
+    for node, text in rows:
+        found.setdefault(node, {})[text] = None
+    return {node: list(said) for node, said in found.items()}

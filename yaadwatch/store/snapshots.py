@@ -1,0 +1,70 @@
+"""Which copies of a person's files are kept, and under which name."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.model.agent_files import Snapshot
+from yaadwatch.store.codec import from_ms, to_ms
+
+KEPT_MAX: Final = 20
+"""Copies kept of one file; the oldest goes first."""
+
+_COLUMNS: Final = "id, worktree, path, name, size, digest, at_ms"
+
+
+def add(
+    conn: apsw.Connection,
+    *,
+    worktree: int,
+    path: str,
+    name: str,
+    size: int,
+    digest: str,
+    at: datetime,
+) -> list[str]:
+    """Note a copy; return the names of those that are kept no longer."""
+    conn.execute(
+        """
+        INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (worktree, path, name, size, digest, to_ms(at)),
+    )
+    old = conn.execute(
+        """
+        DELETE FROM file_snapshots
+         WHERE id IN (
+               SELECT id
+                 FROM file_snapshots
+                WHERE worktree = ? AND path = ?
+                ORDER BY id DESC
+                LIMIT -1 OFFSET ?)
+        RETURNING name
+        """,
+        (worktree, path, KEPT_MAX),
+    )
+    return [gone for (gone,) in old]
+
+
+def of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
+    """Return the copies of a file, the newest first."""
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM file_snapshots WHERE worktree = ? AND path = ? ORDER BY id DESC",  # noqa: S608
+        (worktree, path),
+    )
+    return [_snapshot(row) for row in rows]
+
+
+def _snapshot(row: tuple[Any, ...]) -> Snapshot:
+    id, worktree, path, name, size, digest, at_ms = row
+    return Snapshot(
+        id=id,
+        worktree=worktree,
+        path=path,
+        name=name,
+        size=size,
+        digest=digest,
+        at=from_ms(at_ms),
+    )
