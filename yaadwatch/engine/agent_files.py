@@ -36,25 +36,25 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
     real: dict[str, str] = {}
     for bridge in BRIDGES:
         for name in bridge.paths:
-            target, reason = _target(space.root, name)
-            if target is None:
+            real_path, reason = target(space.root, name)
+            if real_path is None:
                 if reason:
                     found.append(
                         AgentFile(path=name, bridge=bridge.name, state="paused", reason=reason)
                     )
                 continue
-            if target in real:
-                reason = f"is the same file as {real[target]}"
+            if real_path in real:
+                reason = f"is the same file as {real[real_path]}"
                 found.append(
                     AgentFile(path=name, bridge=bridge.name, state="synced", reason=reason)
                 )
                 continue
-            real[target] = name
+            real[real_path] = name
             observed = files.observe(
-                space.root, target, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=now_ns
+                space.root, real_path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=now_ns
             )
             if observed.data is None:
-                reason = _ODD.get(observed.kind, "cannot be read")
+                reason = ODD.get(observed.kind, "cannot be read")
                 found.append(
                     AgentFile(path=name, bridge=bridge.name, state="paused", reason=reason)
                 )
@@ -64,7 +64,7 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
             paused = bool(problems) and not document.statements
             found.append(
                 AgentFile(
-                    path=target,
+                    path=real_path,
                     bridge=bridge.name,
                     state="paused" if paused else "synced",
                     reason=problems,
@@ -75,7 +75,7 @@ def read_all(space: Space, now_ns: int) -> list[AgentFile]:
     return found
 
 
-_ODD = {
+ODD = {
     "too_large": "is larger than 256 KiB; it was not read",
     "unreadable": "cannot be read by this user",
     "link": "is reached through a link; it was not read",
@@ -83,7 +83,7 @@ _ODD = {
 }
 
 
-def _target(root: Path, name: str) -> tuple[str | None, str]:
+def target(root: Path, name: str) -> tuple[str | None, str]:
     """Return the file that a name stands for, relative to `root`; else None, and why."""
     path = root / name
     if not os.path.lexists(path):

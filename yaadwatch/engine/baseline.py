@@ -1,6 +1,5 @@
 """What a person's own agent files say: taken in as memories, each with its places."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,8 @@ from yaadwatch.engine.agent_files import AgentFile
 from yaadwatch.engine.remember import Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
-from yaadwatch.store import anchors, meta, nodes, provenance
+from yaadwatch.store import agent_files as agent_files_known
+from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 
 
@@ -80,8 +80,8 @@ def _note(
     rows: dict[str, list[Provenance]],
 ) -> None:
     """Write down which place says what now; what cannot be read today says what it said."""
-    before = json.loads(meta.get(conn, "agent_files") or "[]")
-    known = {path for bridge in BRIDGES for path in bridge.paths} | {row["path"] for row in before}
+    known = {path for bridge in BRIDGES for path in bridge.paths}
+    known |= agent_files_known.of_worktree(conn, worktree).keys()
     unread = {file.path for file in found if file.state == "paused"}
     was_hidden = provenance.hidden(conn, worktree)
     for path in sorted(known - unread | rows.keys()):
@@ -90,11 +90,6 @@ def _note(
     back = was_hidden - provenance.hidden(conn, worktree)
     for resting in anchors.of_nodes(conn, back).values():
         writing.look_again(conn, resting)
-    listed = [
-        {"path": file.path, "mode": "read", "state": file.state, "reason": file.reason or None}
-        for file in found
-    ]
-    meta.put(conn, "agent_files", json.dumps(listed))
 
 
 def _hidden(

@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.engine import baseline, identity, stale, telling
+from yaadwatch.engine.agent_files import AgentFile
+from yaadwatch.engine.syncing import modes, releasing, tree
 from yaadwatch.engine.workspace import (
     Call,
     Home,
@@ -15,6 +17,7 @@ from yaadwatch.engine.workspace import (
     require_repository,
     stands,
 )
+from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import nodes
@@ -24,7 +27,9 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
 
-def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -> dict[str, object]:
+def add(
+    home: Home, call: Call, *, trust: bool = False, restore: bool = False, mode: str | None = None
+) -> dict[str, object]:
     """Watch the repository that the call comes from, and read its agent files; the answer is Added.
 
     Adding again reads the agent files again and makes nothing twice. When adding anew goes wrong,
@@ -35,6 +40,8 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
         call: a folder in the repository.
         trust: adopt a store in `.yaad/` that this machine does not know.
         restore: bring the newest backup of this repository's memories back.
+        mode: how all its agent files take part (inline, private, read); None: each as suits it,
+            or as it was.
 
     Raises:
         YaadError: NOT_FOUND (no repository, no backup), REFUSED (a store that is a link, tracked,
@@ -64,8 +71,13 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
         identity.register_trees(home, found, layout)
         identity.exclude(home, project)
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
+            if restore:
+                releasing.forget_agreements(space)
             said = baseline.read(home, space)
+            if mode is not None:
+                modes.choose(space, mode)
             stale.check_space(home, space, None)
+            known = {row.path: row for row in tree.sync_space(home, space).files}
         undo.pop_all()
     removed = home.user.read(registry.removed, layout.common_dir)
     backup = identity.newest_backup(removed) if removed is not None else None
@@ -83,11 +95,11 @@ def add(home: Home, call: Call, *, trust: bool = False, restore: bool = False) -
             {
                 "path": file.path,
                 "statements": len(file.statements),
-                "state": file.state,
-                "reason": file.reason or None,
+                **_as_known(file, known.get(file.path)),
             }
             for file in said.files
         ],
+        "mode": mode,
         "backup": str(backup) if backup is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {project.root}",
     }
@@ -106,6 +118,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     project = _watched_at(home, call.folder)
     now = home.clock.now()
     memories, backup, can_restore = _back_up(home, project, now)
+    releasing.take_out_everything(home, project)
     former = home.user.read(registry.removed, project.common_dir)
     nothing_new = (
         can_restore
@@ -136,10 +149,18 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     }
 
 
+def _as_known(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
+    """Return how a file takes part and how it is, as the sync left it."""
+    if row is None or row.state == ABSENT:
+        return {"mode": READ, "state": file.state, "reason": file.reason or None}
+    return {"mode": row.mode, "state": row.state, "reason": row.reason or file.reason or None}
+
+
 def _undo(home: Home, project_id: str) -> None:
     """Leave nothing of a project that could not be added."""
     project = home.user.read(registry.get, project_id)
     if project is not None:
+        releasing.take_out_everything(home, project)
         _take_away(home, project)
         home.user.write(registry.drop, project.id)
 

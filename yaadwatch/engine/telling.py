@@ -1,13 +1,14 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
-import json
+from collections.abc import Mapping
 
 from yaadwatch.engine.workspace import Home, stands
+from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project
-from yaadwatch.store import flags, meta, nodes, worktrees
+from yaadwatch.store import agent_files, flags, nodes, worktrees
 from yaadwatch.store.connection import Connection
 
 
@@ -104,9 +105,18 @@ def _contents(conn: Connection, project: Project) -> dict[str, object]:
         "memories": nodes.count(conn),
         "stale": counts.get(main.id, 0) if main is not None else 0,
         "last_check": main.checked_at if main is not None else None,
-        "files": json.loads(meta.get(conn, "agent_files") or "[]"),
+        "files": file_rows(agent_files.of_worktree(conn, main.id)) if main is not None else [],
         "unknown": sum(
             flag.verdict is Verdict.UNKNOWN
             for flag in (flags.of_worktree(conn, main.id) if main is not None else ())
         ),
     }
+
+
+def file_rows(rows: Mapping[str, AgentFileRow]) -> list[dict[str, object]]:
+    """Return the JSON of the agent files that are there."""
+    return [
+        {"path": row.path, "mode": row.mode, "state": row.state, "reason": row.reason or None}
+        for row in rows.values()
+        if row.state != ABSENT or row.reason
+    ]

@@ -45,7 +45,16 @@ def put(
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (worktree, path, agreement.digest, row.position, row.node, row.graph, row.file, to_ms(at))
+            (
+                worktree,
+                path,
+                agreement.digest,
+                row.position,
+                row.node,
+                row.graph,
+                row.file,
+                to_ms(at),
+            )
             for row in agreement.items
         ],
     )

@@ -58,9 +58,9 @@ def of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
 
 
 def _snapshot(row: tuple[Any, ...]) -> Snapshot:
-    id, worktree, path, name, size, digest, at_ms = row
+    number, worktree, path, name, size, digest, at_ms = row
     return Snapshot(
-        id=id,
+        id=number,
         worktree=worktree,
         path=path,
         name=name,

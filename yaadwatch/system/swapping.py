@@ -115,7 +115,14 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         _sync_folder(path.parent)
 
 
-def _checked(path: Path) -> os.stat_result:
+def require_own(path: Path) -> os.stat_result:
+    """Return what stands at `path`: a plain file of ours that may be written.
+
+    Raises:
+        YaadError: REFUSED when it is no regular file, has other names, belongs to somebody else,
+            or is read-only.
+        FileNotFoundError: nothing is there.
+    """
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
         raise _refused(path, "is not a regular file")

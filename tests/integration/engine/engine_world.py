@@ -13,9 +13,10 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.engine import curate, projects, remember, upkeep
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import nodes, worktrees
+from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
@@ -199,6 +200,28 @@ class Tree:
 
     def unpin(self, id: str):
         return curate.unpin(self.home, self.call, id=id)
+
+    def sync(self, *, accept: frozenset[str] | None = frozenset()):
+        """Sync as the daemon does, once the files have settled."""
+        self.settle()
+        with self.home.space(self.call) as space:
+            return syncing.sync_space(self.home, space, accept_deletions=accept)
+
+    def settle(self) -> None:
+        """Make the agent files look as if nobody had written them lately."""
+        for name in ("CLAUDE.md", "AGENTS.md", ".cursorrules"):
+            path = self.path / name
+            if path.exists():
+                before = path.stat()
+                os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
+
+    def read(self, path: str) -> str:
+        return (self.path / path).read_bytes().decode()
+
+    def rows(self):
+        """Return what is known of each agent file, by path."""
+        with self.home.space(self.call) as space:
+            return space.db.read(agent_files.of_worktree, space.worktree.id)
 
     def stale(self, **fields):
         return checking.stale(self.home, self.call, **fields)

@@ -200,8 +200,9 @@ class Repository:
             return False
         if self._ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
             return False
-        wrote = self._ask(["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}",
-                           until, f"^{since}"])
+        wrote = self._ask(
+            ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
+        )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
     def is_tracked(self, path: str) -> bool:

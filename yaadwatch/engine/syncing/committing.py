@@ -1,0 +1,225 @@
+"""What a person wrote, written down: every change that one file brings, in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from yaadwatch.core import text
+from yaadwatch.core.sync.inventory import Place
+from yaadwatch.core.sync.plan import Plan, Superseded
+from yaadwatch.engine import remember, writing
+from yaadwatch.engine.remember import Draft, Ready
+from yaadwatch.engine.syncing.deciding import Decided, as_stored
+from yaadwatch.engine.syncing.gathering import Gathered
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import HOT, WARM, Node, Provenance
+from yaadwatch.store import agreements, anchors, flags, nodes, provenance
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+GONE = "deleted from "
+"""What the reason begins with when a memory was archived because its last place is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a file brought: memories for the new lines of its block, and whether anything."""
+
+    admitted: tuple[str, ...]
+    changed: bool
+
+
+def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Committed:
+    """Write down what a file brings.
+
+    Raises:
+        YaadError: the store or git cannot be had; a memory was changed meanwhile (CONFLICT).
+    """
+    stock, plan = decided.inventory, decided.plan
+    origin = f"file:{seen.path}"
+    fresh = [place for place in stock.new if _key(place) not in decided.archived]
+    drafts = [
+        *(_outside(seen, place, origin) for place in fresh),
+        *(Draft(text=new.text, origin=origin, tier=HOT) for new in (plan.new if plan else ())),
+        *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
+    ]
+    ready = remember.prepare(home, space, drafts) if drafts else []
+    work = _Commit(home, seen, decided, home.clock.now())
+    return space.db.write(work.write, fresh, ready)
+
+
+class _Commit:
+    """The changes that one file brings; each method is called inside the transaction."""
+
+    def __init__(self, home: Home, seen: Gathered, decided: Decided, now: datetime) -> None:
+        self._home = home
+        self._seen = seen
+        self._stock = decided.inventory
+        self._plan = decided.plan or Plan()
+        self._archived = decided.archived
+        self._now = now
+        self._actor = f"file:{seen.path}"
+
+    def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
+        """Write everything down."""
+        seen, plan = self._seen, self._plan
+        of_places = dict(zip([place.position for place in fresh], ready, strict=False))
+        of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
+        of_superseded = ready[len(fresh) + len(plan.new) :]
+        counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
+        stored = [remember.store(conn, self._home, one, self._now) for one in of_new]
+        for one, item in zip(plan.superseded, of_superseded, strict=True):
+            self._supersede(conn, one, item)
+        for node in plan.demoted:
+            self._demote(conn, node)
+        agreements.bury(conn, seen.row.worktree, seen.path, plan.tombstones, self._now)
+        agreements.lift(conn, plan.lifted)
+        counts["inside"] = len(stored) + len(plan.superseded) + len(plan.demoted)
+        changed = any(counts.values())
+        if changed:
+            body: dict[str, object] = {"worktree": seen.row.worktree, "from_git": seen.from_git}
+            log.append(
+                conn,
+                Event(
+                    kind=events.AGENT_FILE_EDITED,
+                    at=self._now,
+                    subject=seen.path,
+                    body=body | counts,
+                ),
+            )
+        return Committed(admitted=tuple(one.node.id for one in stored), changed=changed)
+
+    def _take_stock(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
+        """Write down what the file says outside its block; return how many statements are new."""
+        worktree, path = self._seen.row.worktree, self._seen.path
+        before = provenance.on_path(conn, worktree, path)
+        was_hidden = provenance.hidden(conn, worktree)
+        rows = []
+        for place in self._stock.places:
+            node = place.node or self._admitted(conn, place, ready)
+            if place.line is not None and place.node is not None:
+                self._show_again(conn, node)
+            rows.append(
+                Provenance(
+                    node=node,
+                    worktree=worktree,
+                    path=path,
+                    position=place.position,
+                    line=place.line,
+                    since=place.since or self._now,
+                )
+            )
+        if rows != before:
+            provenance.put_path(conn, worktree, path, rows)
+        back = was_hidden - provenance.hidden(conn, worktree)
+        for resting in anchors.of_nodes(conn, back).values():
+            writing.look_again(conn, resting)
+        return len(self._stock.new)
+
+    def _admitted(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
+        """Return the memory of a statement that is new here."""
+        item = ready.get(place.position)
+        if item is not None:
+            return remember.store(conn, self._home, item, self._now).node.id
+        node = self._archived[_key(place)]
+        if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
+            self._revive(conn, node.id)
+        return node.id
+
+    def _show_again(self, conn: Connection, node_id: str) -> None:
+        """Bring a memory back whose words a person deleted here, and put back."""
+        node = nodes.get(conn, node_id)
+        if node is not None and node.archived_at and (node.archive_reason or "").startswith(GONE):
+            self._revive(conn, node_id)
+
+    def _revive(self, conn: Connection, node_id: str) -> None:
+        node = nodes.get(conn, node_id)
+        if node is None or node.archived_at is None:
+            return
+        if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
+            writing.unarchive(conn, node, self._now, actor=self._actor)
+
+    def _bury_gone(self, conn: Connection) -> int:
+        """Archive what a person deleted, if no other place says it; return how many those are."""
+        lost = [node for node in self._stock.gone if not provenance.said(conn, [node])]
+        buried = 0
+        for node in nodes.many(conn, lost).values():
+            if node.archived_at is None and node.origin.startswith("file:") and not node.pinned:
+                reason = f"{GONE}{self._seen.path}"
+                writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
+                buried += 1
+        return buried
+
+    def _supersede(self, conn: Connection, one: Superseded, item: Ready) -> None:
+        """Give a memory the words that the file has; what it said is kept as a version."""
+        node = nodes.get(conn, one.node)
+        if node is None:
+            return
+        digest = text.text_hash(item.text)
+        twin = nodes.by_hash(conn, node.scope, digest, thing=False)
+        if twin is not None and twin.id != node.id:
+            if node.archived_at is None:
+                reason = f"says the same as {twin.id[-8:]}"
+                writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
+            return
+        reason = f"edited in {self._seen.path}"
+        if one.over is not None:
+            reason += ", over what was said meanwhile"
+        edited = replace(
+            node,
+            text=item.text,
+            text_hash=digest,
+            summary=text.summarise(item.text),
+            tier=node.tier if node.pinned else HOT,
+            confidence=1.0,
+            confirmed_at=self._now,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, edited, "edited", reason)
+        writing.index(conn, edited)
+        resting = [replace(anchor, node=node.id) for anchor in item.anchors]
+        writing.rest_on(conn, self._home, edited, resting, self._now)
+        flags.drop_node(conn, node.id)
+
+    def _demote(self, conn: Connection, node_id: str) -> None:
+        """Take a memory out of the hot tier; it stays, and can be recalled."""
+        node = nodes.get(conn, node_id)
+        if node is None or node.archived_at is not None:
+            return
+        demoted = replace(
+            node,
+            tier=max(node.tier, WARM),
+            pinned=False,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, demoted, "demoted", f"its line was deleted in {self._seen.path}")
+
+    def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
+        nodes.replace(conn, node, expected_version=node.version - 1)
+        nodes.add_version(conn, writing.version_of(node, self._now, change, self._actor, reason))
+        body: dict[str, object] = {"change": change}
+        event = Event(kind=events.NODE_UPDATED, at=self._now, subject=node.id, body=body)
+        log.append(conn, event)
+
+
+def _key(place: Place) -> str:
+    if place.statement is None:
+        raise ValueError("a place that is new has a statement")
+    return text.text_hash(as_stored(place.statement.text))
+
+
+def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
+    if place.statement is None:
+        raise ValueError("a place that is new has a statement")
+    return Draft(
+        text=place.statement.text,
+        origin=origin,
+        kind=place.statement.kind,
+        headings=place.statement.headings,
+        folder=seen.path.rpartition("/")[0],
+        baseline=seen.from_git,
+    )

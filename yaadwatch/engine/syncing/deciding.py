@@ -1,0 +1,135 @@
+"""What has to be done about one agent file: the graph as it is, put to the pure merge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridges.block import Block
+from yaadwatch.core import privacy
+from yaadwatch.core.sync import inventory, plan
+from yaadwatch.core.sync.guard import Paused
+from yaadwatch.core.sync.inventory import Inventory
+from yaadwatch.core.sync.match import read
+from yaadwatch.core.sync.plan import File, Graph, Known, Plan
+from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.text import text_hash
+from yaadwatch.engine.syncing.gathering import Gathered
+from yaadwatch.engine.workspace import Space
+from yaadwatch.model.agent_files import INLINE
+from yaadwatch.model.agreements import Agreement
+from yaadwatch.model.nodes import Node, Provenance
+from yaadwatch.store import agreements, hot, nodes, provenance
+from yaadwatch.store.connection import Connection
+from yaadwatch.system import keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What has to be done about a file.
+
+    Args:
+        inventory: what it says outside its block.
+        plan: what becomes of its block; None when the file is only read.
+        archived: hash of words to the archived memory that said them, where no living one does.
+    """
+
+    inventory: Inventory
+    plan: Plan | None
+    archived: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """What the store knows about a file, read at one moment."""
+
+    then: tuple[Provenance, ...]
+    words: Mapping[str, tuple[str, ...]]
+    graph: Graph
+    agreement: Agreement | None
+    archived: Mapping[str, Node]
+
+
+def terms_of(key: bytes) -> Terms:
+    """Return how words of files compare with words of the graph, in this home."""
+    return Terms(
+        as_stored=as_stored,
+        hashed=lambda line: keys.keyed(key, line.encode("utf-8", "surrogatepass")),
+    )
+
+
+def as_stored(text: str) -> str:
+    """Return the text that the graph would hold for a text of a file."""
+    return " ".join(privacy.mask(text).text.split())
+
+
+def decide(
+    space: Space, seen: Gathered, terms: Terms, *, accept_deletions: bool = False
+) -> Decided | Paused:
+    """Return what has to be done about a file, or why a person has to look first."""
+    lines = seen.block.lines if isinstance(seen.block, Block) else None
+    inside = {said.key for said in read(lines or (), terms)}
+    outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
+    known = space.db.read(_look, space, seen, inside, outside)
+    stock = inventory.take_stock(
+        known.then,
+        seen.statements,
+        known.words,
+        as_stored,
+        inside=inside,
+        from_git=seen.from_git,
+        accept_deletions=accept_deletions,
+    )
+    if isinstance(stock, Paused):
+        return stock
+    if seen.row.mode != INLINE or seen.data is None:
+        return Decided(inventory=stock, plan=None, archived=known.archived)
+    newline = len(seen.block.newline) if isinstance(seen.block, Block) else 1
+    file = File(lines=lines, outside=outside, from_git=seen.from_git, newline=newline)
+    done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
+    if isinstance(done, Paused):
+        return done
+    return Decided(inventory=stock, plan=done, archived=known.archived)
+
+
+def _look(
+    conn: Connection, space: Space, seen: Gathered, inside: set[str], outside: set[str]
+) -> _Store:
+    worktree = space.worktree.id
+    then = tuple(provenance.on_path(conn, worktree, seen.path))
+    agreement = _agreement(conn, seen)
+    agreed = [row.node for row in agreement.items] if agreement is not None else []
+    hidden = provenance.hidden(conn, worktree)
+    rules = {node.id: node for node in hot.rules(conn, agents=False) if node.id not in hidden}
+    others = {
+        node.id: node
+        for node in (*nodes.many(conn, agreed).values(), *hot.living(conn, inside))
+        if node.archived_at is None and node.id not in rules
+    }
+    said = hot.texts(conn, {*rules, *others, *(row.node for row in then)})
+    archived = hot.archived(conn, inside | outside)
+    former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
+    memories = (
+        *(Known(node=node.id, text=node.text) for node in rules.values()),
+        *(Known(node=node.id, text=node.text, hot=False) for node in others.values()),
+    )
+    return _Store(
+        then=then,
+        words={row.node: tuple(text_hash(text) for text in said.get(row.node, ())) for row in then},
+        graph=Graph(
+            memories=memories,
+            buried=agreements.buried(conn) | (archived.keys() & inside),
+            former=former,
+        ),
+        agreement=agreement,
+        archived=archived,
+    )
+
+
+def _agreement(conn: Connection, seen: Gathered) -> Agreement | None:
+    """Return what was agreed for the block: by its digest when git wrote it, else the last one."""
+    row = seen.row
+    if not row.block:
+        return None
+    if not seen.from_git:
+        found = agreements.of_block(conn, row.worktree, seen.path, row.block)
+        return found or Agreement(digest=row.block, items=())
+    return agreements.of_block(conn, row.worktree, seen.path, row.block)

@@ -1,0 +1,203 @@
+"""What does an agent file hold right now, who wrote it, and may it be touched?
+
+The first of the five beats. Nothing is changed here, and nothing that is only half written is read.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from bridges.block import Absent, Block, Malformed, Refused, find
+from bridges.registry import BRIDGES
+from bridges.rules import Document, Statement
+from yaadwatch.core.sync import guard
+from yaadwatch.engine import agent_files
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model.agent_files import AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.system import files, keys
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.repository import blob_id
+
+SETTLE_S: Final = 0.3
+"""A file that was written more recently is read again after so long."""
+SETTLE_TRIES_MAX: Final = 10
+
+_STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
+
+
+class MovingError(Exception):
+    """The file is being written, or git is at work; it is looked at again later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """One agent file as it is.
+
+    Args:
+        path: relative to the work tree, links followed.
+        row: what is known of it.
+        first: whether it was never seen in this work tree.
+        data: its bytes; None when it is not there.
+        block: its block, or that it has none.
+        statements: what it says outside the block; None when it is not there.
+        digest: keyed hash of its bytes; '' when it is not there.
+        changed: whether it is not what was agreed.
+        from_git: whether git wrote these bytes.
+        problem: why it is left alone; '' when it is not.
+        head: where HEAD is.
+    """
+
+    path: str
+    row: AgentFileRow
+    first: bool
+    data: bytes | None
+    block: Absent | Block
+    statements: tuple[Statement, ...] | None
+    digest: str
+    changed: bool
+    from_git: bool
+    problem: str
+    head: Head
+
+
+def names(space: Space) -> dict[str, tuple[str, str]]:
+    """Return the agent files of a work tree: by real path the name it is known by, and the reason
+    why it is left alone ('' when it is not). Each real file comes once.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for bridge in BRIDGES:
+        for name in bridge.paths:
+            target, reason = agent_files.target(space.root, name)
+            if target is None:
+                found.setdefault(name, (name, reason))
+            elif target not in found and not _is_stub(space, target):
+                found[target] = (name, "")
+    return found
+
+
+def gather(
+    home: Home, space: Space, path: str, row: AgentFileRow, *, first: bool, key: bytes
+) -> Gathered:
+    """Look at one agent file.
+
+    Raises:
+        MovingError: it does not hold still, or git is at work.
+        YaadError: from git.
+    """
+    data, problem = settled(home, space, path)
+    head = space.repository.head()
+    if layouts.at_work(space.repository.layout):
+        raise MovingError(path)
+    digest = keys.keyed(key, data) if data is not None else ""
+    changed = digest != row.digest
+    from_git = first or (changed and _is_from_git(space, path, data, row, head))
+    block: Absent | Block = Absent()
+    statements: tuple[Statement, ...] | None = None
+    if data is not None:
+        found = find(data)
+        if isinstance(found, Malformed | Refused):
+            problem = f"{found.reason}; nothing was read or written"
+        else:
+            block = found
+            unfinished = guard.conflict_markers(data)
+            if unfinished is not None:
+                problem = f"{unfinished.reason}; nothing was read or written"
+            else:
+                statements = parsed(data).statements
+    return Gathered(
+        path=path,
+        row=row,
+        first=first,
+        data=data,
+        block=block,
+        statements=statements,
+        digest=digest,
+        changed=changed,
+        from_git=from_git,
+        problem=problem,
+        head=head,
+    )
+
+
+def settled(home: Home, space: Space, path: str) -> tuple[bytes | None, str]:
+    """Return the bytes of a file that holds still, and why they cannot be had ('' when they can).
+
+    Raises:
+        MovingError: it was written all the time.
+    """
+    for _ in range(SETTLE_TRIES_MAX):
+        before = files.observe(
+            space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=home.clock.now_ns()
+        )
+        if before.kind == "absent":
+            return None, ""
+        if before.data is None:
+            return None, agent_files.ODD.get(before.kind, "cannot be read")
+        age_s = _age_s(home, space, path)
+        if age_s >= SETTLE_S:
+            return before.data, ""
+        home.clock.pause(min(SETTLE_S - age_s, SETTLE_S))
+        after = files.observe(
+            space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=home.clock.now_ns()
+        )
+        if after.data == before.data:
+            return before.data, ""
+    raise MovingError(path)
+
+
+@lru_cache(maxsize=16)
+def parsed(data: bytes) -> Document:
+    """Return what the bytes of an agent file say outside the block."""
+    return BRIDGES[0].parse(data)
+
+
+def _age_s(home: Home, space: Space, path: str) -> float:
+    try:
+        changed_ns = (space.root / path).stat().st_mtime_ns
+    except OSError:
+        return 0.0
+    # A time in the future tells nothing; two equal reads then have to do.
+    return max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
+
+
+def _is_stub(space: Space, path: str) -> bool:
+    """Tell whether a file only includes another agent file: it is one file with that one."""
+    try:
+        if (space.root / path).stat().st_size > 256:
+            return False
+        found = _STUB.fullmatch((space.root / path).read_bytes())
+    except OSError:
+        return False
+    known = {name for bridge in BRIDGES for name in bridge.paths}
+    return found is not None and found["path"].decode() in known - {path}
+
+
+def _is_from_git(
+    space: Space, path: str, data: bytes | None, row: AgentFileRow, head: Head
+) -> bool:
+    """Tell whether git wrote what stands there: HEAD, the index or a recent HEAD holds it.
+
+    What the repository's own user committed on top of what was seen last is that person's edit.
+    """
+    repository = space.repository
+    if data is None:
+        was = repository.blob_at(row.head, path) if row.head else None
+        return was is not None and repository.blob_at(head.commit, path) is None
+    own = {blob_id(one, _format(head, space)) for one in (data, data.replace(b"\r\n", b"\n"))}
+    if repository.blob_at(head.commit, path) in own:
+        same_branch = bool(row.head) and head.branch == row.branch
+        return not (same_branch and repository.is_own_work(row.head, head.commit))
+    if repository.staged_blob(path) in own:
+        # A person may have staged what was just typed; git has only if another HEAD had it.
+        return head.commit != row.head
+    return (
+        any(repository.blob_at(commit, path) in own for commit in repository.recent_heads())
+        and head.commit != row.head
+    )
+
+
+def _format(head: Head, space: Space) -> str:
+    return layouts.object_format(space.repository.layout, head)

@@ -1,0 +1,300 @@
+"""Agent files and the graph, both ways: one work tree is brought to where nothing is left to do.
+
+Five beats for each file: gather, decide, commit, act, record; the agreement comes last, so whoever
+is killed anywhere begins again and gets the rest. Each beat has its module.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from bridges import block
+from bridges.block import Block, Malformed, Refused
+from bridges.registry import BRIDGES
+from yaadwatch import places
+from yaadwatch.core.sync import guard
+from yaadwatch.core.sync.guard import Paused
+from yaadwatch.core.sync.plan import Plan
+from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.engine.syncing import acting, carrier, modes
+from yaadwatch.engine.syncing.committing import Committed, commit
+from yaadwatch.engine.syncing.deciding import decide, terms_of
+from yaadwatch.engine.syncing.gathering import Gathered, MovingError, gather, names
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.agent_files import (
+    ABSENT,
+    CARRIER,
+    PAUSED,
+    PENDING,
+    PRIVATE,
+    SYNCED,
+    AgentFileRow,
+)
+from yaadwatch.model.agreements import Agreement
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
+from yaadwatch.store import agent_files, agreements
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.system import keys, swapping
+from yaadwatch.system.git import layout as layouts
+
+ROUNDS_MAX: Final = 5
+"""What one file brings reaches the others in the next round; two are enough for any fleet."""
+TRIES_MAX: Final = 3
+"""A file is looked at again when somebody wrote it meanwhile, so often at most."""
+CODEX_BYTES: Final = 28 * 1024
+"""Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
+
+WATCHED: Final = frozenset(path for bridge in BRIDGES for path in bridge.paths) | {CARRIER}
+"""The paths whose changes are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced:
+    """What a sync did.
+
+    Args:
+        files: how each file is now.
+        waiting: whether it has to be tried again, because git or somebody is at work.
+        changed: whether anything was written, in a file or the graph.
+    """
+
+    files: tuple[AgentFileRow, ...]
+    waiting: bool
+    changed: bool
+
+
+def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Synced:
+    """Bring the agent files of a work tree and the graph together.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+        worktree: its id.
+        paths: files that may have changed; nothing is done when no agent file is among them. None
+            or an empty set: look.
+
+    Raises:
+        YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
+    """
+    if paths and not any(path in WATCHED or path.endswith(".md") for path in paths):
+        return Synced(files=(), waiting=False, changed=False)
+    with home.tree(project, worktree) as space:
+        return sync_space(home, space)
+
+
+def sync_space(
+    home: Home, space: Space, *, accept_deletions: frozenset[str] | None = frozenset()
+) -> Synced:
+    """Bring the agent files of the work tree in `space` and the graph together; see `sync_tree`.
+
+    `accept_deletions`: files whose deletions a person has confirmed; None: all of them.
+    """
+    with home.stores.checking(space.project.id, -space.worktree.id):
+        work = _Work(home, space, accept_deletions)
+        if layouts.at_work(space.repository.layout):
+            return work.result(waiting=True)
+        modes.note_missing(space, names(space))
+        changed = False
+        for _ in range(ROUNDS_MAX):
+            if not work.round():
+                break
+            changed = True
+        return work.result(waiting=work.waiting, changed=changed)
+
+
+class _Work:
+    """One sync of one work tree."""
+
+    def __init__(self, home: Home, space: Space, accept_deletions: frozenset[str] | None) -> None:
+        self._home = home
+        self._space = space
+        self._accept = accept_deletions
+        self._key = keys.load(places.key_file())
+        self._terms: Terms = terms_of(self._key)
+        self.waiting = False
+
+    def round(self) -> bool:
+        """Deal with every file once; return whether anything changed."""
+        self.waiting = False
+        changed = False
+        for path, (_, reason) in names(self._space).items():
+            changed = self._file(path, reason) or changed
+        row = self._rows().get(CARRIER)
+        if row is not None and row.mode == PRIVATE:
+            changed = self._carrier(row) or changed
+        return changed
+
+    def result(self, *, waiting: bool, changed: bool = False) -> Synced:
+        """Return how the files are now."""
+        return Synced(files=tuple(self._rows().values()), waiting=waiting, changed=changed)
+
+    def _rows(self) -> dict[str, AgentFileRow]:
+        return self._space.db.read(agent_files.of_worktree, self._space.worktree.id)
+
+    def _file(self, path: str, reason: str) -> bool:
+        row = self._rows()[path]
+        if reason:
+            self._note(row, PAUSED, reason)
+            return False
+        for _ in range(TRIES_MAX):
+            try:
+                return self._once(path)
+            except swapping.ChangedUnderneathError:
+                continue
+            except MovingError:
+                break
+        self._wait(row, "is being written, or git is at work")
+        return False
+
+    def _once(self, path: str) -> bool:
+        row = self._rows()[path]
+        first = not row.digest and not row.block and row.state == PENDING
+        seen = gather(self._home, self._space, path, row, first=first, key=self._key)
+        if seen.problem:
+            self._note(row, PAUSED, seen.problem)
+            return False
+        accept = self._accept is None or path in self._accept
+        decided = decide(self._space, seen, self._terms, accept_deletions=accept)
+        if isinstance(decided, Paused):
+            self._note(row, PAUSED, _with_way_out(decided, path))
+            return False
+        done = commit(self._home, self._space, seen, decided)
+        plan = decided.plan
+        if seen.data is None or plan is None:
+            self._record(seen, seen.data, None, "")
+            return done.changed
+        data = seen.data
+        if plan.writes:
+            if seen.changed and not seen.from_git:
+                paused = guard.ping_pong(row.written, self._home.clock.now())
+                if paused is not None:
+                    self._note(row, PAUSED, paused.reason)
+                    self.waiting = True
+                    return done.changed
+            try:
+                data = self._write(seen, plan)
+            except YaadError as error:
+                self._told(row, error)
+                return done.changed
+        self._record(seen, data, plan, _left_out(plan), done)
+        return done.changed or data != seen.data
+
+    def _write(self, seen: Gathered, plan: Plan) -> bytes:
+        old = seen.data or b""
+        before_heading = seen.path.endswith("AGENTS.md") and len(old) > CODEX_BYTES
+        new = block.put(old, plan.lines, before_heading=before_heading)
+        if isinstance(new, Malformed | Refused):
+            raise YaadError(Code.REFUSED, f"{seen.path}: {new.reason}; it was not written.")
+        if layouts.at_work(self._space.repository.layout):
+            raise MovingError(seen.path)
+        if new != old:
+            acting.write(self._home, self._space, seen.path, old, new, key=self._key)
+        return new
+
+    def _record(
+        self,
+        seen: Gathered,
+        data: bytes | None,
+        plan: Plan | None,
+        reason: str,
+        done: Committed | None = None,
+    ) -> None:
+        """Write down what both sides agree on now: the last beat."""
+        found = block.find(data or b"")
+        said = found.text if isinstance(found, Block) else ""
+        digest = keys.keyed(self._key, said.encode("utf-8", "surrogatepass"))
+        wrote = data != seen.data
+        now = self._home.clock.now()
+        written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
+        if wrote and seen.changed and not seen.from_git:
+            written += (now,)
+        row = replace(
+            seen.row,
+            state=SYNCED if data is not None else ABSENT,
+            reason=reason,
+            digest=keys.keyed(self._key, data) if data is not None else "",
+            block=digest if plan is not None else "",
+            head=seen.head.commit,
+            branch=seen.head.branch,
+            written=written,
+        )
+        agreement = (
+            plan.agreement(done.admitted if done else (), digest) if plan is not None else None
+        )
+        if not self._space.db.read(_same, row, agreement):
+            self._space.db.write(_agree, row, agreement, now, wrote)
+
+    def _carrier(self, row: AgentFileRow) -> bool:
+        try:
+            return carrier.sync(self._home, self._space, row, key=self._key)
+        except swapping.ChangedUnderneathError:
+            self._wait(row, "is being written")
+        except YaadError as error:
+            self._told(row, error)
+        except OSError as error:
+            self._note(row, PENDING, f"cannot be written ({error.strerror})")
+        return False
+
+    def _told(self, row: AgentFileRow, error: YaadError) -> None:
+        state = PAUSED if error.code is Code.REFUSED else PENDING
+        self._note(row, state, error.message)
+
+    def _wait(self, row: AgentFileRow, reason: str) -> None:
+        self.waiting = True
+        if row.digest or row.state != PENDING:
+            self._note(row, PENDING if row.state != ABSENT else ABSENT, reason)
+
+    def _note(self, row: AgentFileRow, state: str, reason: str) -> None:
+        """Write down why a file is left alone, once."""
+        if (row.state, row.reason) == (state, reason):
+            return
+        self._space.db.write(
+            _pause, replace(row, state=state, reason=reason), self._home.clock.now()
+        )
+
+
+def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
+    known = agent_files.of_worktree(conn, row.worktree).get(row.path)
+    if known is None or replace(known, written=row.written) != row:
+        return False
+    if agreement is None:
+        return True
+    agreed = agreements.of_block(conn, row.worktree, row.path, agreement.digest)
+    return (agreed.items if agreed else ()) == agreement.items
+
+
+def _agree(
+    conn: Connection, row: AgentFileRow, agreement: Agreement | None, at: datetime, wrote: bool
+) -> None:
+    agent_files.put(conn, row)
+    if agreement is not None:
+        agreements.put(conn, row.worktree, row.path, agreement, at)
+    if wrote:
+        body: dict[str, object] = {
+            "worktree": row.worktree,
+            "rules": len(agreement.items) if agreement else 0,
+        }
+        log.append(conn, Event(kind=events.AGENT_FILE_SYNCED, at=at, subject=row.path, body=body))
+
+
+def _pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:
+    agent_files.put(conn, row)
+    if row.state == PAUSED:
+        body: dict[str, object] = {"worktree": row.worktree, "reason": row.reason}
+        event = Event(kind=events.AGENT_FILE_PAUSED, at=at, subject=row.path, body=body)
+        log.append(conn, event)
+
+
+def _left_out(plan: Plan) -> str:
+    count = len(plan.left_out)
+    return f"{count} hot rules have no room in its block" if count else ""
+
+
+def _with_way_out(paused: Paused, path: str) -> str:
+    if not paused.lost:
+        return paused.reason
+    return f"{paused.reason}; if that was meant: yaadwatch files sync --accept-deletions {path}"
