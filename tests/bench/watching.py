@@ -192,7 +192,12 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     async def run() -> dict[str, float]:
         settings = Watch()
         made = Intake(
-            Engine(trees=lambda project: [tree], projects=lambda: frozenset({"p"}), check=check),
+            Engine(
+                trees=lambda project: [tree],
+                projects=lambda: frozenset({"p"}),
+                check=check,
+                sync=lambda project, worktree, paths: False,
+            ),
             settings=settings,
             health=Health(),
             monotonic_s=time.monotonic,

@@ -148,7 +148,12 @@ class World:
 async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[World]:
     health = Health()
     intake = Intake(
-        Engine(trees=engine.known, projects=engine.projects, check=engine.check),
+        Engine(
+            trees=engine.known,
+            projects=engine.projects,
+            check=engine.check,
+            sync=lambda project, worktree, paths: False,
+        ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
         monotonic_s=time.monotonic,

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from yaadwatch.model.agent_files import INLINE, MODES
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
@@ -21,6 +22,7 @@ TOKENS_MAX: Final = 100_000
 CHARS_MAX: Final = 800_000
 WAIT_MS_MAX: Final = 30_000
 KINDS_MAX: Final = 32
+PATHS_MAX: Final = 64
 REASON_CHARS_MAX: Final = 1_000
 TAG_CHARS_MAX: Final = 64
 NAME_CHARS_MAX: Final = 4_096
@@ -187,10 +189,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
-    """Watch a repository. `trust` adopts a store we do not know; `restore` brings a backup back."""
+    """Watch a repository. `trust` adopts a store we do not know; `restore` brings a backup back;
+    `mode` says how its agent files take part.
+    """
 
     trust: bool = False
     restore: bool = False
+    mode: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode is not None:
+            _mode(self.mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +215,61 @@ class Projects:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """Ask what runs, what is watched and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Ask which agent files there are, how they take part and how they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesDiff:
+    """Ask what a sync of the agent files would change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSync:
+    """Bring agent files and memories together; deletions in the files named are meant."""
+
+    accept_deletions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _texts("accept_deletions", self.accept_deletions, PATHS_MAX, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesAdopt:
+    """Have an agent file, or all of them, take part in another way."""
+
+    path: str | None = None
+    mode: str = INLINE
+
+    def __post_init__(self) -> None:
+        _mode(self.mode)
+        if self.path is not None:
+            _text("path", self.path, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRelease:
+    """Take our block out of an agent file, or of all of them; they are only read from then on."""
+
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            _text("path", self.path, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRestore:
+    """Bring a copy of an agent file back; the newest one unless another is named."""
+
+    path: str
+    snapshot: int | None = None
+
+    def __post_init__(self) -> None:
+        _text("path", self.path, NAME_CHARS_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +322,11 @@ def _texts(name: str, texts: tuple[str, ...], count_max: int, chars_max: int) ->
 def _count(name: str, texts: tuple[str, ...], count_max: int) -> None:
     if len(texts) > count_max:
         raise ValueError(f"{name} must have at most {count_max} entries, got {len(texts)}")
+
+
+def _mode(given: str) -> None:
+    if given not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {given!r}")
 
 
 def _id(given: str) -> None:

@@ -45,6 +45,12 @@ OPERATIONS: Final = (
     _write("add", messages.Add, "watch a repository and read its agent files"),
     _write("remove", messages.Remove, "stop watching a repository; back up and remove its store"),
     _read("projects", messages.Projects, "list the watched repositories"),
+    _read("files", messages.Files, "list the agent files, and the copies kept of them"),
+    _read("files_diff", messages.FilesDiff, "show what a sync of the agent files would change"),
+    _write("files_sync", messages.FilesSync, "bring agent files and memories together"),
+    _write("files_adopt", messages.FilesAdopt, "have an agent file take part in another way"),
+    _write("files_release", messages.FilesRelease, "take our block out of an agent file"),
+    _write("files_restore", messages.FilesRestore, "bring a copy of an agent file back"),
     _read("status", messages.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", messages.Upkeep, "archive what has faded, prune what was archived long ago"),
     Operation(

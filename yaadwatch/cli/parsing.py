@@ -31,6 +31,7 @@ COMMANDS = {
     "add": "projects",
     "remove": "projects",
     "list": "projects",
+    "files": "files",
     "remember": "memories",
     "recall": "memories",
     "show": "memories",

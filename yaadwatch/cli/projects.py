@@ -7,6 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short
+from yaadwatch.model.agent_files import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def add_add(commands: Commands) -> Parser:
         "--trust", action="store_true", help="adopt a store that is not known here"
     )
     command.add_argument("--restore", action="store_true", help="bring the newest backup back")
+    command.add_argument(
+        "--mode",
+        choices=MODES,
+        help="how agent files take part: a block in them, a private file beside them, or only read"
+        " (default: a block where git does not track the file, else a private file)",
+    )
     return command
 
 
@@ -62,7 +69,10 @@ def add_list(commands: Commands) -> Parser:
 
 def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Watch a repository; print what was read and made, and how to undo it."""
-    answer = client.call("add", trust=args.trust, restore=args.restore, **_folder(args))
+    mode = args.mode
+    if mode is None and not args.json and terminal.can_ask():
+        mode = _ask_mode(terminal)
+    answer = client.call("add", trust=args.trust, restore=args.restore, mode=mode, **_folder(args))
     if args.json:
         terminal.json(answer)
     else:
@@ -120,14 +130,30 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             " (bring it back: yaadwatch remove, then add --restore)",
             indent=2,
         )
+    if any(found["mode"] == "private" for found in answer["files"]):
+        terminal.line("A block in them instead: yaadwatch files adopt --mode inline", indent=2)
     terminal.line(f"Undo: {answer['undo']}")
+
+
+def _ask_mode(terminal: Terminal) -> str | None:
+    """Return the mode that a person chooses; None for what suits each file."""
+    terminal.line("Shall hot rules stand in the agent files themselves?")
+    terminal.line(
+        "inline: one block in each; while it is not committed in a tracked file, git may refuse a"
+        " checkout or rebase that touches that file",
+        indent=2,
+    )
+    terminal.line("private: a file beside them that git does not see", indent=2)
+    terminal.line("read: they are only read", indent=2)
+    given = terminal.ask("inline, private, read, or Enter for what suits each file: ")
+    return given if given in MODES else None
 
 
 def _file(found: "dict[str, Any]") -> tuple[str, ...]:
     state = str(found["state"])
     if found.get("reason"):
         state += f": {found['reason']}"
-    return str(found["path"]), count(found["statements"], "statement"), state
+    return str(found["path"]), count(found["statements"], "statement"), str(found["mode"]), state
 
 
 def _row(project: "dict[str, Any]") -> tuple[str, ...]:

@@ -107,6 +107,16 @@ class Terminal:
             self.err.flush()
             self._telling = True
 
+    def can_ask(self) -> bool:
+        """Tell whether a person sits there who can answer."""
+        return self.out.isatty() and sys.stdin.isatty()
+
+    def ask(self, question: str) -> str:
+        """Return what a person answers, without blanks around it; '' at the end of the input."""
+        self.out.write(question)
+        self.out.flush()
+        return sys.stdin.readline().strip()
+
     def end_progress(self) -> None:
         """Take away what `progress` said."""
         if self._telling:

@@ -28,6 +28,8 @@ _log: Final = logging.getLogger(__name__)
 
 CHECKS_AT_ONCE: Final = 2
 RETRY_MAX_S: Final = 300.0
+_WAIT_MAX_S: Final = 30.0
+"""Time between two looks at agent files while git is at work, at most."""
 _LOOK_S: Final = 0.05
 """While something is open, hints are looked at at least this often, or once a quiet period."""
 
@@ -55,11 +57,14 @@ class Engine:
         trees: the work trees of one project, or of all (None).
         projects: the ids of the projects in the registry.
         check: bring the flags of a tree up to date; paths None: look at everything.
+        sync: bring the agent files of a tree and the graph together, when they are among the paths;
+            tells whether it has to be tried again soon.
     """
 
     trees: Callable[[str | None], Iterable[WatchedTree]]
     projects: Callable[[], frozenset[str]]
     check: Callable[[str, int, frozenset[str] | None], Checked]
+    sync: Callable[[str, int, frozenset[str] | None], bool]
 
 
 class Intake:
@@ -94,6 +99,7 @@ class Intake:
         self._unarmed: set[Tree] = set()
         self._running: dict[Tree, asyncio.Task[None]] = {}
         self._failures: dict[Tree, int] = {}
+        self._waits: dict[Tree, int] = {}
         self._lags_s: dict[str, float] = {}
         # One thread for arming and polling, so that what is learnt later is also applied later.
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
@@ -135,6 +141,14 @@ class Intake:
     def anchors_changed(self, project: str) -> None:
         """Note that other files matter in a project now; learnt after a quiet period."""
         self._changed_projects.add(project)
+        self._hearing.nudge()
+
+    def rules_changed(self, project: str) -> None:
+        """Note that agent files may have to say something else now."""
+        now = self._monotonic_s()
+        for key in self._trees:
+            if key[0] == project:
+                self._bursts.hint(key, (), now)
         self._hearing.nudge()
 
     def registry_changed(self) -> None:
@@ -323,10 +337,21 @@ class Intake:
             paths = None if paths is None else paths | seen.paths
         project, worktree = batch.tree
         done = await self._ask(self._engine.check, project, worktree, paths)
+        waiting = await self._ask(self._engine.sync, project, worktree, paths)
+        self._wait_for_git(batch.tree, waiting=waiting)
         if batch.paths is not None:
             self._lags_s[project] = self._monotonic_s() - batch.since
         if done.raised or done.cleared:
             await self.refresh(project)  # the places that doubts point to are watched too
+
+    def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
+        """Look at the agent files again later, while git or a person is at work."""
+        if not waiting:
+            self._waits.pop(key, None)
+            return
+        waits = self._waits[key] = self._waits.get(key, 0) + 1
+        delay_s = min(2.0 ** (waits - 2), _WAIT_MAX_S)
+        asyncio.get_running_loop().call_later(delay_s, self._again, key, frozenset())
 
     def _went_well(self, batch: Batch) -> None:
         self._failures.pop(batch.tree, None)

@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 from yaadwatch.model import events
 
-Verb = Literal["check", "watch"]
-"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now."""
+Verb = Literal["check", "watch", "carry"]
+"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, and the
+agent files may have to say something else. `carry`: only the latter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,4 +30,7 @@ REACTIONS: Final = (
     Reaction(event=events.NODE_ARCHIVED, verb="watch"),
     Reaction(event=events.NODE_RESTORED, verb="watch"),
     Reaction(event=events.NODE_ERASED, verb="watch"),
+    # The private carrier has the doubts beside the rules.
+    Reaction(event=events.STALE_RAISED, verb="carry"),
+    Reaction(event=events.STALE_CLEARED, verb="carry"),
 )

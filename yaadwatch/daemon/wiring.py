@@ -22,6 +22,7 @@ from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Home, Stores
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import Settings
@@ -198,8 +199,11 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             # The check at start wakes the follower for what was left undone, written or not.
             bell.ring(project)
 
+    def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        return syncing.sync_tree(home, project, worktree, paths).waiting
+
     return Intake(
-        Engine(trees=trees, projects=lambda: records.project_ids(home), check=check),
+        Engine(trees=trees, projects=lambda: records.project_ids(home), check=check, sync=sync),
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,
@@ -215,8 +219,13 @@ def _follower(home: Home, intake: Intake, health: Health) -> Follower:
 
     async def watch(project: str, event: Event) -> None:  # noqa: ARG001
         intake.anchors_changed(project)
+        intake.rules_changed(project)
 
-    return Follower(records.journal_of(home), {"check": check, "watch": watch}, health)
+    async def carry(project: str, event: Event) -> None:  # noqa: ARG001
+        intake.rules_changed(project)
+
+    handlers = {"check": check, "watch": watch, "carry": carry}
+    return Follower(records.journal_of(home), handlers, health)
 
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:

@@ -21,6 +21,9 @@ EXCLUDED = "/.yaad/"
 """The line that keeps our folder out of git."""
 BATCH = 500
 
+SNAPSHOTS = "snapshots"
+"""The folder beside a store with the copies of people's files."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
@@ -205,7 +208,8 @@ def newest_backup(project: Project) -> Path | None:
 
 
 def delete_store(project: Project) -> None:
-    """Delete the files of a store, and their folder when nothing else is in it.
+    """Delete the files of a store and its copies of agent files, and their folders when nothing
+    else is in them.
 
     Raises:
         OSError: one could not be deleted.
@@ -215,6 +219,12 @@ def delete_store(project: Project) -> None:
         return
     for path in folder.glob("yaad.db*"):
         path.unlink()
+    copies = folder / SNAPSHOTS
+    if copies.is_dir() and not copies.is_symlink():
+        for path in copies.glob("*.bytes"):
+            path.unlink()
+        if not any(copies.iterdir()):
+            copies.rmdir()
     if not any(folder.iterdir()):
         folder.rmdir()
 

@@ -10,23 +10,36 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from bridges.registry import BRIDGES
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.engine import identity, looking, telling, tracing
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
+from yaadwatch.model.agent_files import CARRIER
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Worktree
-from yaadwatch.store import anchors, flags, nodes, projects, provenance, sightings, worktrees
+from yaadwatch.store import (
+    agent_files,
+    anchors,
+    flags,
+    nodes,
+    projects,
+    provenance,
+    sightings,
+    worktrees,
+)
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 
+AGENT_FILES = frozenset(path for bridge in BRIDGES for path in bridge.paths) | {CARRIER}
+"""What people and agents may write at any time."""
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
 
@@ -177,7 +190,12 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
                             root=tree.path,
                             git_dir=layout.git_dir,
                             common_dir=layout.common_dir,
-                            paths=frozenset(paths | places),
+                            paths=frozenset(
+                                paths
+                                | places
+                                | AGENT_FILES
+                                | db.read(agent_files.of_worktree, tree.id).keys()
+                            ),
                         )
                     )
         except YaadError:  # reported by `status`, which asks each project by itself

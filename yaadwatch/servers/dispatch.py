@@ -65,6 +65,12 @@ VERBS: Final[Mapping[str, Late]] = {
     "add": Late("projects", "add"),
     "remove": Late("projects", "remove"),
     "projects": Late("projects", "projects"),
+    "files": Late("syncing.verbs", "files"),
+    "files_diff": Late("syncing.verbs", "files_diff"),
+    "files_sync": Late("syncing.verbs", "files_sync"),
+    "files_adopt": Late("syncing.verbs", "files_adopt"),
+    "files_release": Late("syncing.verbs", "files_release"),
+    "files_restore": Late("syncing.verbs", "files_restore"),
     "status": Late("report", "status"),
     "upkeep": Late("upkeep", "upkeep"),
 }

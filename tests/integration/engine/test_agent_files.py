@@ -355,11 +355,16 @@ class TestGuards:
             old = tree.read("CLAUDE.md")
             tree.write("CLAUDE.md", old + f"- Always use httpx for calls\n- Extra {number}\n")
             tree.sync()
+            if tree.rows()["CLAUDE.md"].state == "paused":
+                break
             tree.write("CLAUDE.md", old)
             tree.sync()
 
-        assert tree.rows()["CLAUDE.md"].state == "paused"
-        assert "was written 3 times" in tree.rows()["CLAUDE.md"].reason
+        assert "was written 3 times within 60 seconds" in tree.rows()["CLAUDE.md"].reason
+        text = tree.read("CLAUDE.md")
+        tree.sync()
+        assert tree.read("CLAUDE.md") == text
+        assert f"Extra {number}" in tree.memories()
 
 
 def paused_events(tree):

@@ -4,13 +4,11 @@ import contextlib
 import os
 from pathlib import Path
 
+from yaadwatch.engine.identity import SNAPSHOTS
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import snapshots
 from yaadwatch.system import files, keys, swapping
-
-FOLDER = "snapshots"
-"""Beside the store: the copies of people's files."""
 
 
 def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
@@ -66,7 +64,7 @@ def keep(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> Non
 
 def folder_of(space: Space) -> Path:
     """Return the folder of the copies."""
-    return space.project.store.parent / FOLDER
+    return space.project.store.parent / SNAPSHOTS
 
 
 def remove_made(root: Path, path: str) -> None:

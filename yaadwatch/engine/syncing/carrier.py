@@ -64,6 +64,13 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
     return True
 
 
+def would_write(home: Home, space: Space) -> tuple[bytes, bytes]:
+    """Return what the carrier holds, and what it would hold after a sync."""
+    wanted = render(*space.db.read(_rules, space.worktree.id))
+    seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+    return seen.data or b"", wanted
+
+
 def render(rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]) -> bytes:
     """Return the carrier's bytes; none when there is no rule to carry.
 

@@ -35,6 +35,12 @@ def choose(space: Space, mode: str) -> None:
             space.db.write(agent_files.put, replace(row, mode=mode, block=""))
 
 
+def want_carrier(space: Space) -> None:
+    """Have the private carrier written from now on."""
+    row = AgentFileRow(worktree=space.worktree.id, path=CARRIER, mode=PRIVATE, state=ABSENT)
+    space.db.write(agent_files.put, row)
+
+
 def note_missing(space: Space, names: Mapping[str, tuple[str, str]]) -> None:
     """Make rows for the files that were never seen here, and for the carrier if one is needed."""
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)

@@ -10,12 +10,12 @@ from typing import Final
 
 from bridges import block
 from bridges.block import Block, Malformed, Refused
-from bridges.registry import BRIDGES
 from yaadwatch import places
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.engine.stale import AGENT_FILES
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.committing import Committed, commit
 from yaadwatch.engine.syncing.deciding import decide, terms_of
@@ -48,9 +48,6 @@ TRIES_MAX: Final = 3
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
 
-WATCHED: Final = frozenset(path for bridge in BRIDGES for path in bridge.paths) | {CARRIER}
-"""The paths whose changes are looked at."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
@@ -80,9 +77,9 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
     Raises:
         YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
     """
-    if paths and not any(path in WATCHED or path.endswith(".md") for path in paths):
-        return Synced(files=(), waiting=False, changed=False)
     with home.tree(project, worktree) as space:
+        if paths and not paths & _watched(space):
+            return Synced(files=(), waiting=False, changed=False)
         return sync_space(home, space)
 
 
@@ -104,6 +101,10 @@ def sync_space(
                 break
             changed = True
         return work.result(waiting=work.waiting, changed=changed)
+
+
+def _watched(space: Space) -> frozenset[str]:
+    return AGENT_FILES | space.db.read(agent_files.of_worktree, space.worktree.id).keys()
 
 
 class _Work:

@@ -1,0 +1,140 @@
+"""The command about agent files: list, diff, sync, adopt, release, restore."""
+# ruff: noqa: PTH100
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count
+from yaadwatch.model.agent_files import INLINE, MODES
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+ACTIONS = ("list", "diff", "sync", "adopt", "release", "restore")
+
+
+def add_files(commands: Commands) -> Parser:
+    """Add `files`."""
+    command = commands.add(
+        "files",
+        "see how agent files take part, and change it",
+        files,
+        examples=[
+            ("yaadwatch files", "which agent files there are, and how they are"),
+            ("yaadwatch files diff", "what a sync would change"),
+            ("yaadwatch files adopt CLAUDE.md --mode inline", "a block with the hot rules in it"),
+            ("yaadwatch files release CLAUDE.md", "our block goes, byte for byte"),
+            ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
+        ],
+        more="Bullets that you type into an agent file become memories, and reach the other files.",
+    )
+    command.add_argument(
+        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+    )
+    command.add_argument(
+        "what",
+        metavar="DIR|FILE",
+        nargs="?",
+        help="list, diff, sync: a folder in the repository; the others: an agent file",
+    )
+    command.add_argument(
+        "--mode", choices=MODES, default=INLINE, help="for adopt (default: inline)"
+    )
+    command.add_argument(
+        "--accept-deletions",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="for sync: what is missing in this file was meant to go; may be repeated",
+    )
+    command.add_argument(
+        "--snapshot",
+        metavar="N",
+        type=whole_number,
+        help="for restore: which copy (default: the newest; see list)",
+    )
+    return command
+
+
+def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Do what was asked about agent files, and print how they are then."""
+    answer = _ask(args, client)
+    if args.json:
+        terminal.json(answer)
+    elif args.action == "diff":
+        _tell_diff(answer, terminal)
+    elif args.action == "restore":
+        size = count(answer["bytes"], "byte")
+        terminal.line(f"{answer['path']} is as it was ({size}); it is only read from now on")
+        terminal.line(f"Take part again: yaadwatch files adopt {answer['path']}")
+    else:
+        _tell_files(answer, terminal)
+    return 0 if answer.get("settled", True) else 1
+
+
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+    operation = {"list": "files"}.get(args.action, f"files_{args.action}")
+    about = args.what
+    if args.action in {"adopt", "release"}:
+        given = {"mode": args.mode} if args.action == "adopt" else {}
+        if about and os.path.isdir(about):
+            return client.call(operation, project=os.path.abspath(about), **given)
+        return client.call(operation, path=about, **given)
+    if args.action == "restore":
+        if not about:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "Which file shall be restored? Nothing was done.",
+                hint="yaadwatch files restore CLAUDE.md",
+            )
+        return client.call(operation, path=about, snapshot=args.snapshot)
+    where = {"project": os.path.abspath(about)} if about else {}
+    if args.action == "sync":
+        return client.call(operation, accept_deletions=args.accept_deletions, **where)
+    return client.call(operation, **where)
+
+
+def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["files"]:
+        terminal.line("There are no agent files here.")
+        return
+    terminal.table([_row(found) for found in answer["files"]], indent=0)
+    if not answer.get("settled", True):
+        terminal.line("Git or somebody is at work; what is pending is done when they are.")
+
+
+def _row(found: "dict[str, Any]") -> tuple[str, ...]:
+    state = str(found["state"])
+    if found.get("reason"):
+        state += f": {found['reason']}"
+    kept = found["snapshots"]
+    copies = f"copies {kept[-1]['id']} to {kept[0]['id']}" if len(kept) > 1 else ""
+    copies = f"copy {kept[0]['id']}" if len(kept) == 1 else copies
+    return (
+        styled(str(found["path"]), "bold"),
+        str(found["mode"]),
+        styled(state, "" if found["state"] == "synced" else "yellow"),
+        copies,
+    )
+
+
+def _tell_diff(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["files"]:
+        terminal.line("Nothing would change.")
+        return
+    for found in answer["files"]:
+        brings = [
+            f"{found['new']} to be taken in" if found["new"] else "",
+            f"{found['gone']} gone" if found["gone"] else "",
+            str(found.get("reason") or ""),
+        ]
+        told = ", ".join(part for part in brings if part)
+        terminal.line(styled(found["path"], "bold"), f": {told}" if told else "")
+        for line in str(found["diff"]).splitlines():
+            terminal.line(line, indent=2)

@@ -1,0 +1,249 @@
+"""What a person can ask about agent files: list, diff, sync, adopt, release, restore."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from bridges import block
+from yaadwatch import places
+from yaadwatch.core import privacy
+from yaadwatch.core.sync.guard import Paused
+from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
+from yaadwatch.engine.syncing.deciding import decide, terms_of
+from yaadwatch.engine.syncing.gathering import MovingError, gather, names, settled
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model.agent_files import (
+    ABSENT,
+    CARRIER,
+    INLINE,
+    PAUSED,
+    PENDING,
+    PRIVATE,
+    READ,
+    AgentFileRow,
+)
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import agent_files, snapshots
+from yaadwatch.system import files as file_system
+from yaadwatch.system import keys, swapping
+
+WAITS_MAX: Final = 10
+WAIT_S: Final = 0.3
+
+
+def files(home: Home, call: Call) -> dict[str, object]:
+    """Return the agent files here, and the copies kept of them; the answer is Files."""
+    with home.space(call) as space:
+        modes.note_missing(space, names(space))
+        return {"files": [_row(space, row) for row in _rows(space).values() if _shown(row)]}
+
+
+def files_diff(home: Home, call: Call) -> dict[str, object]:
+    """Return what a sync would write and read, and change nothing; the answer is Diffs.
+
+    Raises:
+        YaadError: CONFLICT when git or somebody is at work on a file.
+    """
+    with home.space(call) as space:
+        modes.note_missing(space, names(space))
+        known = _rows(space)
+        rows = [
+            _diff(home, space, path, known[path])
+            for path, (_, reason) in names(space).items()
+            if path in known and not reason
+        ]
+        if CARRIER in known and known[CARRIER].mode == PRIVATE:
+            rows.append(_shown_diff(CARRIER, *carrier.would_write(home, space)))
+        return {"files": [row for row in rows if row is not None]}
+
+
+def files_sync(
+    home: Home, call: Call, *, accept_deletions: Sequence[str] = ()
+) -> dict[str, object]:
+    """Bring the agent files here and the graph together, and return when all is settled.
+
+    The answer is FilesSynced.
+    """
+    with home.space(call) as space:
+        accepted = frozenset(accept_deletions)
+        changed = False
+        for _ in range(WAITS_MAX):
+            done = tree.sync_space(home, space, accept_deletions=accepted)
+            changed = changed or done.changed
+            if not done.waiting:
+                break
+            home.clock.pause(WAIT_S)
+        return {
+            "settled": not done.waiting,
+            "changed": changed,
+            "files": [_row(space, row) for row in done.files if _shown(row)],
+        }
+
+
+def files_adopt(
+    home: Home, call: Call, *, path: str | None = None, mode: str = INLINE
+) -> dict[str, object]:
+    """Have a file, or all of them, take part in another way; then sync. The answer is FilesSynced.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
+    """
+    with home.space(call) as space:
+        for row in _chosen(space, path):
+            _switch(home, space, row, mode)
+        if mode == PRIVATE and CARRIER not in _rows(space):
+            modes.want_carrier(space)
+    return files_sync(home, call)
+
+
+def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[str, object]:
+    """Take our block out of a file, or of all; they are only read from now on.
+
+    The answer is FilesSynced.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
+    """
+    with home.space(call) as space:
+        for row in _chosen(space, path):
+            releasing.release(home, space, row)
+    return files_sync(home, call)
+
+
+def files_restore(
+    home: Home, call: Call, *, path: str, snapshot: int | None = None
+) -> dict[str, object]:
+    """Bring a copy of a file back, byte for byte; the file is only read from then on.
+
+    The answer is FilesRestored.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
+    """
+    with home.space(call) as space:
+        kept = space.db.read(snapshots.of_path, space.worktree.id, path)
+        wanted = [one for one in kept if snapshot in (None, one.id)]
+        if not wanted:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"No such copy of {path} is kept; nothing was changed.",
+                hint="What is kept: yaadwatch files list",
+            )
+        copy = wanted[0]
+        folder = acting.folder_of(space)
+        found = file_system.observe(folder, copy.name, bytes_max=copy.size, now_ns=0)
+        if found.data is None:
+            raise YaadError(
+                Code.NOT_FOUND, f"The copy {copy.id} of {path} cannot be read; nothing was changed."
+            )
+        _put_back(home, space, path, found.data)
+        return {"path": path, "snapshot": copy.id, "at": copy.at, "bytes": copy.size, "mode": READ}
+
+
+def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
+    key = keys.load(places.key_file())
+    try:
+        before, reason = settled(home, space, path)
+        if reason:
+            raise YaadError(Code.REFUSED, f"{path} {reason}; it was not written.")
+        if before is None:
+            swapping.create_new(space.root / path, data)
+        elif before != data:
+            acting.write(home, space, path, before, data, key=key)
+    except (swapping.ChangedUnderneathError, MovingError):
+        raise YaadError(
+            Code.CONFLICT, f"{path} is being written; it holds what it held.", hint="Try again."
+        ) from None
+    row = _rows(space).get(path)
+    if row is not None:
+        done = replace(row, mode=READ, block="", digest=keys.keyed(key, data), reason="")
+        space.db.write(agent_files.put, done)
+
+
+def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+    if row.path == CARRIER:
+        seen = file_system.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=0)
+        key = keys.load(places.key_file())
+        if seen.data is not None:
+            acting.keep(home, space, CARRIER, seen.data, key=key)
+        digest = keys.keyed(key, seen.data) if seen.data is not None else ""
+        space.db.write(agent_files.put, replace(row, mode=PRIVATE, digest=digest))
+    elif row.mode == INLINE != mode:
+        releasing.release(home, space, row, mode=mode)
+    else:
+        state = row.state if row.state != PAUSED else PENDING
+        space.db.write(agent_files.put, replace(row, mode=mode, state=state, block=""))
+
+
+def _chosen(space: Space, path: str | None) -> list[AgentFileRow]:
+    modes.note_missing(space, names(space))
+    rows = _rows(space)
+    if path is None:
+        return [row for row in rows.values() if row.path != CARRIER or row.state != ABSENT]
+    if path not in rows:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{path} is no agent file of {space.root}; nothing was changed.",
+            hint="What there is: yaadwatch files list",
+        )
+    return [rows[path]]
+
+
+def _rows(space: Space) -> dict[str, AgentFileRow]:
+    return space.db.read(agent_files.of_worktree, space.worktree.id)
+
+
+def _shown(row: AgentFileRow) -> bool:
+    return row.state != ABSENT or bool(row.reason)
+
+
+def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
+    kept = space.db.read(snapshots.of_path, space.worktree.id, row.path)
+    return {
+        "path": row.path,
+        "mode": row.mode,
+        "state": row.state,
+        "reason": row.reason or None,
+        "snapshots": [{"id": one.id, "at": one.at, "bytes": one.size} for one in kept],
+    }
+
+
+def _diff(home: Home, space: Space, path: str, row: AgentFileRow) -> dict[str, object] | None:
+    key = keys.load(places.key_file())
+    try:
+        seen = gather(home, space, path, row, first=False, key=key)
+    except MovingError:
+        raise YaadError(
+            Code.CONFLICT, f"{path} is being written, or git is at work.", hint="Try again."
+        ) from None
+    if seen.problem:
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
+    done = decide(space, seen, terms_of(key))
+    if isinstance(done, Paused):
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
+    old = seen.data or b""
+    new = block.put(old, done.plan.lines) if done.plan is not None and done.plan.writes else old
+    brings = len(done.inventory.new) + len(done.plan.new if done.plan is not None else ())
+    shown = _shown_diff(path, old, new if isinstance(new, bytes) else old)
+    if shown is None and not brings and not done.inventory.gone:
+        return None
+    return (shown or {"path": path, "diff": ""}) | {
+        "new": brings,
+        "gone": len(done.inventory.gone),
+        "reason": None,
+    }
+
+
+def _shown_diff(path: str, old: bytes, new: bytes) -> dict[str, object] | None:
+    if old == new:
+        return None
+    lines = difflib.unified_diff(
+        old.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        f"a/{path}",
+        f"b/{path}",
+        lineterm="",
+    )
+    shown = privacy.mask("\n".join(lines)).text
+    return {"path": path, "diff": shown, "new": 0, "gone": 0, "reason": None}
