@@ -1,5 +1,5 @@
 """The command about agent files: list, diff, sync, adopt, release, restore."""
-# ruff: noqa: PTH100
+# ruff: noqa: PTH100, PTH112
 
 import os
 from argparse import Namespace

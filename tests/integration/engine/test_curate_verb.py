@@ -194,7 +194,7 @@ class TestRaces:
     ):
         """Its file changes after it was read for the anchors, and a check sees the new text."""
         repo.remember("Another memory of src/net.py")
-        prepare = remember._prepare
+        prepare = remember.prepare
         wrote, prepared = threading.Event(), threading.Event()
 
         def prepare_and_wait(*arguments):
@@ -203,7 +203,7 @@ class TestRaces:
             assert wrote.wait(20)
             return ready
 
-        monkeypatch.setattr(remember, "_prepare", prepare_and_wait)
+        monkeypatch.setattr(remember, "prepare", prepare_and_wait)
         memory = []
         thread = threading.Thread(target=lambda: memory.append(repo.remember()))
         thread.start()

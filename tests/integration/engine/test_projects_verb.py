@@ -460,7 +460,13 @@ class TestBaseline:
 
         assert answer["imported"] == {"statements": 2, "nodes": 2, "anchored": 2}
         assert answer["files"] == [
-            {"path": "CLAUDE.md", "statements": 2, "state": "synced", "reason": None}
+            {
+                "path": "CLAUDE.md",
+                "statements": 2,
+                "mode": "inline",
+                "state": "synced",
+                "reason": None,
+            }
         ]
         assert tree.memories() == [
             "Tabs are fine in src/net.py",

@@ -16,8 +16,14 @@ ADDED = {
     "again": False,
     "imported": {"statements": 43, "nodes": 41, "anchored": 17},
     "files": [
-        {"path": "CLAUDE.md", "statements": 42, "state": "synced"},
-        {"path": "AGENTS.md", "statements": 1, "state": "paused", "reason": "larger than 1 MB"},
+        {"path": "CLAUDE.md", "statements": 42, "mode": "inline", "state": "synced"},
+        {
+            "path": "AGENTS.md",
+            "statements": 1,
+            "mode": "read",
+            "state": "paused",
+            "reason": "larger than 1 MB",
+        },
     ],
     "backup": None,
     "undo": "yaadwatch remove /srv/api",
@@ -106,7 +112,9 @@ STATUS = {
 def test_add_says_what_it_did_and_how_to_undo_it():
     ran = command("add", "/srv/api", "--trust", answers={"add": ADDED})
 
-    assert ran.calls == [("add", {"trust": True, "restore": False, "project": "/srv/api"})]
+    assert ran.calls == [
+        ("add", {"trust": True, "restore": False, "mode": None, "project": "/srv/api"})
+    ]
     assert ran.lines == [
         "Watching /srv/api",
         "  store  /srv/api/.yaad/yaad.db",
@@ -127,7 +135,7 @@ def test_add_without_agent_files_says_how_to_go_on():
 def test_add_without_a_folder_means_the_current_one():
     ran = command("add", answers={"add": ADDED | {"again": True}})
 
-    assert ran.calls == [("add", {"trust": False, "restore": False})]
+    assert ran.calls == [("add", {"trust": False, "restore": False, "mode": None})]
     assert ran.lines[0] == "Read again /srv/api"
 
 

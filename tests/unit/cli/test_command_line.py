@@ -27,6 +27,7 @@ LINES = {
     "add": "add /srv/api --trust --restore",
     "remove": "remove /srv/api --json",
     "list": "list --project /srv",
+    "files": "files sync /srv --accept-deletions CLAUDE.md",
     "remember": "remember some words --kind fix --tier 2 --tag a --tag b --file c --symbol d --pin",
     "recall": "recall some words --top 3 --tokens 400 --kind fix",
     "show": "show ab12",
@@ -45,7 +46,9 @@ LINES = {
     "mcp": "mcp --agent claude",
     "completion": "completion bash",
 }
-ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"}
+ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"} | dict.fromkeys(
+    ("files_diff", "files_sync", "files_adopt", "files_release", "files_restore"), "files"
+)
 """Operations that a command of another name asks for."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
 

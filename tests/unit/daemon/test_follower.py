@@ -7,7 +7,7 @@ import pytest
 from yaadwatch.daemon.follower import PAGE, Follower, Journal
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.reactions import REACTIONS, Reaction
-from yaadwatch.model.events import EVENTS, HEAD_MOVED, NODE_CREATED, STALE_RAISED, Event
+from yaadwatch.model.events import EVENTS, HEAD_MOVED, JOB_RAN, NODE_CREATED, Event
 from yaadwatch.model.settings import EVENT_TRIES_MAX
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -66,7 +66,7 @@ class Following:
         self.slept: list[float] = []
         self.follower = Follower(
             journal.as_journal(),
-            {"check": hands.handle, "watch": hands.handle},
+            dict.fromkeys(("check", "watch", "carry"), hands.handle),
             self.health,
             sleep=self.sleep,
         )
@@ -122,7 +122,7 @@ def test_an_event_is_done_when_its_store_wakes_the_follower_and_only_once():
 def test_events_without_a_reaction_are_passed_over():
     async def story() -> None:
         journal, hands = PaperJournal("p"), Hands()
-        journal.append("p", STALE_RAISED)
+        journal.append("p", JOB_RAN)
         journal.append("p", HEAD_MOVED)
 
         await Following(journal, hands).until(lambda: journal.cursors.get("p") == 2)
@@ -202,7 +202,9 @@ def test_a_stuck_project_does_not_hold_up_another():
         journal.append("q", HEAD_MOVED)
         following = Following(journal, hands)
         following.follower = Follower(
-            journal.as_journal(), {"check": stuck, "watch": stuck}, following.health
+            journal.as_journal(),
+            dict.fromkeys(("check", "watch", "carry"), stuck),
+            following.health,
         )
 
         await following.until(lambda: journal.cursors.get("q") == 1)

@@ -4,6 +4,7 @@ The first of the five beats. Nothing is changed here, and nothing that is only h
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -25,6 +26,7 @@ SETTLE_S: Final = 0.3
 """A file that was written more recently is read again after so long."""
 SETTLE_TRIES_MAX: Final = 10
 
+_STUB_BYTES_MAX: Final = 256
 _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
 
@@ -87,7 +89,7 @@ def gather(
         MovingError: it does not hold still, or git is at work.
         YaadError: from git.
     """
-    data, problem = settled(home, space, path)
+    data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
     head = space.repository.head()
     if layouts.at_work(space.repository.layout):
         raise MovingError(path)
@@ -122,8 +124,12 @@ def gather(
     )
 
 
-def settled(home: Home, space: Space, path: str) -> tuple[bytes | None, str]:
+def settled(
+    home: Home, space: Space, path: str, *, own: Callable[[bytes], bool] = lambda _: False
+) -> tuple[bytes | None, str]:
     """Return the bytes of a file that holds still, and why they cannot be had ('' when they can).
+
+    What is `own`, as it was agreed on, needs no time to settle.
 
     Raises:
         MovingError: it was written all the time.
@@ -136,6 +142,8 @@ def settled(home: Home, space: Space, path: str) -> tuple[bytes | None, str]:
             return None, ""
         if before.data is None:
             return None, agent_files.ODD.get(before.kind, "cannot be read")
+        if own(before.data):
+            return before.data, ""
         age_s = _age_s(home, space, path)
         if age_s >= SETTLE_S:
             return before.data, ""
@@ -165,12 +173,8 @@ def _age_s(home: Home, space: Space, path: str) -> float:
 
 def _is_stub(space: Space, path: str) -> bool:
     """Tell whether a file only includes another agent file: it is one file with that one."""
-    try:
-        if (space.root / path).stat().st_size > 256:
-            return False
-        found = _STUB.fullmatch((space.root / path).read_bytes())
-    except OSError:
-        return False
+    seen = files.observe(space.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
+    found = _STUB.fullmatch(seen.data or b"")
     known = {name for bridge in BRIDGES for name in bridge.paths}
     return found is not None and found["path"].decode() in known - {path}
 
