@@ -61,9 +61,7 @@ def test_from_add_to_remove(machine, checkout):
     # A damaged block is left alone and named.
     agents = text_of(checkout, "AGENTS.md")
     checkout.write("AGENTS.md", agents.replace("<!-- yaad:end -->\n", ""))
-    wait_until(
-        lambda: "no end marker" in str(machine.ask("files", cwd=root)["files"][1]["reason"])
-    )
+    wait_until(lambda: "no end marker" in str(machine.ask("files", cwd=root)["files"][1]["reason"]))
     checkout.write("AGENTS.md", agents)
     wait_until(lambda: machine.ask("files", cwd=root)["files"][1]["state"] == "synced")
 

@@ -79,7 +79,8 @@ def forget_agreements(space: Space) -> None:
 def _empty(home: Home, space: Space) -> None:
     with home.stores.checking(space.project.id, -space.worktree.id):
         for row in space.db.read(agent_files.of_worktree, space.worktree.id).values():
-            release(home, space, row, mode=row.mode)
+            # Only read from here on: the daemon must not put back what was just taken out.
+            release(home, space, row)
 
 
 def _take_block_out(home: Home, space: Space, path: str, key: bytes) -> None:

@@ -1,0 +1,220 @@
+"""A person's file is replaced whole or not at all: killed, raced, out of space, or refused."""
+
+import errno
+import os
+import signal
+import subprocess
+
+import pytest
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.swapping import (
+    ChangedUnderneathError,
+    create_new,
+    recover,
+    replace_expected,
+    require_own,
+)
+
+OLD = b"- old words\n" * 50
+NEW = b"- new words\n" * 60
+STEPS = ("checked", "written", "exchanged", "settled", "synced")
+each_step = pytest.mark.parametrize("step", STEPS)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "CLAUDE.md"
+    path.write_bytes(OLD)
+    return path
+
+
+def leftovers(path):
+    return [one.name for one in path.parent.iterdir() if one != path]
+
+
+def killed_at(path, wanted):
+    """Replace in a child that kills itself at a step."""
+    pid = os.fork()
+    if pid == 0:
+
+        def step(name):
+            if name == wanted:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            replace_expected(path, OLD, NEW, step=step)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+@each_step
+def test_a_process_killed_at_any_step_leaves_old_bytes_or_new_bytes(file, step):
+    killed_at(file, step)
+
+    assert file.read_bytes() in (OLD, NEW)
+    recover(file, OLD)
+    assert file.read_bytes() in (OLD, NEW)
+    assert leftovers(file) == []
+
+
+@each_step
+def test_what_somebody_wrote_at_any_step_is_not_lost(file, step):
+    theirs = b"- theirs\n"
+
+    def meddle(name):
+        if name == step:
+            file.write_bytes(theirs)
+
+    if step in ("checked", "written"):
+        with pytest.raises(ChangedUnderneathError):
+            replace_expected(file, OLD, NEW, step=meddle)
+    else:
+        replace_expected(file, OLD, NEW, step=meddle)
+
+    assert file.read_bytes() == theirs
+    assert leftovers(file) == []
+
+
+def test_a_writer_that_replaces_the_file_between_the_steps_is_not_lost(file):
+    """As most editors save: a new file in the place of the old one."""
+
+    def meddle(name):
+        if name == "written":
+            other = file.with_name("saved")
+            other.write_bytes(b"- theirs\n")
+            other.replace(file)
+
+    with pytest.raises(ChangedUnderneathError):
+        replace_expected(file, OLD, NEW, step=meddle)
+
+    assert file.read_bytes() == b"- theirs\n"
+
+
+def test_after_a_kill_what_somebody_wrote_in_between_gets_its_place_back(file):
+    pid = os.fork()
+    if pid == 0:
+
+        def step(name):
+            if name == "written":
+                file.write_bytes(b"- theirs\n")
+            if name == "exchanged":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            replace_expected(file, OLD, NEW, step=step)
+        finally:
+            os._exit(1)
+    os.waitpid(pid, 0)
+    assert file.read_bytes() == NEW
+
+    assert recover(file, OLD)
+
+    assert file.read_bytes() == b"- theirs\n"
+    assert leftovers(file) == []
+
+
+def test_mode_and_extended_attributes_are_kept(file):
+    file.chmod(0o640)
+    try:
+        os.setxattr(file, "user.colour", b"blue")
+        attributes = True
+    except OSError as error:
+        assert error.errno == errno.ENOTSUP
+        attributes = False
+
+    replace_expected(file, OLD, NEW)
+
+    assert file.read_bytes() == NEW
+    assert file.stat().st_mode & 0o777 == 0o640
+    if attributes:
+        assert os.getxattr(file, "user.colour") == b"blue"
+
+
+def test_what_is_not_a_plain_file_of_ours_is_refused(file, tmp_path):
+    os.link(file, tmp_path / "second")
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    locked = tmp_path / "locked"
+    locked.write_bytes(OLD)
+    locked.chmod(0o444)
+
+    for path, why in (
+        (file, "2 names"),
+        (link, "not a regular file"),
+        (folder, "not a regular file"),
+        (locked, "read-only"),
+    ):
+        with pytest.raises(YaadError, match=why) as caught:
+            replace_expected(path, OLD, NEW)
+        assert caught.value.code is Code.REFUSED
+        with pytest.raises(YaadError):
+            require_own(path)
+    assert file.read_bytes() == OLD
+    assert locked.read_bytes() == OLD
+
+
+def test_a_full_disk_leaves_the_old_bytes(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(small)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        path = small / "CLAUDE.md"
+        path.write_bytes(OLD)
+        with pytest.raises(YaadError, match="it holds what it held before") as caught:
+            replace_expected(path, OLD, b"x" * 200_000)
+        assert caught.value.code is Code.UNAVAILABLE
+        assert path.read_bytes() == OLD
+        assert leftovers(path) == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_two_atomic_savers_lose_nothing(file):
+    """Each adds its lines to whatever stands there; a race is seen and done again."""
+    file.write_bytes(b"")
+
+    def save(name):
+        for number in range(100):
+            while True:
+                before = file.read_bytes()
+                try:
+                    replace_expected(file, before, before + f"- {name} {number}\n".encode())
+                except ChangedUnderneathError:
+                    continue
+                break
+
+    save("a")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            save("b")
+        finally:
+            os._exit(0)
+    save("c")
+    os.waitpid(pid, 0)
+
+    lines = file.read_text().splitlines()
+    wanted = {f"- {name} {number}" for name in "abc" for number in range(100)}
+    assert wanted <= set(lines)
+
+
+def test_a_new_file_is_whole_and_never_in_the_place_of_another(tmp_path):
+    path = tmp_path / "yaad.md"
+    create_new(path, NEW)
+
+    with pytest.raises(ChangedUnderneathError):
+        create_new(path, OLD)
+
+    assert path.read_bytes() == NEW
+    assert leftovers(path) == []
