@@ -120,8 +120,8 @@ def test_add_says_what_it_did_and_how_to_undo_it():
         "  store  /srv/api/.yaad/yaad.db",
         "  git    .yaad/ is kept out by a line in the repository's info/exclude",
         "  read   43 statements, 41 new memories, 17 about code",
-        "    CLAUDE.md  42 statements  synced",
-        "    AGENTS.md  1 statement    paused: larger than 1 MB",
+        "    CLAUDE.md  42 statements  inline  synced",
+        "    AGENTS.md  1 statement    read    paused: larger than 1 MB",
         "Undo: yaadwatch remove /srv/api",
     ]
 
