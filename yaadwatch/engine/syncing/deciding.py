@@ -1,6 +1,6 @@
 """What has to be done about one agent file: the graph as it is, put to the pure merge."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from bridges.block import Block
@@ -42,7 +42,7 @@ class _Store:
     """What the store knows about a file, read at one moment."""
 
     then: tuple[Provenance, ...]
-    words: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, str]
     graph: Graph
     agreement: Agreement | None
     archived: Mapping[str, Node]
@@ -72,7 +72,7 @@ def decide(
     stock = inventory.take_stock(
         known.then,
         seen.statements,
-        known.words,
+        known.texts,
         as_stored,
         inside=inside,
         from_git=seen.from_git,
@@ -113,7 +113,7 @@ def _look(
     )
     return _Store(
         then=then,
-        words={row.node: tuple(text_hash(text) for text in said.get(row.node, ())) for row in then},
+        texts={row.node: _as_said(said.get(row.node, ("",)), outside) for row in then},
         graph=Graph(
             memories=memories,
             buried=agreements.buried(conn) | (archived.keys() & inside),
@@ -122,6 +122,14 @@ def _look(
         agreement=agreement,
         archived=archived,
     )
+
+
+def _as_said(texts: Sequence[str], outside: Collection[str]) -> str:
+    """Return the words of a memory that the file says, old ones too; else what it says now.
+
+    A memory that was changed elsewhere is still what its old words in a person's file stand for.
+    """
+    return next((one for one in texts if text_hash(one) in outside), texts[0])
 
 
 def _agreement(conn: Connection, seen: Gathered) -> Agreement | None:
