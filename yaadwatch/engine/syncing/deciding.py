@@ -9,8 +9,9 @@ from yaadwatch.core.sync import inventory, plan
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.inventory import Inventory
 from yaadwatch.core.sync.match import read
-from yaadwatch.core.sync.plan import File, Graph, Known, Plan
+from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Space
