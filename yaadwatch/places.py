@@ -40,7 +40,7 @@ def user_store() -> "Path":
 
 def key_file() -> "Path":
     """Return the path of the key that hashes of people's lines are made with."""
-    return _path("key")
+    return _path(_home(), "key")
 
 
 def log_file() -> "Path":

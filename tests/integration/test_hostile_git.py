@@ -11,7 +11,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from repositories import Repo
+from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git import layout as layouts
@@ -45,6 +45,7 @@ def trap(tmp_path):
 @pytest.fixture
 def victim(repo):
     """A repository with a history in which each question has something to look at."""
+    repo.git("config", "user.email", GIT_ENVIRONMENT["GIT_AUTHOR_EMAIL"])
     repo.write("src/b.py", TEXT.upper())
     repo.write("c.dat", b"\0\1\2")
     repo.first = repo.add("a.py", TEXT)
@@ -74,6 +75,9 @@ def ask_everything(repo, runner):
         "tracked": opened.tracked,
         "untracked": opened.untracked,
         "is_tracked": lambda: opened.is_tracked("moved.py"),
+        "staged_blob": lambda: opened.staged_blob("moved.py"),
+        "recent_heads": opened.recent_heads,
+        "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
@@ -101,6 +105,9 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["tracked"] == [*repo.also_tracked, "c.dat", "moved.py", "src/b.py"]
     assert answers["untracked"] == ["new.py"]
     assert answers["is_tracked"]
+    assert answers["staged_blob"] == blob_id(TEXT.encode())
+    assert answers["recent_heads"][0] == repo.last
+    assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
     assert [row.to for row in answers["departures"]] == ["moved.py"]
     assert answers["changes"] == [repo.last]
@@ -512,7 +519,7 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
     answers = ask_everything(victim, runner)
 
     for name, answer in answers.items():
-        if name in ("head", "hunks"):  # a file that everybody may read; two texts of ours
+        if name in ("head", "recent_heads", "hunks"):  # files that everybody may read; our texts
             continue
         assert isinstance(answer, YaadError), name
         assert answer.code is Code.REFUSED, name

@@ -19,3 +19,8 @@ def put(conn: apsw.Connection, key: str, value: str) -> None:
         """,
         (key, value),
     )
+
+
+def drop(conn: apsw.Connection, key: str) -> None:
+    """Forget the value of `key`, if it has one."""
+    conn.execute("DELETE FROM meta WHERE key = ?", (key,))

@@ -70,7 +70,10 @@ def test_agent_files_are_listed_with_their_state(world):
     files = [
         (row["path"], row["mode"], row["state"], bool(row["reason"])) for row in project["files"]
     ]
-    assert files == [("CLAUDE.md", "read", "synced", False), ("AGENTS.md", "read", "paused", True)]
+    assert files == [
+        ("AGENTS.md", "inline", "paused", True),
+        ("CLAUDE.md", "inline", "synced", False),
+    ]
 
 
 def test_a_repository_that_is_gone_is_a_problem_with_its_mend(repo, world):

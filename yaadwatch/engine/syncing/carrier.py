@@ -11,6 +11,7 @@ from typing import Final
 from bridges.items import line_of
 from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.text import text_hash
+from yaadwatch.engine import identity
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Home, Space
@@ -23,14 +24,20 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.system import files, keys, swapping
 
 EXCLUDED: Final = f"/{CARRIER}"
-EXCLUDED_KEY: Final = "excluded_carrier"
-"""In the store's meta table: what was really appended to the exclude file."""
 
-_HEAD: Final = (
+HEAD: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is written anew whenever a rule changes. -->",
     "",
 )
 _MAIN: Final = "CLAUDE.md"
+
+
+def excluded_key(project: str) -> str:
+    """Return under which key the user store's meta table has what was appended to the exclude file.
+
+    It is not in the project's own store, because it is needed when that is lost.
+    """
+    return f"excluded_carrier {project}"
 
 
 def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
@@ -55,7 +62,7 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
     if not wanted:
         acting.remove_made(space.root, CARRIER)
     elif seen.data is None:
-        _exclude(space)
+        _exclude(home, space)
         path.parent.mkdir(parents=True, exist_ok=True)
         swapping.create_new(path, wanted)
     else:
@@ -86,7 +93,7 @@ def render(rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[s
             lines.append(line + _doubt(doubts.get(node.id)))
     fits = fit((), 0, lines, newline=1)
     shown = [line for line, fitting in zip(lines, fits, strict=True) if fitting]
-    return "".join(f"{line}\n" for line in (*_HEAD, *shown)).encode() if shown else b""
+    return "".join(f"{line}\n" for line in (*HEAD, *shown)).encode() if shown else b""
 
 
 def remove(space: Space, row: AgentFileRow, *, key: bytes) -> None:
@@ -118,13 +125,13 @@ def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str 
         space.db.write(agent_files.put, done)
 
 
-def _exclude(space: Space) -> None:
-    path = space.project.common_dir / "info" / "exclude"
+def _exclude(home: Home, space: Space) -> None:
+    path = identity.exclude_file(space.project.common_dir)
     lines = path.read_bytes().splitlines() if path.is_file() else []
     if EXCLUDED.encode() in lines:
         return
     appended = files.append_line_exact(path, EXCLUDED)
-    space.db.write(meta.put, EXCLUDED_KEY, appended)
+    home.user.write(meta.put, excluded_key(space.project.id), appended)
 
 
 def _require_inside(root: Path, path: Path) -> None:

@@ -1,19 +1,26 @@
 """Take what we put into a repository out again: blocks, the carrier, the line that excludes it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from bridges import block
 from bridges.block import Malformed, Refused
+from bridges.registry import BRIDGES
 from yaadwatch import places
+from yaadwatch.engine import agent_files as agent_files_here
+from yaadwatch.engine import identity
 from yaadwatch.engine.syncing import acting, carrier
 from yaadwatch.engine.syncing.gathering import settled
-from yaadwatch.engine.workspace import Home, Space, stands
+from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import CARRIER, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, agreements, meta, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files, keys, swapping
+from yaadwatch.system.git import layout as layouts
 
 TRIES_MAX = 3
 
@@ -38,29 +45,30 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
 
 
 def take_out_everything(home: Home, project: Project) -> None:
-    """Take out of every work tree of a project what we put there.
+    """Take out of every work tree of a project what we put there, also when its store is lost.
 
     A file that cannot be written, or whose block is damaged, stops it: nothing else is removed.
 
     Raises:
         YaadError: see `release`.
     """
-    if not stands(project.store) or not project.common_dir.is_dir():
+    if not project.common_dir.is_dir():
         return
-    with home.stores.use(project) as db:
-        trees = db.read(worktrees.everything)
-        appended = db.read(meta.get, carrier.EXCLUDED_KEY) or ""
-    for found in trees:
+    known = _trees(home, project)
+    if known is None:
+        _take_out_by_name(home, project)
+    for found in known or ():
         try:
-            with home.tree(project.id, found.id) as space:
+            with home.tree(project.id, found) as space:
                 _empty(home, space)
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
+    key = carrier.excluded_key(project.id)
+    appended = home.user.read(meta.get, key)
     if appended:
-        files.remove_exact(project.common_dir / "info" / "exclude", appended)
-        with home.stores.use(project) as db:
-            db.write(meta.put, carrier.EXCLUDED_KEY, "")
+        files.remove_exact(identity.exclude_file(project.common_dir), appended)
+        home.user.write(meta.drop, key)
 
 
 def forget_agreements(space: Space) -> None:
@@ -83,9 +91,81 @@ def _empty(home: Home, space: Space) -> None:
             release(home, space, row)
 
 
+def _trees(home: Home, project: Project) -> list[int] | None:
+    """Return the work trees that the store knows; None when it is lost or cannot be read."""
+    try:
+        with home.stores.use(project) as db:
+            found = db.read(worktrees.everything)
+            for row in found:
+                db.read(agent_files.of_worktree, row.id)
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return None
+    return [row.id for row in found]
+
+
+def _take_out_by_name(home: Home, project: Project) -> None:
+    """Take out what bears our mark, wherever we may have put it; copies go to the backups."""
+    layout = layouts.find(project.root)
+    for tree in layouts.worktrees(layout) if layout is not None else ():
+        if tree.root is None:
+            continue
+        names = (name for bridge in BRIDGES for name in bridge.paths)
+        for path in {agent_files_here.target(tree.root, name)[0] for name in names} - {None}:
+            _mark_out(home, project, tree.root, path or "")
+        seen = files.observe(tree.root, CARRIER, bytes_max=1 << 20, now_ns=0)
+        if (seen.data or b"").startswith(carrier.HEAD[0].encode()):
+            _keep(home, project, CARRIER, seen.data or b"")
+            acting.remove_made(tree.root, CARRIER)
+
+
+def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
+    def write(old: bytes, new: bytes) -> None:
+        swapping.require_own(root / path)
+        _keep(home, project, path, old)
+        swapping.replace_expected(root / path, old, new)
+
+    def read() -> bytes | None:
+        return files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+
+    _without_block(path, read, write)
+
+
+def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
+    folder = places.backups(project.id)
+    try:
+        files.private_folder(folder.parent)
+        files.private_folder(folder)
+        files.replace_atomically(folder / f"{home.new_id()} {path.replace('/', ' ')}", data)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"No copy of {path} could be kept in {folder} ({error.strerror}); it was not written.",
+            hint="Look at the space and the permissions there, then try again.",
+        ) from error
+
+
 def _take_block_out(home: Home, space: Space, path: str, key: bytes) -> None:
+    _without_block(
+        path,
+        lambda: settled(home, space, path)[0],
+        lambda old, new: acting.write(home, space, path, old, new, key=key),
+    )
+
+
+def _without_block(
+    path: str, read: Callable[[], bytes | None], write: Callable[[bytes, bytes], None]
+) -> None:
+    """Write a file without our block, if it has one.
+
+    Args:
+        path: for the messages.
+        read: returns its bytes; None when it cannot be read.
+        write: puts the second in the place of the first, or raises ChangedUnderneathError.
+    """
     for _ in range(TRIES_MAX):
-        data, _reason = settled(home, space, path)
+        data = read()
         if data is None:
             return
         without = block.remove(data)
@@ -98,7 +178,7 @@ def _take_block_out(home: Home, space: Space, path: str, key: bytes) -> None:
         if isinstance(without, Malformed | Refused) or without == data:
             return
         try:
-            acting.write(home, space, path, data, without, key=key)
+            write(data, without)
         except swapping.ChangedUnderneathError:
             continue
         return

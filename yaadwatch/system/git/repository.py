@@ -174,7 +174,7 @@ class Repository:
         """Return the blob that the index holds for a file; None when it holds none."""
         if _NO_FILE.search(path):
             return None
-        rows = self._ask(["ls-files", "-s", "-z", "--full-name", "--", f":(top,literal){path}"])
+        rows = self._ask(["ls-files", "-s", "-z", "--", path])
         for row in rows.split(b"\0"):
             about, _, name = row.partition(b"\t")
             if name == os.fsencode(path):
