@@ -17,7 +17,7 @@ from yaadwatch.system.swapping import (
 
 OLD = b"- old words\n" * 50
 NEW = b"- new words\n" * 60
-STEPS = ("checked", "written", "exchanged", "settled", "synced")
+STEPS = ("checked", "written", "compared", "exchanged", "settled", "synced")
 each_step = pytest.mark.parametrize("step", STEPS)
 
 
@@ -54,7 +54,7 @@ def test_a_process_killed_at_any_step_leaves_old_bytes_or_new_bytes(file, step):
     killed_at(file, step)
 
     assert file.read_bytes() in (OLD, NEW)
-    recover(file, OLD)
+    recover(file, pytest.fail)
     assert file.read_bytes() in (OLD, NEW)
     assert leftovers(file) == []
 
@@ -67,7 +67,7 @@ def test_what_somebody_wrote_at_any_step_is_not_lost(file, step):
         if name == step:
             file.write_bytes(theirs)
 
-    if step in ("checked", "written"):
+    if step in ("checked", "written", "compared"):
         with pytest.raises(ChangedUnderneathError):
             replace_expected(file, OLD, NEW, step=meddle)
     else:
@@ -81,7 +81,7 @@ def test_a_writer_that_replaces_the_file_between_the_steps_is_not_lost(file):
     """As most editors save: a new file in the place of the old one."""
 
     def meddle(name):
-        if name == "written":
+        if name == "compared":
             other = file.with_name("saved")
             other.write_bytes(b"- theirs\n")
             other.replace(file)
@@ -92,12 +92,13 @@ def test_a_writer_that_replaces_the_file_between_the_steps_is_not_lost(file):
     assert file.read_bytes() == b"- theirs\n"
 
 
-def test_after_a_kill_what_somebody_wrote_in_between_gets_its_place_back(file):
+def killed_after_somebody_wrote(file):
+    """Somebody writes in between, and the process is killed before it can see that."""
     pid = os.fork()
     if pid == 0:
 
         def step(name):
-            if name == "written":
+            if name == "compared":
                 file.write_bytes(b"- theirs\n")
             if name == "exchanged":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -109,10 +110,51 @@ def test_after_a_kill_what_somebody_wrote_in_between_gets_its_place_back(file):
     os.waitpid(pid, 0)
     assert file.read_bytes() == NEW
 
-    assert recover(file, OLD)
+
+def test_after_a_kill_what_somebody_wrote_in_between_gets_its_place_back(file):
+    killed_after_somebody_wrote(file)
+
+    assert recover(file, pytest.fail)
 
     assert file.read_bytes() == b"- theirs\n"
     assert leftovers(file) == []
+    assert not recover(file, pytest.fail)
+
+
+def test_after_a_kill_and_another_edit_both_texts_are_kept(file):
+    killed_after_somebody_wrote(file)
+    file.write_bytes(NEW + b"- later\n")
+    kept = []
+
+    recover(file, kept.append)
+
+    assert kept == [b"- theirs\n"]
+    assert file.read_bytes() == NEW + b"- later\n"
+    assert leftovers(file) == []
+
+
+def test_half_a_file_of_ours_never_takes_the_place_of_a_persons(file):
+    """Killed while it wrote the file beside; the person went on."""
+    killed_at(file, "written")
+    file.with_name(f".{file.name}.77.yaad").write_bytes(b"- new wo")
+    file.write_bytes(b"- theirs\n")
+
+    recover(file, pytest.fail)
+
+    assert file.read_bytes() == b"- theirs\n"
+    assert leftovers(file) == []
+
+
+def test_what_is_appended_through_an_open_descriptor_can_be_had(file):
+    former = []
+    with file.open("ab") as writer:
+        replace_expected(file, OLD, NEW, former=former.append)
+        assert former[0].written(1 << 20) is None
+        writer.write(b"- late\n")
+
+    assert former[0].written(1 << 20) == OLD + b"- late\n"
+    assert file.read_bytes() == NEW
+    former[0].close()
 
 
 def test_mode_and_extended_attributes_are_kept(file):
@@ -181,6 +223,7 @@ def test_a_full_disk_leaves_the_old_bytes(tmp_path):
 def test_two_atomic_savers_lose_nothing(file):
     """Each adds its lines to whatever stands there; a race is seen and done again."""
     file.write_bytes(b"")
+    kept = file.with_name("kept")
 
     def save(name):
         for number in range(100):
@@ -188,7 +231,9 @@ def test_two_atomic_savers_lose_nothing(file):
                 before = file.read_bytes()
                 try:
                     replace_expected(file, before, before + f"- {name} {number}\n".encode())
-                except ChangedUnderneathError:
+                except ChangedUnderneathError as error:
+                    with kept.open("ab") as copies:
+                        copies.write(error.dropped or b"")
                     continue
                 break
 
@@ -203,8 +248,9 @@ def test_two_atomic_savers_lose_nothing(file):
     os.waitpid(pid, 0)
 
     lines = file.read_text().splitlines()
+    copies = kept.read_text().splitlines() if kept.exists() else []
     wanted = {f"- {name} {number}" for name in "abc" for number in range(100)}
-    assert wanted <= set(lines)
+    assert wanted <= {*lines, *copies}
 
 
 def test_a_new_file_is_whole_and_never_in_the_place_of_another(tmp_path):

@@ -26,13 +26,13 @@ def add_files(commands: Commands) -> Parser:
         "see how agent files take part, and change it",
         files,
         examples=[
-            ("yaadwatch files", "which agent files there are, and how they are"),
+            ("yaadwatch files", "which there are, and how they are"),
             ("yaadwatch files diff", "what a sync would change"),
-            ("yaadwatch files adopt CLAUDE.md --mode inline", "a block with the hot rules in it"),
+            ("yaadwatch files adopt CLAUDE.md", "a block with the hot rules in it"),
             ("yaadwatch files release CLAUDE.md", "our block goes, byte for byte"),
             ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
         ],
-        more="Bullets that you type into an agent file become memories, and reach the other files.",
+        more="Bullets typed into an agent file become memories, and reach the other files.",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
@@ -41,7 +41,7 @@ def add_files(commands: Commands) -> Parser:
         "what",
         metavar="DIR|FILE",
         nargs="?",
-        help="list, diff, sync: a folder in the repository; the others: an agent file",
+        help="a folder in the repository (list, diff, sync), or an agent file",
     )
     command.add_argument(
         "--mode", choices=MODES, default=INLINE, help="for adopt (default: inline)"
@@ -51,7 +51,7 @@ def add_files(commands: Commands) -> Parser:
         metavar="FILE",
         action="append",
         default=[],
-        help="for sync: what is missing in this file was meant to go; may be repeated",
+        help="for sync: what is missing in it was meant to go; may be repeated",
     )
     command.add_argument(
         "--snapshot",

@@ -200,7 +200,8 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
-        return syncing.sync_tree(home, project, worktree, paths).waiting
+        done = syncing.sync_tree(home, project, worktree, paths)
+        return done.waiting or done.watching
 
     return Intake(
         Engine(trees=trees, projects=lambda: records.project_ids(home), check=check, sync=sync),

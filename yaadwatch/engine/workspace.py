@@ -23,6 +23,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.swapping import Formers
 
 FRAGMENT_CHARS_MIN = 4
 """What people type of an id, at least."""
@@ -205,6 +206,7 @@ class Home:
         self.clock = clock
         self.settings = settings
         self.git = git
+        self.formers = Formers()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
@@ -228,8 +230,9 @@ class Home:
             return self._accessed.pop(project, set())
 
     def close(self) -> None:
-        """End git, close every store."""
+        """End git, close every store and file."""
         self.git.close()
+        self.formers.close()
         self.stores.close()
         self.user.close()
 

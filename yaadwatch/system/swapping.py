@@ -6,17 +6,22 @@ expected: if somebody wrote in between, they change places back and nothing has 
 kernel cannot exchange two names, the comparison comes right before the rename.
 
 A process that is killed between the exchange and the comparison leaves what came out beside the
-file; `recover` puts it back if it is not what was expected.
+file; `recover` undoes such a write. Whoever had the file open before the exchange may still write
+to what came out; `Former` keeps it for a while, so that nothing of that is lost either.
 """
 
 import contextlib
 import ctypes
 import errno
+import hashlib
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Container, Hashable, Iterator
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -25,16 +30,102 @@ _SWAP = 2  # RENAME_SWAP of renameatx_np(2)
 _AT_FDCWD = -100 if sys.platform == "linux" else -2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
+_BESIDE: Final = re.compile(r"\..+\.(?P<inode>\d+)-(?P<digest>[0-9a-f]{16})\.yaad", re.DOTALL)
+"""A name beside a file: it tells our new file, by its number and bytes, from what came out."""
+
 Step = Callable[[str], None]
 """Told the name of each step when it is done; tests end the process in it."""
 
 
 class ChangedUnderneathError(Exception):
-    """The file no longer holds what was expected; it was left as it is."""
+    """The file no longer holds what was expected; it holds what somebody else wrote.
+
+    Args:
+        path: the file.
+        dropped: what else somebody wrote, and is nowhere now but here; None nearly always.
+    """
+
+    def __init__(self, path: str, dropped: bytes | None = None) -> None:
+        super().__init__(path)
+        self.dropped = dropped
+
+
+class Former:
+    """What a file was before it was replaced, kept open for those who still write to it.
+
+    Args:
+        descriptor: of the former file, open for reading; closed by `close`.
+        held: what it held when it was replaced.
+    """
+
+    def __init__(self, descriptor: int, held: bytes) -> None:
+        self._descriptor = descriptor
+        self.held = held
+
+    def written(self, bytes_max: int) -> bytes | None:
+        """Return what it holds now, at most `bytes_max`; None when nobody wrote since."""
+        size = os.fstat(self._descriptor).st_size
+        now = os.pread(self._descriptor, min(size, bytes_max), 0)
+        return None if now == self.held else now
+
+    def close(self) -> None:
+        """Let it go."""
+        os.close(self._descriptor)
+
+
+class Formers:
+    """The former selves of files that were replaced lately. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Hashable, list[tuple[Former, float]]] = {}
+
+    def add(self, place: Hashable, former: Former, *, until_s: float) -> None:
+        """Keep what the file at `place` was until a time of the monotonic clock."""
+        with self._lock:
+            self._open.setdefault(place, []).append((former, until_s))
+
+    @contextlib.contextmanager
+    def look(self, place: Hashable, *, now_s: float) -> Iterator[list[Former]]:
+        """Lend what the file at `place` was; those whose time is over go afterwards.
+
+        When looking fails, they are kept for the next time.
+        """
+        with self._lock:
+            found = self._open.pop(place, [])
+        left = found
+        try:
+            yield [former for former, _ in found]
+            left = [(former, until_s) for former, until_s in found if until_s > now_s]
+            for former, until_s in found:
+                if until_s <= now_s:
+                    former.close()
+        finally:
+            if left:
+                with self._lock:
+                    self._open.setdefault(place, []).extend(left)
+
+    def waits(self, places: Container[Hashable]) -> bool:
+        """Tell whether any of these has a former self that may still be written to."""
+        with self._lock:
+            return any(place in places for place in self._open)
+
+    def close(self) -> None:
+        """Let all of them go."""
+        with self._lock:
+            for found in self._open.values():
+                for former, _ in found:
+                    former.close()
+            self._open.clear()
 
 
 def replace_expected(
-    path: Path, expected: bytes, new: bytes, *, step: Step = lambda _: None
+    path: Path,
+    expected: bytes,
+    new: bytes,
+    *,
+    step: Step = lambda _: None,
+    former: Callable[[Former], None] | None = None,
 ) -> None:
     """Make the file hold `new`, provided that it holds `expected` until the very moment.
 
@@ -42,7 +133,8 @@ def replace_expected(
         path: a regular file of ours; links are not followed.
         expected: what it holds now.
         new: what it shall hold.
-        step: told `checked`, `written`, `exchanged`, `settled`, `synced`.
+        step: told `checked`, `written`, `compared`, `exchanged`, `settled`, `synced`.
+        former: given what the file was, to be closed by whoever takes it.
 
     Raises:
         ChangedUnderneathError: somebody else wrote it meanwhile; it holds what they wrote.
@@ -51,49 +143,66 @@ def replace_expected(
     """
     found = require_own(path)
     step("checked")
-    temporary = _beside(path)
-    with _told(path):
+    with _told(path), contextlib.ExitStack() as undo:
+        temporary = _beside(path)
+        undo.callback(temporary.unlink, missing_ok=True)
+        _write_like(path, found, temporary, new)
+        inode = temporary.stat().st_ino
+        named = path.with_name(f".{path.name}.{inode}-{_digest(new)}.yaad")
+        temporary.replace(named)
+        undo.callback(named.unlink, missing_ok=True)
+        step("written")
         try:
-            _write_like(path, found, temporary, new)
-            step("written")
-            exchanged = _exchange(temporary, path)
-            if not exchanged:
-                if path.is_symlink() or path.read_bytes() != expected:
-                    raise ChangedUnderneathError(str(path))
-                temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+            before = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise ChangedUnderneathError(str(path)) from None
+        undo.callback(os.close, before)
+        if path.is_symlink() or path.read_bytes() != expected:
+            raise ChangedUnderneathError(str(path))
+        step("compared")
+        exchanged = _exchange(named, path)
+        if not exchanged:
+            named.replace(path)
         # From here on the file beside holds what the person's file held; it goes only when that is
         # what was expected.
+        undo.pop_all()
         step("exchanged")
-        if exchanged:
-            _settle(path, temporary, expected, new)
-        step("settled")
-        _sync_folder(path.parent)
+        try:
+            if exchanged:
+                _settle(path, named, expected, new)
+            step("settled")
+            _sync_folder(path.parent)
+        except BaseException:
+            os.close(before)
+            raise
+        old = Former(before, expected)
+        if former is not None:
+            former(old)
+        else:
+            old.close()
         step("synced")
 
 
-def recover(path: Path, expected: bytes | None) -> bool:
-    """Clear up after a process that was killed while it wrote `path`; return whether it was needed.
+def recover(path: Path, keep: Callable[[bytes], None]) -> bool:
+    """Undo a write of `path` whose process was killed before it was done; tell if there was one.
 
     Args:
         path: the person's file.
-        expected: what it held before that write, from the snapshot; None when that is not known.
+        keep: given what the file held then, when it was written since and holds other words now.
 
-    What was left beside the file is dropped when it is `expected`, or never took the file's place;
-    else it is what somebody wrote in between, and gets its place back.
+    Raises:
+        YaadError: UNAVAILABLE when the folder cannot be written.
     """
-    needed = False
-    for temporary in sorted(path.parent.glob(f".{path.name}.*.yaad")):
-        needed = True
-        left = temporary.read_bytes()
-        if left == expected or expected is None or path.read_bytes() == expected:
-            temporary.unlink()
-        else:
-            _exchange(temporary, path)
-            temporary.unlink()
-    return needed
+    found = sorted(path.parent.glob(f".{_escaped(path.name)}.*.yaad"))
+    with _told(path):
+        for beside in found:
+            if _came_out(beside):
+                if _is_ours(path, beside):
+                    _exchange(beside, path)
+                else:
+                    keep(beside.read_bytes())
+            beside.unlink()  # ours, or kept
+    return bool(found)
 
 
 def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -162,18 +271,44 @@ def _beside(path: Path) -> Path:
     return temporary
 
 
+def _came_out(beside: Path) -> bool:
+    """Tell whether a file beside is what came out of an exchange, and not what was to go in."""
+    named = _BESIDE.fullmatch(beside.name)
+    return named is not None and int(named["inode"]) != beside.lstat().st_ino
+
+
+def _is_ours(path: Path, beside: Path) -> bool:
+    """Tell whether a file is what we put in its place, and nobody has written it since."""
+    named = _BESIDE.fullmatch(beside.name)
+    if named is None or path.is_symlink() or not path.is_file():
+        return False
+    return int(named["inode"]) == path.stat().st_ino and named["digest"] == _digest(
+        path.read_bytes()
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
 def _settle(path: Path, temporary: Path, expected: bytes, new: bytes) -> None:
     """Drop what came out, if it is what was expected; else put it back."""
     if temporary.read_bytes() == expected:
         temporary.unlink()
         return
     _exchange(temporary, path)
+    dropped = None
     if temporary.read_bytes() != new:
         # A second writer, since the first exchange: theirs is the newest, and goes back too. What
-        # comes out now is what they had replaced themselves.
+        # comes out now is what they replaced, without having seen it perhaps.
         _exchange(temporary, path)
+        dropped = temporary.read_bytes()
     temporary.unlink()
-    raise ChangedUnderneathError(str(path))
+    raise ChangedUnderneathError(str(path), dropped)
 
 
 @contextlib.contextmanager

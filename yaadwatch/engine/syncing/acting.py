@@ -2,13 +2,20 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.engine.identity import SNAPSHOTS
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import snapshots
 from yaadwatch.system import files, keys, swapping
+from yaadwatch.system.swapping import Former
+
+FORMER_S: Final = 2.0
+"""So long somebody may still write to what a file was before we replaced it."""
 
 
 def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
@@ -23,9 +30,63 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
         swapping.require_own(target)
     except FileNotFoundError:
         raise swapping.ChangedUnderneathError(path) from None
-    swapping.recover(target, old)
     keep(home, space, path, old, key=key)
-    swapping.replace_expected(target, old, new)
+    place = _place(space, path)
+
+    def note(former: Former) -> None:
+        home.formers.add(place, former, until_s=home.clock.monotonic_s() + FORMER_S)
+
+    try:
+        swapping.replace_expected(target, old, new, former=note)
+    except swapping.ChangedUnderneathError as error:
+        if error.dropped is not None:
+            keep(home, space, path, error.dropped, key=key)
+        raise
+
+
+def put_right(home: Home, space: Space, path: str, *, key: bytes) -> None:
+    """Undo a write of ours that was cut off, and take in what was written to a former file.
+
+    Whoever had the file open when we replaced it writes to what it was. What they appended comes to
+    the end of the file; anything else is kept as a copy.
+
+    Raises:
+        swapping.ChangedUnderneathError: somebody is writing; it is tried again later.
+        YaadError: as `write`.
+    """
+    target = space.root / path
+    swapping.recover(target, lambda data: keep(home, space, path, data, key=key))
+    with home.formers.look(_place(space, path), now_s=home.clock.monotonic_s()) as formers:
+        for former in formers:
+            _take_late(home, space, path, former, key=key)
+
+
+def waits(home: Home, space: Space, paths: Iterable[str]) -> bool:
+    """Tell whether somebody may still write to what one of these files was."""
+    return home.formers.waits({_place(space, path) for path in paths})
+
+
+def _take_late(home: Home, space: Space, path: str, former: Former, *, key: bytes) -> None:
+    late = former.written(AGENT_FILE_BYTES_MAX)
+    if late is None:
+        return
+    seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    if seen.data is None or not late.startswith(former.held):
+        keep(home, space, path, late, key=key)
+    else:
+        tail = late[len(former.held) :]
+        write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
+    former.held = late
+
+
+def _place(space: Space, path: str) -> tuple[str, int, str]:
+    return space.project.id, space.worktree.id, path
+
+
+def _with_tail(data: bytes, tail: bytes) -> bytes:
+    """Return a file with what was appended to its former self, on lines of its own."""
+    between = b"" if not data or data.endswith((b"\n", b"\r")) else b"\n"
+    return data + between + tail
 
 
 def keep(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> None:

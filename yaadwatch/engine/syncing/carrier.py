@@ -45,6 +45,9 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
 
     A carrier that somebody else has changed is left alone, and paused.
     """
+    swapping.recover(
+        space.root / CARRIER, lambda data: acting.keep(home, space, CARRIER, data, key=key)
+    )
     wanted = render(*space.db.read(_rules, space.worktree.id))
     seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):

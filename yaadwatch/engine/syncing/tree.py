@@ -56,11 +56,14 @@ class Synced:
     Args:
         files: how each file is now.
         waiting: whether it has to be tried again, because git or somebody is at work.
+        watching: whether somebody may still write to a file that we have just replaced, so that it
+            has to be looked at again.
         changed: whether anything was written, in a file or the graph.
     """
 
     files: tuple[AgentFileRow, ...]
     waiting: bool
+    watching: bool
     changed: bool
 
 
@@ -79,7 +82,7 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
     """
     with home.tree(project, worktree) as space:
         if paths and not paths & _watched(space):
-            return Synced(files=(), waiting=False, changed=False)
+            return Synced(files=(), waiting=False, watching=False, changed=False)
         return sync_space(home, space)
 
 
@@ -131,7 +134,11 @@ class _Work:
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
         """Return how the files are now."""
-        return Synced(files=tuple(self._rows().values()), waiting=waiting, changed=changed)
+        rows = self._rows()
+        watching = acting.waits(self._home, self._space, rows)
+        return Synced(
+            files=tuple(rows.values()), waiting=waiting, watching=watching, changed=changed
+        )
 
     def _rows(self) -> dict[str, AgentFileRow]:
         return self._space.db.read(agent_files.of_worktree, self._space.worktree.id)
@@ -154,6 +161,13 @@ class _Work:
     def _once(self, path: str) -> bool:
         row = self._rows()[path]
         first = not row.digest and not row.block and row.state == PENDING
+        if layouts.at_work(self._space.repository.layout):
+            raise MovingError(path)
+        try:
+            acting.put_right(self._home, self._space, path, key=self._key)
+        except YaadError as error:
+            self._told(row, error)
+            return False
         seen = gather(self._home, self._space, path, row, first=first, key=self._key)
         if seen.problem:
             self._note(row, PAUSED, seen.problem)

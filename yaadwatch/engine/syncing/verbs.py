@@ -1,14 +1,17 @@
 """What a person can ask about agent files: list, diff, sync, adopt, release, restore."""
 
 import difflib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from bridges import block
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.guard import Paused
+from yaadwatch.engine import agent_files as agent_files_here
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, gather, names, settled
@@ -90,7 +93,7 @@ def files_adopt(
         YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
     """
     with home.space(call) as space:
-        for row in _chosen(space, path):
+        for row in _chosen(space, call, path):
             _switch(home, space, row, mode)
         if mode == PRIVATE and CARRIER not in _rows(space):
             modes.want_carrier(space)
@@ -106,7 +109,7 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
         YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
     """
     with home.space(call) as space:
-        for row in _chosen(space, path):
+        for row in _chosen(space, call, path):
             releasing.release(home, space, row)
     return files_sync(home, call)
 
@@ -122,6 +125,7 @@ def files_restore(
         YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
     """
     with home.space(call) as space:
+        path = _named(space, call, path)
         kept = space.db.read(snapshots.of_path, space.worktree.id, path)
         wanted = [one for one in kept if snapshot in (None, one.id)]
         if not wanted:
@@ -176,18 +180,27 @@ def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
         space.db.write(agent_files.put, replace(row, mode=mode, state=state, block=""))
 
 
-def _chosen(space: Space, path: str | None) -> list[AgentFileRow]:
+def _chosen(space: Space, call: Call, path: str | None) -> list[AgentFileRow]:
     modes.note_missing(space, names(space))
     rows = _rows(space)
     if path is None:
         return [row for row in rows.values() if row.path != CARRIER or row.state != ABSENT]
-    if path not in rows:
+    named = _named(space, call, path)
+    if named not in rows:
         raise YaadError(
             Code.NOT_FOUND,
             f"{path} is no agent file of {space.root}; nothing was changed.",
             hint="What there is: yaadwatch files list",
         )
-    return [rows[path]]
+    return [rows[named]]
+
+
+def _named(space: Space, call: Call, path: str) -> str:
+    """Return the agent file that a person means: as seen from their folder, links followed."""
+    seen = os.path.normpath(call.folder / path)
+    inside = Path(seen).is_relative_to(space.root) and os.path.lexists(seen)
+    name = Path(seen).relative_to(space.root).as_posix() if inside else os.path.normpath(path)
+    return agent_files_here.target(space.root, name)[0] or name
 
 
 def _rows(space: Space) -> dict[str, AgentFileRow]:
