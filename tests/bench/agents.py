@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaadwatch.client
+from tests.bench.spine import ms
 from tests.e2e.machine import NET, Checkout, Machine
 
 ROUNDS = 25
@@ -96,9 +97,9 @@ def _processes(machine: Machine, checkout: Checkout) -> Rows:
     bare = statistics.median(cpu["python -c pass"])
     for name, times in cpu.items():
         ratio = statistics.median(times) / bare
-        yield f"CPU of `{name}`: p50 (max); against bare Python", f"{_ms(times)}; x {ratio:.2f}"
+        yield f"CPU of `{name}`: p50 (max); against bare Python", f"{ms(times)}; x {ratio:.2f}"
     for name in jobs:
-        yield f"wall of `{name}`: p50 (max)", _ms(wall[name])
+        yield f"wall of `{name}`: p50 (max)", ms(wall[name])
     yield "hooks that were out of time and said nothing", f"{silent} of {2 * ROUNDS}"
 
 
@@ -123,7 +124,7 @@ def _daemon(machine: Machine, checkout: Checkout) -> Rows:
         yield "daemon RSS before the first agents, and with one", f"{before}, {_mib(machine)}"
         size = int(Path(f"/proc/{shim.pid}/statm").read_text().split()[1]) * resource.getpagesize()
         yield "shim RSS", f"{size / 2**20:.1f} MiB"
-        yield "yaad_recall through shim and daemon: p50 (max)", _ms(calls)
+        yield "yaad_recall through shim and daemon: p50 (max)", ms(calls)
         assert shim.stdin is not None
         shim.stdin.close()
 
@@ -138,10 +139,6 @@ def _exchange(shim: "subprocess.Popen[bytes]", frame: dict[str, object]) -> None
 
 def _mib(machine: Machine) -> str:
     return f"{machine.ask('status')['daemon']['rss_bytes'] / 2**20:.1f} MiB"
-
-
-def _ms(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds) * 1e3:.1f} ms ({max(seconds) * 1e3:.1f})"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def _one_project(machine: Machine) -> Rows:
     checkout.commit("first")
     started = time.perf_counter()
     machine.ask("add", checkout.root)
-    yield "add, starting the daemon: wall", _ms([time.perf_counter() - started])
+    yield "add, starting the daemon: wall", ms([time.perf_counter() - started])
     memory = machine.ask("remember", TEXT, cwd=checkout.root)["id"]
     events = Client(cwd=str(checkout.root)).events()
     saves, commits = [], []
@@ -59,8 +59,8 @@ def _one_project(machine: Machine) -> Rows:
         checkout.write("src/net.py", NET)
         checkout.commit(f"back {number}")
         _until(events, "stale.cleared", memory)
-    yield "save -> flag, 100 ms of it the wait for quiet: p50 (max)", _ms(saves)
-    yield "commit -> HEAD noticed, likewise: p50 (max)", _ms(commits)
+    yield "save -> flag, 100 ms of it the wait for quiet: p50 (max)", ms(saves)
+    yield "commit -> HEAD noticed, likewise: p50 (max)", ms(commits)
 
 
 def _until(events: Iterator[dict[str, object]], kind: str, subject: str) -> float:
@@ -91,7 +91,7 @@ def _commands(machine: Machine) -> Rows:
     bare = spent["python -c pass"]
     for name, times in spent.items():
         ratio = statistics.median(times) / statistics.median(bare)
-        yield f"CPU of `{name}`: p50 (max); against bare Python", f"{_ms(times)}; x {ratio:.2f}"
+        yield f"CPU of `{name}`: p50 (max); against bare Python", f"{ms(times)}; x {ratio:.2f}"
 
 
 def _many_projects(machine: Machine) -> Rows:
@@ -107,18 +107,19 @@ def _many_projects(machine: Machine) -> Rows:
     machine.ask("list")
     yield (
         f"start with {PROJECTS} projects, until `list` is answered: wall",
-        _ms([time.perf_counter() - started]),
+        ms([time.perf_counter() - started]),
     )
     wait_until(lambda: all(p["last_check"] for p in machine.ask("status")["projects"]))
     yield f"daemon RSS with {PROJECTS} projects, started and idle", _mib(machine)
     pid = machine.pid()
-    before, started = _cpu(pid), time.perf_counter()
+    before, started = cpu_of(pid), time.perf_counter()
     time.sleep(20)
-    share = (_cpu(pid) - before) / (time.perf_counter() - started)
+    share = (cpu_of(pid) - before) / (time.perf_counter() - started)
     yield f"idle CPU with {PROJECTS} projects over 20 s, % of a core", f"{share * 100:.3f}"
 
 
-def _cpu(pid: int) -> float:
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -127,7 +128,8 @@ def _mib(machine: Machine) -> str:
     return f"{machine.ask('status')['daemon']['rss_bytes'] / 2**20:.1f} MiB"
 
 
-def _ms(seconds: list[float]) -> str:
+def ms(seconds: list[float]) -> str:
+    """Return the median and the maximum, in words."""
     if len(seconds) == 1:
         return f"{seconds[0] * 1e3:.0f} ms"
     return f"{statistics.median(seconds) * 1e3:.1f} ms ({max(seconds) * 1e3:.1f})"

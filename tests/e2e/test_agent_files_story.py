@@ -1,5 +1,7 @@
 """The story of agent files: what a person types in one reaches the graph and the others."""
 
+import os
+import random
 import time
 
 import pytest
@@ -33,10 +35,8 @@ def test_from_add_to_remove(machine, checkout):
     # A bullet typed outside reaches the siblings.
     typed = "- Never use print for logging"
     checkout.write("CLAUDE.md", CLAUDE + typed + "\n")
-    since = time.monotonic()
     wait_until(lambda: typed in text_of(checkout, "AGENTS.md"))
     wait_until(lambda: typed in text_of(checkout, ".cursorrules"))
-    print(f"edit to sibling: {time.monotonic() - since:.2f} s")
     found = machine.ask("recall", "print for logging", cwd=root)["results"]
     assert found[0]["text"] == "Never use print for logging"
     assert found[0]["tier"] == 1
@@ -103,3 +103,62 @@ def test_a_branch_switch_is_not_an_edit(machine, checkout):
     found = machine.ask("recall", "tabs in Go files", cwd=root)["results"]
     assert [row["text"] for row in found].count("Use tabs in Go files") == 1
     assert machine.ask("status")["projects"][0]["memories"] == 3
+
+
+KILLS = 100 if os.environ.get("YAAD_SOAK") else 10
+
+
+def test_a_daemon_that_is_killed_while_a_person_types_loses_nothing(machine, checkout):
+    """SIGKILL at random moments: every line typed is one memory, and stands in every file."""
+    root = checkout.root
+    chance = random.Random(7)
+    machine.ask("add", root, "--mode", "inline")
+    typed = []
+    for number in range(KILLS):
+        line = f"Never do thing number {number}"
+        name = FILES[number % len(FILES)]
+        if number % 3:  # else it is typed while nobody watches
+            machine.ask("list")
+        text = text_of(checkout, name)
+        checkout.write(name, f"- {line}\n{text}" if number % 2 else f"{text}- {line}\n")
+        typed.append(line)
+        machine.ask("list")
+        time.sleep(chance.uniform(0.0, 0.8))
+        machine.kill()
+
+    answer = machine.ask("files", "sync", root)
+    assert answer["settled"]
+    wait_until(lambda: not machine.ask("files", "sync", root)["changed"])
+
+    budget = 25
+    for name in FILES:
+        text = text_of(checkout, name)
+        said = [line for line in typed if f"- {line}\n" in text]
+        assert len(said) >= min(len(typed), budget)
+        assert all(text.count(f"- {line}\n") == 1 for line in said)
+        assert text.count("yaad:begin") <= 1
+    assert list(root.glob(".*.yaad")) == []
+    assert machine.ask("status")["projects"][0]["memories"] == len(typed) + 3
+
+
+def test_what_cannot_be_written_is_said_once_and_left_alone(machine, checkout):
+    root = checkout.root
+    outside = machine.folder / "outside.md"
+    outside.write_text("- Somebody else's\n")
+    (root / ".cursorrules").unlink()
+    (root / ".cursorrules").symlink_to(outside)
+    latin = "- Les r\xe8gles\n".encode("latin-1")
+    (root / "AGENTS.md").write_bytes(latin)
+    machine.ask("add", root, "--mode", "inline")
+
+    machine.ask("remember", "Always use httpx for calls", "--kind", "convention", cwd=root)
+    wait_until(lambda: "httpx" in text_of(checkout, "CLAUDE.md"))
+
+    assert outside.read_text() == "- Somebody else's\n"
+    assert (root / "AGENTS.md").read_bytes() == latin
+    files = {row["path"]: row for row in machine.ask("status")["projects"][0]["files"]}
+    assert files["AGENTS.md"]["state"] == files[".cursorrules"]["state"] == "paused"
+    assert "UTF-8" in files["AGENTS.md"]["reason"]
+    assert "link out of the repository" in files[".cursorrules"]["reason"]
+    shown = machine.run("files", cwd=root).out
+    assert shown.count("UTF-8") == 1
