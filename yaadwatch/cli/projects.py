@@ -9,6 +9,8 @@ from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short
 from yaadwatch.model.agent_files import MODES
 
+_ANSWERS_MAX = 3
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -145,8 +147,12 @@ def _ask_mode(terminal: Terminal) -> str | None:
     )
     terminal.line("private: a file beside them that git does not see", indent=2)
     terminal.line("read: they are only read", indent=2)
-    given = terminal.ask("inline, private, read, or Enter for what suits each file: ")
-    return given if given in MODES else None
+    for _ in range(_ANSWERS_MAX):
+        given = terminal.ask("inline, private, read, or Enter for what suits each file: ")
+        if not given or given in MODES:
+            return given or None
+        terminal.line(f"{given!r} is none of them.")
+    return None
 
 
 def _file(found: "dict[str, Any]") -> tuple[str, ...]:
