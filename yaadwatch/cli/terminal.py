@@ -109,13 +109,13 @@ class Terminal:
 
     def can_ask(self) -> bool:
         """Tell whether a person sits there who can answer."""
-        return self.out.isatty() and sys.stdin.isatty()
+        return self.out.isatty() and self.keys.isatty()
 
     def ask(self, question: str) -> str:
         """Return what a person answers, without blanks around it; '' at the end of the input."""
         self.out.write(question)
         self.out.flush()
-        return sys.stdin.readline().strip()
+        return self.keys.readline().strip()
 
     def end_progress(self) -> None:
         """Take away what `progress` said."""

@@ -63,11 +63,17 @@ class Ran:
         return json.loads(self.out)
 
 
-def command(*argv, answers=None, events=(), given="", width=100, colour=False):
-    """Run a command line against a client with `answers`."""
+class Screen(io.StringIO):
+    """Text that looks like a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def command(*argv, answers=None, events=(), given="", width=100, colour=False, person=False):
+    """Run a command line against a client with `answers`; `person`: one sits at the terminal."""
     client = RecordingClient(answers, events)
-    terminal = Terminal(
-        io.StringIO(), io.StringIO(), keys=io.StringIO(given), width=width, colour=colour
-    )
+    text = Screen if person else io.StringIO
+    terminal = Terminal(text(), io.StringIO(), keys=text(given), width=width, colour=colour)
     status = run([str(part) for part in argv], terminal, lambda args, terminal: client)
     return Ran(status, terminal, client)

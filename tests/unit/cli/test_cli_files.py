@@ -1,0 +1,183 @@
+"""The command about agent files, and what `add` asks about them."""
+
+import pytest
+from recording import command
+from test_cli_projects import ADDED
+
+from yaadwatch.model.errors import Code, YaadError
+
+FILES = {
+    "files": [
+        {
+            "path": "AGENTS.md",
+            "mode": "inline",
+            "state": "paused",
+            "reason": "line 9 has no end marker; nothing was read or written",
+            "snapshots": [],
+        },
+        {
+            "path": "CLAUDE.md",
+            "mode": "inline",
+            "state": "synced",
+            "reason": None,
+            "snapshots": [
+                {"id": 4, "at": "2026-11-21T09:00:00.000Z", "bytes": 70},
+                {"id": 2, "at": "2026-11-20T09:00:00.000Z", "bytes": 60},
+            ],
+        },
+    ]
+}
+SYNCED = FILES | {"settled": True, "changed": True}
+DIFF = {
+    "files": [
+        {
+            "path": "CLAUDE.md",
+            "diff": "--- a/CLAUDE.md\n+++ b/CLAUDE.md\n@@ -1 +1,2 @@\n # Rules\n+- Use httpx",
+            "new": 1,
+            "gone": 2,
+            "reason": None,
+        }
+    ]
+}
+
+
+def test_without_more_it_lists_the_files_with_mode_state_and_copies():
+    ran = command("files", answers={"files": FILES})
+
+    assert ran.status == 0
+    assert ran.calls == [("files", {})]
+    paused = "paused: line 9 has no end marker; nothing was read or written"
+    assert [line.rstrip() for line in ran.lines] == [
+        f"AGENTS.md  inline  {paused}",
+        f"CLAUDE.md  inline  {'synced':<{len(paused)}}  copies 2 to 4",
+    ]
+
+
+def test_no_agent_files_is_said():
+    ran = command("files", answers={"files": {"files": []}})
+
+    assert ran.lines == ["There are no agent files here."]
+
+
+def test_a_folder_is_the_project_and_a_file_is_the_file():
+    synced = {"files_sync": SYNCED, "files_release": SYNCED, "files_adopt": SYNCED}
+
+    assert command("files", "sync", "/srv/api", answers=synced).calls == [
+        ("files_sync", {"accept_deletions": [], "project": "/srv/api"})
+    ]
+    assert command("files", "release", "CLAUDE.md", answers=synced).calls == [
+        ("files_release", {"path": "CLAUDE.md"})
+    ]
+    assert command("files", "adopt", "CLAUDE.md", "--mode", "read", answers=synced).calls == [
+        ("files_adopt", {"path": "CLAUDE.md", "mode": "read"})
+    ]
+
+
+def test_a_folder_that_is_there_is_adopted_whole(tmp_path):
+    ran = command("files", "adopt", tmp_path, answers={"files_adopt": SYNCED})
+
+    assert ran.calls == [("files_adopt", {"project": str(tmp_path), "mode": "inline"})]
+
+
+def test_deletions_are_accepted_for_the_files_that_are_named():
+    ran = command(
+        *("files", "sync", "--accept-deletions", "CLAUDE.md", "--accept-deletions", "AGENTS.md"),
+        answers={"files_sync": SYNCED},
+    )
+
+    assert ran.calls == [("files_sync", {"accept_deletions": ["CLAUDE.md", "AGENTS.md"]})]
+
+
+def test_what_is_not_settled_is_said_and_is_no_success():
+    ran = command("files", "sync", answers={"files_sync": SYNCED | {"settled": False}})
+
+    assert ran.status == 1
+    assert "Git or somebody is at work" in ran.lines[-1]
+
+
+def test_a_diff_shows_what_would_be_written_and_taken_in():
+    ran = command("files", "diff", answers={"files_diff": DIFF})
+
+    assert ran.lines[0] == "CLAUDE.md: 1 to be taken in, 2 gone"
+    assert "  +- Use httpx" in ran.lines
+
+
+def test_no_difference_is_said():
+    ran = command("files", "diff", answers={"files_diff": {"files": []}})
+
+    assert ran.lines == ["Nothing would change."]
+
+
+def test_restore_says_what_happens_next():
+    restored = {"path": "CLAUDE.md", "snapshot": 4, "at": "x", "bytes": 70, "mode": "read"}
+
+    ran = command("files", "restore", "CLAUDE.md", answers={"files_restore": restored})
+
+    assert ran.calls == [("files_restore", {"path": "CLAUDE.md", "snapshot": None})]
+    assert ran.lines == [
+        "CLAUDE.md is as it was (70 bytes); it is only read from now on",
+        "Take part again: yaadwatch files adopt CLAUDE.md",
+    ]
+
+
+def test_restore_wants_a_file():
+    ran = command("files", "restore")
+
+    assert ran.status == 2
+    assert ran.calls == []
+    assert "yaadwatch files restore CLAUDE.md" in ran.err
+
+
+@pytest.mark.parametrize(("code", "status"), [(Code.NOT_FOUND, 1), (Code.REFUSED, 4)])
+def test_an_error_is_told_with_its_status(code, status):
+    refused = YaadError(code, "CLAUDE.md is read-only; nothing was taken out of it.")
+
+    ran = command("files", "release", "CLAUDE.md", answers={"files_release": refused})
+
+    assert ran.status == status
+    assert "is read-only" in ran.err
+
+
+def test_json_is_the_answer():
+    assert command("files", "--json", answers={"files": FILES}).json == FILES
+
+
+@pytest.mark.parametrize(
+    ("typed", "mode"),
+    [
+        ("inline\n", "inline"),
+        ("read\n", "read"),
+        ("\n", None),
+        ("", None),
+        ("x\ny\nz\nread\n", None),
+    ],
+)
+def test_add_asks_a_person_how_agent_files_shall_take_part(typed, mode):
+    ran = command("add", answers={"add": ADDED}, given=typed, person=True)
+
+    assert ran.calls == [("add", {"trust": False, "restore": False, "mode": mode})]
+    assert "git may refuse a checkout or rebase" in " ".join(ran.out.split())
+
+
+def test_a_slip_is_asked_again():
+    ran = command("add", answers={"add": ADDED}, given="inlien\nprivate\n", person=True)
+
+    assert "'inlien' is none of them." in ran.out
+    assert ran.calls[0][1]["mode"] == "private"
+
+
+def test_add_asks_nothing_when_it_is_told_or_nobody_is_there():
+    told = command("add", "--mode", "read", answers={"add": ADDED}, person=True)
+    alone = command("add", answers={"add": ADDED})
+
+    assert "Shall hot rules" not in told.out + alone.out
+    assert told.calls[0][1]["mode"] == "read"
+    assert alone.calls[0][1]["mode"] is None
+
+
+def test_a_private_file_is_said_with_the_command_that_changes_it():
+    files = [{"path": "CLAUDE.md", "statements": 2, "mode": "private", "state": "synced"}]
+
+    ran = command("add", answers={"add": ADDED | {"files": files}})
+
+    assert "  A block in them instead: yaadwatch files adopt --mode inline" in ran.lines
