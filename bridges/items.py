@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridges.block import Absent, find
+from bridges.rules import STATEMENT_CHARS_MAX
 from bridges.zones import zones
 
 MARKER: Final = "- "
@@ -58,6 +59,8 @@ def items(lines: Sequence[str]) -> tuple[Item, ...]:
         while index < len(lines) and shown[index] and _GOES_ON.match(lines[index]):
             index += 1
         own = [item["text"], *lines[first + 1 : index]]
+        if sum(map(len, own)) > STATEMENT_CHARS_MAX:
+            continue  # a text, and no rule
         found.append(
             Item(
                 first=first,

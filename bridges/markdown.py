@@ -23,13 +23,11 @@ from functools import reduce
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from bridges.rules import Statement
+from bridges.rules import STATEMENT_CHARS_MAX, Statement
 
 if TYPE_CHECKING:
     from bridges.outline import Block
 
-STATEMENT_CHARS_MAX: Final = 2_000
-"""Longer statements, with what they hang on, are texts and are left out."""
 PARAGRAPH_CHARS_MAX: Final = 600
 """Longer paragraphs tell a story and are left out."""
 SOURCE_CHARS_MAX: Final = 8_000

@@ -2,6 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
+
+STATEMENT_CHARS_MAX: Final = 2_000
+"""Longer statements, with what they hang on, are texts and are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

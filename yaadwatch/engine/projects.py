@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files import AgentFile
-from yaadwatch.engine.syncing import modes, releasing, tree
+from yaadwatch.engine.syncing import releasing, tree
 from yaadwatch.engine.workspace import (
     Call,
     Home,
@@ -75,7 +75,7 @@ def add(
                 releasing.forget_agreements(space)
             said = baseline.read(home, space)
             if mode is not None:
-                modes.choose(space, mode)
+                releasing.choose(home, space, mode)
             stale.check_space(home, space, None)
             known = {row.path: row for row in tree.sync_space(home, space).files}
         undo.pop_all()

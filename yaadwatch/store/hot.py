@@ -14,7 +14,7 @@ def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
 
     Args:
         conn: a snapshot.
-        agents: those too that an agent said and no person has confirmed or pinned.
+        agents: those too that an agent said, and no person has confirmed, pinned or typed.
     """
     rows = conn.execute(
         """
@@ -25,7 +25,8 @@ def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
            AND (?1 OR origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
                 SELECT 1
                   FROM node_versions
-                 WHERE node = nodes.id AND actor = 'cli' AND change IN ('confirmed', 'pinned')))
+                 WHERE node = nodes.id AND (actor = 'cli' OR actor LIKE 'file:%')
+                   AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
          ORDER BY pinned DESC, created_ms, id
         """,
         (int(agents),),

@@ -73,8 +73,26 @@ def said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
+def elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
+    """Return the nodes that one file says or said, and another place says now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE (worktree, path) <> (?1, ?2) AND line IS NOT NULL
+           AND node IN (SELECT node FROM provenance WHERE worktree = ?1 AND path = ?2)
+         ORDER BY node
+        """,
+        (worktree, path),
+    )
+    return {node for (node,) in rows}
+
+
 def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
-    """Return the nodes that files of this work tree said, and that the checked-out ones do not."""
+    """Return the nodes that only files of this work tree said, and the checked-out ones do not.
+
+    What somebody has said by other means too holds on every branch.
+    """
     rows = conn.execute(
         """
         SELECT node
@@ -82,6 +100,12 @@ def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
          WHERE worktree = ?
          GROUP BY node
         HAVING count(line) = 0
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions
+                WHERE node = provenance.node AND actor NOT LIKE 'file:%'
+                  AND (change IN ('created', 'pinned')
+                       OR (change = 'confirmed' AND reason = 'said again')))
          ORDER BY node
         """,
         (worktree,),

@@ -208,12 +208,8 @@ class Tree:
             return syncing.sync_space(self.home, space, accept_deletions=accept)
 
     def settle(self) -> None:
-        """Make the agent files look as if nobody had written them lately."""
-        for name in ("CLAUDE.md", "AGENTS.md", ".cursorrules"):
-            path = self.path / name
-            if path.exists():
-                before = path.stat()
-                os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
+        """Let so much time pass that nobody has written the agent files lately."""
+        self.world.clock.advance(timedelta(seconds=1))
 
     def read(self, path: str) -> str:
         return (self.path / path).read_bytes().decode()

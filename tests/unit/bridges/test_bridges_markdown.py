@@ -11,9 +11,9 @@ from bridges.markdown import (
     LABEL_CHARS_MAX,
     PARAGRAPH_CHARS_MAX,
     SOURCE_CHARS_MAX,
-    STATEMENT_CHARS_MAX,
     scan,
 )
+from bridges.rules import STATEMENT_CHARS_MAX
 
 
 def said(text):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from bridges.zones import zones
 from yaadwatch.model.settings import AGENT_FILE_WRITES_MAX, AGENT_FILE_WRITES_WITHIN
 
 VANISHED_MIN: Final = 3
@@ -14,6 +15,7 @@ VANISHED_MANY: Final = 5
 """So many at once are never believed; fewer are not if they are more than half."""
 
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
+_MARKS = re.compile(r"(?:<{7}|>{7}) ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +55,18 @@ def deletion(
 
 
 def conflict_markers(data: bytes) -> Paused | None:
-    """Return why a file with the markers of an unfinished merge is paused; None if it has none."""
+    """Return why a file with the markers of an unfinished merge is paused; None if it has none.
+
+    Markers in a code fence are an example: the merge itself is seen by what git keeps of it.
+    """
     # A lone CR ends a line too, but no merge writes files with those.
-    found = _CONFLICT.search(data)
-    if found is None:
+    if _CONFLICT.search(data) is None:
         return None
-    line = data.count(b"\n", 0, found.start()) + 1
-    return Paused(reason=f"an unfinished merge stands in line {line}")
+    lines = data.decode("utf-8", "replace").split("\n")
+    for number, kind in enumerate(zones(lines).kinds):
+        if kind != "fence" and _MARKS.match(lines[number]):
+            return Paused(reason=f"an unfinished merge stands in line {number + 1}")
+    return None
 
 
 def ping_pong(written: Iterable[datetime], now: datetime) -> Paused | None:

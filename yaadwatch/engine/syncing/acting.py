@@ -128,11 +128,15 @@ def folder_of(space: Space) -> Path:
     return space.project.store.parent / SNAPSHOTS
 
 
-def remove_made(root: Path, path: str) -> None:
-    """Remove a file of our own, and the folders that only it was in."""
+def missing_folders(root: Path, path: str) -> list[str]:
+    """Return the folders that have to be made for a file, the innermost first."""
+    folders = [folder for folder in (root / path).parents if folder.is_relative_to(root)]
+    return [folder.relative_to(root).as_posix() for folder in folders if not folder.exists()]
+
+
+def remove_made(root: Path, path: str, folders: Iterable[str]) -> None:
+    """Remove a file of our own, and the folders that we made for it if nothing else is in them."""
     (root / path).unlink(missing_ok=True)
-    folder = (root / path).parent
-    while folder != root:
+    for folder in folders:
         with contextlib.suppress(OSError):
-            os.rmdir(folder)  # noqa: PTH106  (only when nothing else is in it)
-        folder = folder.parent
+            os.rmdir(root / folder)  # noqa: PTH106  (only when nothing else is in it)

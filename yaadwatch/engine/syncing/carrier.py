@@ -3,6 +3,7 @@
 It is kept out of git by a line in the exclude file, and never by touching what a person wrote.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from yaadwatch.engine import identity
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import CARRIER, PAUSED, SYNCED, AgentFileRow
+from yaadwatch.model.agent_files import ABSENT, CARRIER, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
@@ -38,6 +39,10 @@ def excluded_key(project: str) -> str:
     It is not in the project's own store, because it is needed when that is lost.
     """
     return f"excluded_carrier {project}"
+
+
+def _folders_key(project: str, root: Path) -> str:
+    return f"carrier_folders {project} {root}"
 
 
 def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
@@ -63,9 +68,13 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
     path = space.root / CARRIER
     _require_inside(space.root, path)
     if not wanted:
-        acting.remove_made(space.root, CARRIER)
+        take_away(home, space.project.id, space.root)
     elif seen.data is None:
         _exclude(home, space)
+        made = acting.missing_folders(space.root, CARRIER)
+        if made:
+            folders_key = _folders_key(space.project.id, space.root)
+            home.user.write(meta.put, folders_key, json.dumps(made))
         path.parent.mkdir(parents=True, exist_ok=True)
         swapping.create_new(path, wanted)
     else:
@@ -99,11 +108,23 @@ def render(rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[s
     return "".join(f"{line}\n" for line in (*HEAD, *shown)).encode() if shown else b""
 
 
-def remove(space: Space, row: AgentFileRow, *, key: bytes) -> None:
-    """Take the carrier away, if it is still ours."""
+def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
+    """Take the carrier away, if it is still ours; return whether it was."""
     seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=0)
-    if seen.data is not None and keys.keyed(key, seen.data) == row.digest:
-        acting.remove_made(space.root, CARRIER)
+    is_ours = seen.data is not None and keys.keyed(key, seen.data) == row.digest
+    if is_ours:
+        take_away(home, space.project.id, space.root)
+    done = replace(row, state=ABSENT, reason="", digest="")
+    if done != row:
+        space.db.write(agent_files.put, done)
+    return is_ours
+
+
+def take_away(home: Home, project: str, root: Path) -> None:
+    """Remove the file, and the folders that we made for it."""
+    key = _folders_key(project, root)
+    acting.remove_made(root, CARRIER, json.loads(home.user.read(meta.get, key) or "[]"))
+    home.user.write(meta.drop, key)
 
 
 def _rules(conn: Connection, worktree: int) -> tuple[list[Node], dict[str, Flag], set[str]]:
@@ -133,6 +154,8 @@ def _exclude(home: Home, space: Space) -> None:
     lines = path.read_bytes().splitlines() if path.is_file() else []
     if EXCLUDED.encode() in lines:
         return
+    # Noted before and after: whoever is killed in between has noted what is to be taken out.
+    home.user.write(meta.put, excluded_key(space.project.id), f"{EXCLUDED}\n")
     appended = files.append_line_exact(path, EXCLUDED)
     home.user.write(meta.put, excluded_key(space.project.id), appended)
 

@@ -160,6 +160,7 @@ class _Commit:
         digest = text.text_hash(item.text)
         twin = nodes.by_hash(conn, node.scope, digest, thing=False)
         if twin is not None and twin.id != node.id:
+            self._say(conn, twin)
             if node.archived_at is None:
                 reason = f"says the same as {twin.id[-8:]}"
                 writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
@@ -182,6 +183,19 @@ class _Commit:
         writing.index(conn, edited)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         writing.rest_on(conn, self._home, edited, resting, self._now)
+        flags.drop_node(conn, node.id)
+
+    def _say(self, conn: Connection, node: Node) -> None:
+        """Note that a person typed the words of a memory: it is a rule, whoever said it first."""
+        said = replace(
+            node,
+            tier=HOT,
+            confidence=1.0,
+            confirmed_at=self._now,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, said, "confirmed", "said again")
         flags.drop_node(conn, node.id)
 
     def _demote(self, conn: Connection, node_id: str) -> None:

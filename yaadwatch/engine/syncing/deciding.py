@@ -69,7 +69,7 @@ def decide(
     lines = seen.block.lines if isinstance(seen.block, Block) else None
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
-    known = space.db.read(_look, space, seen, inside, outside)
+    known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside)
     stock = inventory.take_stock(
         known.then,
         seen.statements,
@@ -92,11 +92,17 @@ def decide(
 
 
 def _look(
-    conn: Connection, space: Space, seen: Gathered, inside: set[str], outside: set[str]
+    conn: Connection,
+    space: Space,
+    seen: Gathered,
+    terms: Terms,
+    *,
+    inside: set[str],
+    outside: set[str],
 ) -> _Store:
     worktree = space.worktree.id
     then = tuple(provenance.on_path(conn, worktree, seen.path))
-    agreement = _agreement(conn, seen)
+    agreement = _agreement(conn, seen, terms)
     agreed = [row.node for row in agreement.items] if agreement is not None else []
     hidden = provenance.hidden(conn, worktree)
     rules = {node.id: node for node in hot.rules(conn, agents=False) if node.id not in hidden}
@@ -108,9 +114,13 @@ def _look(
     said = hot.texts(conn, {*rules, *others, *(row.node for row in then)})
     archived = hot.archived(conn, inside | outside)
     former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
+    own = provenance.said(conn, {*rules, *others})
     memories = (
-        *(Known(node=node.id, text=node.text) for node in rules.values()),
-        *(Known(node=node.id, text=node.text, hot=False) for node in others.values()),
+        *(Known(node=one.id, text=one.text, is_said=one.id in own) for one in rules.values()),
+        *(
+            Known(node=one.id, text=one.text, hot=False, is_said=one.id in own)
+            for one in others.values()
+        ),
     )
     return _Store(
         then=then,
@@ -133,12 +143,13 @@ def _as_said(texts: Sequence[str], outside: Collection[str]) -> str:
     return next((one for one in texts if text_hash(one) in outside), texts[0])
 
 
-def _agreement(conn: Connection, seen: Gathered) -> Agreement | None:
+def _agreement(conn: Connection, seen: Gathered, terms: Terms) -> Agreement | None:
     """Return what was agreed for the block: by its digest when git wrote it, else the last one."""
     row = seen.row
+    if seen.from_git:
+        said = seen.block.text if isinstance(seen.block, Block) else ""
+        return agreements.of_block(conn, row.worktree, seen.path, terms.hashed(said))
     if not row.block:
         return None
-    if not seen.from_git:
-        found = agreements.of_block(conn, row.worktree, seen.path, row.block)
-        return found or Agreement(digest=row.block, items=())
-    return agreements.of_block(conn, row.worktree, seen.path, row.block)
+    found = agreements.of_block(conn, row.worktree, seen.path, row.block)
+    return found or Agreement(digest=row.block, items=())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from bridges.block import Absent, Block, Malformed, Refused, find
@@ -26,12 +27,21 @@ SETTLE_S: Final = 0.3
 """A file that was written more recently is read again after so long."""
 SETTLE_TRIES_MAX: Final = 10
 
+_BY_GIT_S: Final = 0.5
+"""Git writes its index right after the files; a file that changed at another time was typed."""
+_BY_STASH_S: Final = 5.0
+"""Likewise the files that git resets, after the log of the stash."""
+
 _STUB_BYTES_MAX: Final = 256
 _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
 
 class MovingError(Exception):
     """The file is being written, or git is at work; it is looked at again later."""
+
+
+class StashedError(Exception):
+    """Git has put the changes of the file away, and will bring them back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +97,7 @@ def gather(
 
     Raises:
         MovingError: it does not hold still, or git is at work.
+        StashedError: git has put its changes away.
         YaadError: from git.
     """
     data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
@@ -95,6 +106,8 @@ def gather(
         raise MovingError(path)
     digest = keys.keyed(key, data) if data is not None else ""
     changed = digest != row.digest
+    if changed and is_stashed(space, path, data, head):
+        raise StashedError(path)
     from_git = first or (changed and _is_from_git(space, path, data, row, head))
     block: Absent | Block = Absent()
     statements: tuple[Statement, ...] | None = None
@@ -125,7 +138,12 @@ def gather(
 
 
 def settled(
-    home: Home, space: Space, path: str, *, own: Callable[[bytes], bool] = lambda _: False
+    home: Home,
+    space: Space,
+    path: str,
+    *,
+    own: Callable[[bytes], bool] = lambda _: False,
+    bytes_max: int = AGENT_FILE_BYTES_MAX,
 ) -> tuple[bytes | None, str]:
     """Return the bytes of a file that holds still, and why they cannot be had ('' when they can).
 
@@ -135,9 +153,7 @@ def settled(
         MovingError: it was written all the time.
     """
     for _ in range(SETTLE_TRIES_MAX):
-        before = files.observe(
-            space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=home.clock.now_ns()
-        )
+        before = files.observe(space.root, path, bytes_max=bytes_max, now_ns=home.clock.now_ns())
         if before.kind == "absent":
             return None, ""
         if before.data is None:
@@ -148,9 +164,7 @@ def settled(
         if age_s >= SETTLE_S:
             return before.data, ""
         home.clock.pause(min(SETTLE_S - age_s, SETTLE_S))
-        after = files.observe(
-            space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=home.clock.now_ns()
-        )
+        after = files.observe(space.root, path, bytes_max=bytes_max, now_ns=home.clock.now_ns())
         if after.data == before.data:
             return before.data, ""
     raise MovingError(path)
@@ -190,9 +204,13 @@ def _is_from_git(
     if data is None:
         was = repository.blob_at(row.head, path) if row.head else None
         return was is not None and repository.blob_at(head.commit, path) is None
-    own = {blob_id(one, _format(head, space)) for one in (data, data.replace(b"\r\n", b"\n"))}
+    own = _blobs(space, data, head)
     if repository.blob_at(head.commit, path) in own:
         same_branch = bool(row.head) and head.branch == row.branch
+        if same_branch and row.head == head.commit:
+            # Thrown away by git, or an edit that a person took back by hand.
+            apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")
+            return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
         return not (same_branch and repository.is_own_work(row.head, head.commit))
     if repository.staged_blob(path) in own:
         # A person may have staged what was just typed; git has only if another HEAD had it.
@@ -201,6 +219,32 @@ def _is_from_git(
         any(repository.blob_at(commit, path) in own for commit in repository.recent_heads())
         and head.commit != row.head
     )
+
+
+def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
+    """Tell whether a file is as HEAD has it because `git stash` has just put its changes away.
+
+    Until they are back, it is left alone: a block put into it would have `git stash pop` refuse.
+    """
+    stash = space.repository.layout.common_dir / "logs" / "refs" / "stash"
+    apart_s = _apart_s(stash, space.root / path)
+    if data is None or apart_s is None or not 0 <= apart_s <= _BY_STASH_S:
+        return False
+    return space.repository.blob_at(head.commit, path) in _blobs(space, data, head)
+
+
+def _apart_s(one: Path, other: Path) -> float | None:
+    """Return the seconds from the last change of one file to that of another; None without them."""
+    try:
+        return (other.stat().st_ctime_ns - one.stat().st_ctime_ns) / 1e9
+    except OSError:
+        return None
+
+
+def _blobs(space: Space, data: bytes, head: Head) -> set[str]:
+    """Return the names that git may have for these bytes."""
+    format_ = _format(head, space)
+    return {blob_id(one, format_) for one in (data, data.replace(b"\r\n", b"\n"))}
 
 
 def _format(head: Head, space: Space) -> str:

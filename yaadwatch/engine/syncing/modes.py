@@ -1,7 +1,6 @@
 """How does each agent file take part: by a block in it, by a file of our own, or by being read?"""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from bridges.block import Absent, find
@@ -26,34 +25,23 @@ ASKED: Final = "mode"
 _MAIN: Final = "CLAUDE.md"
 
 
-def choose(space: Space, mode: str) -> None:
-    """Take a mode for every file of the project; other work trees follow."""
-    space.db.write(meta.put, ASKED, mode)
-    rows = space.db.read(agent_files.of_worktree, space.worktree.id)
-    for row in rows.values():
-        if row.path != CARRIER and row.mode != mode:
-            space.db.write(agent_files.put, replace(row, mode=mode, block=""))
-
-
-def want_carrier(space: Space) -> None:
-    """Have the private carrier written from now on."""
-    row = AgentFileRow(worktree=space.worktree.id, path=CARRIER, mode=PRIVATE, state=ABSENT)
-    space.db.write(agent_files.put, row)
-
-
 def note_missing(space: Space, names: Mapping[str, tuple[str, str]]) -> None:
     """Make rows for the files that were never seen here, and for the carrier if one is needed."""
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
     asked = space.db.read(meta.get, ASKED) or ""
     new = [_first(space, path, asked, whole=not rows) for path in names if path not in rows]
     known = {**rows, **{row.path: row for row in new}}
-    if CARRIER not in rows:
+    if CARRIER not in rows and _needs_carrier(known, asked):
         row = AgentFileRow(worktree=space.worktree.id, path=CARRIER, mode=PRIVATE, state=ABSENT)
-        if _needs_carrier(known, asked):
-            new.append(row)
-    gone = rows.keys() - names.keys() - {CARRIER}
-    if new or gone:
-        space.db.write(_put, space.worktree.id, new, gone)
+        new.append(row)
+    if new:
+        space.db.write(_put, new)
+
+
+def needs_carrier(space: Space) -> bool:
+    """Return whether some agent here gets the rules by the private carrier, and not otherwise."""
+    rows = space.db.read(agent_files.of_worktree, space.worktree.id)
+    return _needs_carrier(rows, space.db.read(meta.get, ASKED) or "")
 
 
 def in_git(space: Space, path: str) -> bool:
@@ -87,19 +75,14 @@ def _first(space: Space, path: str, asked: str, *, whole: bool) -> AgentFileRow:
 
 def _needs_carrier(rows: Mapping[str, AgentFileRow], asked: str) -> bool:
     there = [row for row in rows.values() if row.path != CARRIER and row.state != ABSENT]
-    if asked == READ:
-        return False
     if not there:
-        return True
+        return asked != READ
     main = rows.get(_MAIN)
     if main is not None and main.state != ABSENT:
         return main.mode == PRIVATE
     return any(row.mode == PRIVATE for row in there)
 
 
-def _put(
-    conn: Connection, worktree: int, rows: list[AgentFileRow], gone: frozenset[str] | set[str]
-) -> None:
+def _put(conn: Connection, rows: list[AgentFileRow]) -> None:
     for row in rows:
         agent_files.put(conn, row)
-    agent_files.drop(conn, worktree, gone)

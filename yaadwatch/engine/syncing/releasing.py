@@ -10,38 +10,101 @@ from bridges.registry import BRIDGES
 from yaadwatch import places
 from yaadwatch.engine import agent_files as agent_files_here
 from yaadwatch.engine import identity
-from yaadwatch.engine.syncing import acting, carrier
-from yaadwatch.engine.syncing.gathering import settled
+from yaadwatch.engine.agent_files import ODD
+from yaadwatch.engine.syncing import acting, carrier, modes
+from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import CARRIER, READ, AgentFileRow
+from yaadwatch.model.agent_files import CARRIER, INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.store import agent_files, agreements, meta, worktrees
+from yaadwatch.store import agent_files, agreements, meta, provenance, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files, keys, swapping
 from yaadwatch.system.git import layout as layouts
 
 TRIES_MAX = 3
+REMOVE_BYTES_MAX = 64 * 1024 * 1024
+"""A file may have grown since our block was put into it."""
+
+
+def choose(home: Home, space: Space, mode: str) -> None:
+    """Have every agent file of the project take part in one way, in all its work trees.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    space.db.write(meta.put, modes.ASKED, mode)
+    for found in space.db.read(worktrees.everything):
+        try:
+            with (
+                home.tree(space.project.id, found.id) as tree,
+                home.stores.checking(space.project.id, -found.id),
+            ):
+                rows = tree.db.read(agent_files.of_worktree, found.id)
+                for row in rows.values():
+                    if row.path != CARRIER:
+                        switch(home, tree, row, mode)
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+
+
+def switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+    """Have one agent file take part in another way; the lock of its work tree is held.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    if row.mode == mode:
+        return
+    if row.mode == INLINE:
+        release(home, space, row, mode=mode)
+        return
+    state = row.state if row.state != PAUSED else PENDING
+    space.db.write(agent_files.put, replace(row, mode=mode, state=state, block=""))
 
 
 def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) -> None:
     """Take our block out of a file, or the carrier away, and only read the file from now on.
 
+    The lock of its work tree is held.
+
     Raises:
         YaadError: REFUSED when its block is damaged or it may not be written, CONFLICT when it is
-            being written all the time, UNAVAILABLE when it cannot be written. Nothing was changed.
+            being written all the time or git is at work, UNAVAILABLE when it cannot be written.
+            Nothing was changed.
     """
     key = keys.load(places.key_file())
     if row.path == CARRIER:
-        carrier.remove(space, row, key=key)
+        carrier.remove(home, space, row, key=key)
     else:
-        _take_block_out(home, space, row.path, key)
+        _take_block_out(home, space, row, key)
     space.db.write(agreements.forget, row.worktree, row.path)
-    seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
-    digest = keys.keyed(key, seen.data) if seen.data is not None else ""
-    done = replace(row, mode=mode, reason="", block="", digest=digest)
-    space.db.write(agent_files.put, done)
+    # What it held when it was last agreed on stays: what was typed since is read by the next sync.
+    known = space.db.read(agent_files.of_worktree, row.worktree).get(row.path, row)
+    space.db.write(agent_files.put, replace(known, mode=mode, reason="", block=""))
+
+
+def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
+    """Forget a file that is no agent file any more, after our block was taken out of it.
+
+    What it said and no other place says is hidden, as what another branch says.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    row = space.db.read(agent_files.of_worktree, space.worktree.id)[path]
+    _take_block_out(home, space, row, key)
+
+    def commit(conn: Connection) -> None:
+        agreements.forget(conn, row.worktree, path)
+        places = provenance.on_path(conn, row.worktree, path)
+        elsewhere = provenance.elsewhere(conn, row.worktree, path)
+        veiled = [replace(one, line=None) for one in places if one.node not in elsewhere]
+        provenance.put_path(conn, row.worktree, path, veiled)
+        agent_files.drop(conn, row.worktree, [path])
+
+    space.db.write(commit)
 
 
 def take_out_everything(home: Home, project: Project) -> None:
@@ -117,7 +180,7 @@ def _take_out_by_name(home: Home, project: Project) -> None:
         seen = files.observe(tree.root, CARRIER, bytes_max=1 << 20, now_ns=0)
         if (seen.data or b"").startswith(carrier.HEAD[0].encode()):
             _keep(home, project, CARRIER, seen.data or b"")
-            acting.remove_made(tree.root, CARRIER)
+            carrier.take_away(home, project.id, tree.root)
 
 
 def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
@@ -127,7 +190,7 @@ def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
         swapping.replace_expected(root / path, old, new)
 
     def read() -> bytes | None:
-        return files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+        return files.observe(root, path, bytes_max=REMOVE_BYTES_MAX, now_ns=0).data
 
     _without_block(path, read, write)
 
@@ -146,12 +209,30 @@ def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
         ) from error
 
 
-def _take_block_out(home: Home, space: Space, path: str, key: bytes) -> None:
-    _without_block(
-        path,
-        lambda: settled(home, space, path)[0],
-        lambda old, new: acting.write(home, space, path, old, new, key=key),
-    )
+def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
+    def read() -> bytes | None:
+        data, reason = settled(home, space, row.path, bytes_max=REMOVE_BYTES_MAX)
+        if data is None and row.block and reason in (ODD["too_large"], ODD["unreadable"]):
+            raise YaadError(
+                Code.REFUSED,
+                f"{row.path} {reason}; our block may still be in it.",
+                hint="Make it readable, then try again.",
+            )
+        return data
+
+    def write(old: bytes, new: bytes) -> None:
+        if layouts.at_work(space.repository.layout):
+            raise YaadError(
+                Code.CONFLICT,
+                f"Git is at work in {space.root}; {row.path} was not written.",
+                hint="Finish or abort the rebase, merge or commit, then try again.",
+            )
+        acting.write(home, space, row.path, old, new, key=key)
+
+    try:
+        _without_block(row.path, read, write)
+    except MovingError:
+        raise _busy(row.path) from None
 
 
 def _without_block(
@@ -169,11 +250,11 @@ def _without_block(
         if data is None:
             return
         without = block.remove(data)
-        if isinstance(without, Malformed) and b"yaad:" in data:
+        if isinstance(without, Malformed | Refused) and b"yaad:begin" in data:
             raise YaadError(
                 Code.REFUSED,
                 f"{path}: {without.reason}; nothing was taken out of it.",
-                hint="Mend or delete both marker lines, then try again.",
+                hint="Mend the file, or delete both marker lines, then try again.",
             )
         if isinstance(without, Malformed | Refused) or without == data:
             return
@@ -182,6 +263,12 @@ def _without_block(
         except swapping.ChangedUnderneathError:
             continue
         return
-    raise YaadError(
-        Code.CONFLICT, f"{path} is being written all the time; our block is still in it."
+    raise _busy(path)
+
+
+def _busy(path: str) -> YaadError:
+    return YaadError(
+        Code.CONFLICT,
+        f"{path} is being written all the time; our block is still in it.",
+        hint="Try again.",
     )

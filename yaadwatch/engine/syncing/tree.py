@@ -4,6 +4,7 @@ Five beats for each file: gather, decide, commit, act, record; the agreement com
 is killed anywhere begins again and gets the rest. Each beat has its module.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -16,10 +17,16 @@ from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.engine.stale import AGENT_FILES
-from yaadwatch.engine.syncing import acting, carrier, modes
+from yaadwatch.engine.syncing import acting, carrier, modes, releasing
 from yaadwatch.engine.syncing.committing import Committed, commit
 from yaadwatch.engine.syncing.deciding import decide, terms_of
-from yaadwatch.engine.syncing.gathering import Gathered, MovingError, gather, names
+from yaadwatch.engine.syncing.gathering import (
+    Gathered,
+    MovingError,
+    StashedError,
+    gather,
+    names,
+)
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import (
@@ -45,6 +52,7 @@ ROUNDS_MAX: Final = 5
 """What one file brings reaches the others in the next round; two are enough for any fleet."""
 TRIES_MAX: Final = 3
 """A file is looked at again when somebody wrote it meanwhile, so often at most."""
+STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
 
@@ -97,7 +105,6 @@ def sync_space(
         work = _Work(home, space, accept_deletions)
         if layouts.at_work(space.repository.layout):
             return work.result(waiting=True)
-        modes.note_missing(space, names(space))
         changed = False
         for _ in range(ROUNDS_MAX):
             if not work.round():
@@ -125,8 +132,12 @@ class _Work:
         """Deal with every file once; return whether anything changed."""
         self.waiting = False
         changed = False
-        for path, (_, reason) in names(self._space).items():
+        found = names(self._space)
+        modes.note_missing(self._space, found)
+        for path, (_, reason) in found.items():
             changed = self._file(path, reason) or changed
+        for path in self._rows().keys() - found.keys() - {CARRIER}:
+            self._let_go(path)
         row = self._rows().get(CARRIER)
         if row is not None and row.mode == PRIVATE:
             changed = self._carrier(row) or changed
@@ -153,14 +164,25 @@ class _Work:
                 return self._once(path)
             except swapping.ChangedUnderneathError:
                 continue
+            except StashedError:
+                self._note(row, PENDING, STASHED)
+                return False
             except MovingError:
                 break
         self._wait(row, "is being written, or git is at work")
         return False
 
+    def _let_go(self, path: str) -> None:
+        """Forget a file that is no agent file any more, such as what a link led to."""
+        try:
+            releasing.let_go(self._home, self._space, path, key=self._key)
+        except YaadError as error:
+            self._told(self._rows()[path], error)
+
     def _once(self, path: str) -> bool:
         row = self._rows()[path]
-        first = not row.digest and not row.block and row.state == PENDING
+        # What was never read before was there before us, also if it could not be read then.
+        first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
         if layouts.at_work(self._space.repository.layout):
             raise MovingError(path)
         try:
@@ -177,38 +199,51 @@ class _Work:
         if isinstance(decided, Paused):
             self._note(row, PAUSED, _with_way_out(decided, path))
             return False
-        done = commit(self._home, self._space, seen, decided)
+        try:
+            done = commit(self._home, self._space, seen, decided)
+        except YaadError as error:
+            self._told(row, error)
+            return False
         plan = decided.plan
         if seen.data is None or plan is None:
             self._record(seen, seen.data, None, "")
             return done.changed
         data = seen.data
         if plan.writes:
-            if seen.changed and not seen.from_git:
-                paused = guard.ping_pong(row.written, self._home.clock.now())
-                if paused is not None:
-                    self._note(row, PAUSED, paused.reason)
-                    self.waiting = True
-                    return done.changed
             try:
-                data = self._write(seen, plan)
+                data = rendered(path, data, plan.lines)
+                if data != seen.data and self._puts_back(seen, data):
+                    paused = guard.ping_pong(row.written, self._home.clock.now())
+                    if paused is not None:
+                        self._note(row, PAUSED, paused.reason)
+                        self.waiting = True
+                        return done.changed
+                self._write(seen, data)
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
         self._record(seen, data, plan, _left_out(plan), done)
         return done.changed or data != seen.data
 
-    def _write(self, seen: Gathered, plan: Plan) -> bytes:
-        old = seen.data or b""
-        before_heading = seen.path.endswith("AGENTS.md") and len(old) > CODEX_BYTES
-        new = block.put(old, plan.lines, before_heading=before_heading)
-        if isinstance(new, Malformed | Refused):
-            raise YaadError(Code.REFUSED, f"{seen.path}: {new.reason}; it was not written.")
+    def _puts_back(self, seen: Gathered, data: bytes) -> bool:
+        """Tell whether a write gives a block back that it had, and so may be undone again."""
+        if not seen.changed or seen.from_git:
+            return False
+        said = self._block(data)
+        return said == seen.row.block or (
+            self._space.db.read(agreements.of_block, seen.row.worktree, seen.path, said) is not None
+        )
+
+    def _block(self, data: bytes) -> str:
+        """Return the keyed hash of what the block of a file says."""
+        found = block.find(data)
+        return self._terms.hashed(found.text if isinstance(found, Block) else "")
+
+    def _write(self, seen: Gathered, new: bytes) -> None:
         if layouts.at_work(self._space.repository.layout):
             raise MovingError(seen.path)
-        if new != old:
-            acting.write(self._home, self._space, seen.path, old, new, key=self._key)
-        return new
+        if seen.data is not None and new != seen.data:
+            acting.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
 
     def _record(
         self,
@@ -219,13 +254,11 @@ class _Work:
         done: Committed | None = None,
     ) -> None:
         """Write down what both sides agree on now: the last beat."""
-        found = block.find(data or b"")
-        said = found.text if isinstance(found, Block) else ""
-        digest = keys.keyed(self._key, said.encode("utf-8", "surrogatepass"))
+        digest = self._block(data or b"")
         wrote = data != seen.data
         now = self._home.clock.now()
         written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
-        if wrote and seen.changed and not seen.from_git:
+        if wrote and self._puts_back(seen, data or b""):
             written += (now,)
         row = replace(
             seen.row,
@@ -245,7 +278,9 @@ class _Work:
 
     def _carrier(self, row: AgentFileRow) -> bool:
         try:
-            return carrier.sync(self._home, self._space, row, key=self._key)
+            if modes.needs_carrier(self._space):
+                return carrier.sync(self._home, self._space, row, key=self._key)
+            return carrier.remove(self._home, self._space, row, key=self._key)
         except swapping.ChangedUnderneathError:
             self._wait(row, "is being written")
         except YaadError as error:
@@ -255,8 +290,10 @@ class _Work:
         return False
 
     def _told(self, row: AgentFileRow, error: YaadError) -> None:
-        state = PAUSED if error.code is Code.REFUSED else PENDING
-        self._note(row, state, error.message)
+        """Write down why a file could not be dealt with; what may pass by itself is tried again."""
+        passes = error.code in (Code.UNAVAILABLE, Code.CONFLICT, Code.TIMEOUT)
+        self.waiting = self.waiting or passes
+        self._note(row, PENDING if passes else PAUSED, error.message)
 
     def _wait(self, row: AgentFileRow, reason: str) -> None:
         self.waiting = True
@@ -270,6 +307,19 @@ class _Work:
         self._space.db.write(
             _pause, replace(row, state=state, reason=reason), self._home.clock.now()
         )
+
+
+def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
+    """Return an agent file with other lines in its block.
+
+    Raises:
+        YaadError: REFUSED when its block is damaged, or would be.
+    """
+    before_heading = path.endswith("AGENTS.md") and len(old) > CODEX_BYTES
+    new = block.put(old, lines, before_heading=before_heading)
+    if isinstance(new, Malformed | Refused):
+        raise YaadError(Code.REFUSED, f"{path}: {new.reason}; it was not written.")
+    return new
 
 
 def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:

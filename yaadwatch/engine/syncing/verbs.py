@@ -2,26 +2,24 @@
 
 import difflib
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bridges import block
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.engine import agent_files as agent_files_here
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
-from yaadwatch.engine.syncing.gathering import MovingError, gather, names, settled
+from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, names, settled
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import (
     ABSENT,
     CARRIER,
     INLINE,
-    PAUSED,
-    PENDING,
     PRIVATE,
     READ,
     AgentFileRow,
@@ -37,7 +35,7 @@ WAIT_S: Final = 0.3
 
 def files(home: Home, call: Call) -> dict[str, object]:
     """Return the agent files here, and the copies kept of them; the answer is Files."""
-    with home.space(call) as space:
+    with home.space(call) as space, _alone(home, space):
         modes.note_missing(space, names(space))
         return {"files": [_row(space, row) for row in _rows(space).values() if _shown(row)]}
 
@@ -48,7 +46,7 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
     Raises:
         YaadError: CONFLICT when git or somebody is at work on a file.
     """
-    with home.space(call) as space:
+    with home.space(call) as space, _alone(home, space):
         modes.note_missing(space, names(space))
         known = _rows(space)
         rows = [
@@ -67,9 +65,19 @@ def files_sync(
     """Bring the agent files here and the graph together, and return when all is settled.
 
     The answer is FilesSynced.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        accept_deletions: files whose deletions were meant.
+
+    Raises:
+        YaadError: NOT_FOUND when one of them is no agent file; nothing was done.
     """
     with home.space(call) as space:
-        accepted = frozenset(accept_deletions)
+        with _alone(home, space):
+            chosen = [_chosen(space, call, path) for path in accept_deletions]
+        accepted = frozenset(row.path for row in chosen)
         changed = False
         for _ in range(WAITS_MAX):
             done = tree.sync_space(home, space, accept_deletions=accepted)
@@ -93,10 +101,14 @@ def files_adopt(
         YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
     """
     with home.space(call) as space:
-        for row in _chosen(space, call, path):
-            _switch(home, space, row, mode)
-        if mode == PRIVATE and CARRIER not in _rows(space):
-            modes.want_carrier(space)
+        tree.sync_space(home, space)  # what was typed last is not lost with a block
+        if path is None:
+            releasing.choose(home, space, mode)
+        with _alone(home, space):
+            if path is not None:
+                _switch(home, space, _chosen(space, call, path), mode)
+            if mode == PRIVATE:
+                _want_carrier(space)
     return files_sync(home, call)
 
 
@@ -109,8 +121,12 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
         YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
     """
     with home.space(call) as space:
-        for row in _chosen(space, call, path):
-            releasing.release(home, space, row)
+        tree.sync_space(home, space)
+        if path is None:
+            releasing.choose(home, space, READ)
+        else:
+            with _alone(home, space):
+                releasing.release(home, space, _chosen(space, call, path))
     return files_sync(home, call)
 
 
@@ -124,7 +140,7 @@ def files_restore(
     Raises:
         YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
     """
-    with home.space(call) as space:
+    with home.space(call) as space, _alone(home, space):
         path = _named(space, call, path)
         kept = space.db.read(snapshots.of_path, space.worktree.id, path)
         wanted = [one for one in kept if snapshot in (None, one.id)]
@@ -161,30 +177,37 @@ def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
         ) from None
     row = _rows(space).get(path)
     if row is not None:
-        done = replace(row, mode=READ, block="", digest=keys.keyed(key, data), reason="")
-        space.db.write(agent_files.put, done)
+        space.db.write(agent_files.put, replace(row, mode=READ, block="", reason=""))
+
+
+def _alone(home: Home, space: Space) -> threading.Lock:
+    """Return the lock that keeps the syncs of a work tree, and what changes modes, apart."""
+    return home.stores.checking(space.project.id, -space.worktree.id)
+
+
+def _want_carrier(space: Space) -> None:
+    row = _rows(space).get(CARRIER)
+    if row is not None and row.mode != PRIVATE:
+        space.db.write(agent_files.put, replace(row, mode=PRIVATE))
 
 
 def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
-    if row.path == CARRIER:
+    if row.path == CARRIER and mode != READ:
         seen = file_system.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=0)
         key = keys.load(places.key_file())
         if seen.data is not None:
             acting.keep(home, space, CARRIER, seen.data, key=key)
         digest = keys.keyed(key, seen.data) if seen.data is not None else ""
         space.db.write(agent_files.put, replace(row, mode=PRIVATE, digest=digest))
-    elif row.mode == INLINE != mode:
-        releasing.release(home, space, row, mode=mode)
+    elif row.path == CARRIER:
+        releasing.release(home, space, row)
     else:
-        state = row.state if row.state != PAUSED else PENDING
-        space.db.write(agent_files.put, replace(row, mode=mode, state=state, block=""))
+        releasing.switch(home, space, row, mode)
 
 
-def _chosen(space: Space, call: Call, path: str | None) -> list[AgentFileRow]:
+def _chosen(space: Space, call: Call, path: str) -> AgentFileRow:
     modes.note_missing(space, names(space))
     rows = _rows(space)
-    if path is None:
-        return [row for row in rows.values() if row.path != CARRIER or row.state != ABSENT]
     named = _named(space, call, path)
     if named not in rows:
         raise YaadError(
@@ -192,7 +215,7 @@ def _chosen(space: Space, call: Call, path: str | None) -> list[AgentFileRow]:
             f"{path} is no agent file of {space.root}; nothing was changed.",
             hint="What there is: yaadwatch files list",
         )
-    return [rows[named]]
+    return rows[named]
 
 
 def _named(space: Space, call: Call, path: str) -> str:
@@ -226,6 +249,8 @@ def _diff(home: Home, space: Space, path: str, row: AgentFileRow) -> dict[str, o
     key = keys.load(places.key_file())
     try:
         seen = gather(home, space, path, row, first=False, key=key)
+    except StashedError:
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
     except MovingError:
         raise YaadError(
             Code.CONFLICT, f"{path} is being written, or git is at work.", hint="Try again."
@@ -235,10 +260,11 @@ def _diff(home: Home, space: Space, path: str, row: AgentFileRow) -> dict[str, o
     done = decide(space, seen, terms_of(key))
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
-    old = seen.data or b""
-    new = block.put(old, done.plan.lines) if done.plan is not None and done.plan.writes else old
+    old = new = seen.data or b""
+    if done.plan is not None and done.plan.writes:
+        new = tree.rendered(path, old, done.plan.lines)
     brings = len(done.inventory.new) + len(done.plan.new if done.plan is not None else ())
-    shown = _shown_diff(path, old, new if isinstance(new, bytes) else old)
+    shown = _shown_diff(path, old, new)
     if shown is None and not brings and not done.inventory.gone:
         return None
     return (shown or {"path": path, "diff": ""}) | {
