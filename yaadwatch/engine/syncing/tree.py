@@ -42,7 +42,7 @@ from yaadwatch.model.agreements import Agreement
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
-from yaadwatch.store import agent_files, agreements
+from yaadwatch.store import agent_files, agreements, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import keys, swapping
@@ -105,12 +105,22 @@ def sync_space(
         work = _Work(home, space, accept_deletions)
         if layouts.at_work(space.repository.layout):
             return work.result(waiting=True)
+        _forget_dead(space)
         changed = False
         for _ in range(ROUNDS_MAX):
             if not work.round():
                 break
             changed = True
         return work.result(waiting=work.waiting, changed=changed)
+
+
+def _forget_dead(space: Space) -> None:
+    """Forget the work trees that git knows no more: what their files said is said there no more."""
+    alive = {layout.root for layout in layouts.worktrees(space.repository.layout)}
+    rows = space.db.read(worktrees.everything)
+    for row in rows:
+        if row.id != space.worktree.id and row.path not in alive and not row.path.exists():
+            space.db.write(worktrees.drop, row.id)
 
 
 def _watched(space: Space) -> frozenset[str]:
@@ -137,7 +147,7 @@ class _Work:
         for path, (_, reason) in found.items():
             changed = self._file(path, reason) or changed
         for path in self._rows().keys() - found.keys() - {CARRIER}:
-            self._let_go(path)
+            changed = self._let_go(path) or changed
         row = self._rows().get(CARRIER)
         if row is not None and row.mode == PRIVATE:
             changed = self._carrier(row) or changed
@@ -172,12 +182,14 @@ class _Work:
         self._wait(row, "is being written, or git is at work")
         return False
 
-    def _let_go(self, path: str) -> None:
+    def _let_go(self, path: str) -> bool:
         """Forget a file that is no agent file any more, such as what a link led to."""
         try:
             releasing.let_go(self._home, self._space, path, key=self._key)
         except YaadError as error:
             self._told(self._rows()[path], error)
+            return False
+        return True
 
     def _once(self, path: str) -> bool:
         row = self._rows()[path]
