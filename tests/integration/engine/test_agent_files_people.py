@@ -327,7 +327,7 @@ class TestRemove:
         bad = b"\xff\xfe latin\n" + (tree.path / "CLAUDE.md").read_bytes()
         tree.write("CLAUDE.md", bad)
 
-        with pytest.raises(YaadError, match="CLAUDE.md") as caught:
+        with pytest.raises(YaadError, match=r"CLAUDE\.md") as caught:
             tree.remove()
 
         assert caught.value.code is Code.REFUSED
