@@ -12,37 +12,19 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine import flagging, identity, looking, telling, tracing
+from yaadwatch.engine.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.projects import Worktree
 from yaadwatch.store import anchors, flags, nodes, projects, provenance, sightings, worktrees
-from yaadwatch.store import events as log
-from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What a check did; `raised` and `cleared` count doubts.
-
-    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
-    others stand.
-    """
-
-    judged: int
-    raised: int
-    cleared: int
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +37,6 @@ class WatchedTree:
     git_dir: Path
     common_dir: Path
     paths: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Gathered:
-    """A work tree's verdicts, ready to be written down."""
-
-    branch: str
-    commit: str
-    full: bool
-    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
-    seen: tuple[Sighting, ...]
 
 
 def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> dict[str, object]:
@@ -85,7 +56,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
             check_space(home, space, None)
         found = space.db.read(flags.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
-        checked_at = space.db.read(_row, space.worktree.id).checked_at
+        checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     levels = ("warn", "suspect") if all else ("warn",)
     living = [flag for flag in found if flag.node in known]
     shown = sorted(
@@ -146,7 +117,7 @@ def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Check
             gathered = _gather(home, space, paths)
             if space.repository.head().commit == gathered.commit:
                 break
-        return _write(home, space, gathered)
+        return flagging.write(home, space, gathered)
 
 
 def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
@@ -185,9 +156,9 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     return found
 
 
-def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered:
+def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     db, worktree = space.db, space.worktree.id
-    row = db.read(_row, worktree)
+    row = db.read(flagging.row_of, worktree)
     known = db.read(sightings.of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
     hidden = db.read(provenance.hidden, worktree)
@@ -228,23 +199,12 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
                 now=now,
             )
         judged[node_id] = (own, flag)
-    return _Gathered(
+    return Gathered(
         branch=head.head.branch,
         commit=head.head.commit,
         full=full,
         judged=judged,
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
-    )
-
-
-def _row(conn: Connection, worktree: int) -> Worktree:
-    for row in worktrees.everything(conn):
-        if row.id == worktree:
-            return row
-    raise YaadError(
-        Code.NOT_FOUND,
-        "This work tree is not watched any more; nothing was checked.",
-        hint="Watch it again: yaadwatch add",
     )
 
 
@@ -333,101 +293,6 @@ def _judge(
         evidence=evidence,
         suggestion=judging.suggest(node.text, worst),
     )
-
-
-def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
-    now = home.clock.now()
-    worktree = space.worktree.id
-
-    def commit(conn: Connection) -> Checked:
-        row = _row(conn, worktree)
-        before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
-        resting = anchors.of_nodes(conn, gathered.judged.keys())
-        texts = nodes.many(conn, gathered.judged.keys())
-        raised = cleared = 0
-        for node_id, (judged_on, flag) in gathered.judged.items():
-            node = texts.get(node_id)
-            if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
-                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
-            old = before.get(node_id)
-            if flag is not None and flag != old:
-                flags.put(conn, flag)
-            elif flag is None and old is not None:
-                flags.drop(conn, worktree, [node_id])
-            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
-                raised += 1
-                log.append(conn, _raised(flag, now))
-            elif _shown(old) and not _shown(flag):
-                cleared += 1
-                body: dict[str, object] = {"worktree": worktree}
-                log.append(
-                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
-                )
-        sightings.put(conn, worktree, _vouched(conn, gathered))
-        _forget_sightings(conn, worktree)
-        if (row.head, row.branch) != (gathered.commit, gathered.branch):
-            worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
-            log.append(
-                conn,
-                Event(
-                    kind=events.HEAD_MOVED,
-                    at=now,
-                    subject=str(space.root),
-                    body={
-                        "worktree": worktree,
-                        "from": row.head,
-                        "to": gathered.commit,
-                        "branch": gathered.branch,
-                    },
-                ),
-            )
-        if gathered.full:
-            worktrees.set_checked(conn, worktree, now)
-        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
-
-    return space.db.write(commit)
-
-
-def _vouched(conn: Connection, gathered: _Gathered) -> list[Sighting]:
-    """Return the sightings of files of which every memory was judged, as it is anchored now.
-
-    Any other file must look changed to the next check: a memory of it was not judged, because it
-    was anchored or restored meanwhile, or because the file was only read for another one.
-    """
-    pending = {
-        anchor.path
-        for anchor in anchors.on_paths(conn, [sighting.path for sighting in gathered.seen])
-        if anchor not in gathered.judged.get(anchor.node, ((), None))[0]
-    }
-    return [sighting for sighting in gathered.seen if sighting.path not in pending]
-
-
-def _forget_sightings(conn: Connection, worktree: int) -> None:
-    """Drop the sightings that no anchor and no doubt needs any more."""
-    needed = set(anchors.paths(conn))
-    for flag in flags.of_worktree(conn, worktree):
-        needed |= {evidence.path for evidence in flag.evidence}
-    known = sightings.of_worktree(conn, worktree)
-    sightings.drop(conn, worktree, known.keys() - needed)
-
-
-def _raised(flag: Flag | None, now: datetime) -> Event:
-    if flag is None:
-        raise ValueError("only a flag can be raised")
-    return Event(
-        kind=events.STALE_RAISED,
-        at=now,
-        subject=flag.node,
-        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
-    )
-
-
-def _shown(flag: Flag | None) -> bool:
-    return flag is not None and bool(flag.level)
-
-
-def _verdict(flag: Flag | None) -> Verdict | None:
-    return flag.verdict if flag is not None else None
 
 
 def _differing(
