@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
@@ -178,6 +179,48 @@ class Stale:
 
     all: bool = False
     check: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first."""
+
+    file: str
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        _text("file", self.file, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Say that the memory `id` relates to the memory `to`; `weight`: how much doubt goes along."""
+
+    id: str
+    kind: str
+    to: str
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        canonical_edge_kind(self.kind)
+        _text("to", self.to, ID_CHARS_MAX)
+        if not 0.0 < self.weight <= 1.0:
+            raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlink:
+    """End the relation of a kind between two memories."""
+
+    id: str
+    kind: str
+    to: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        canonical_edge_kind(self.kind)
+        _text("to", self.to, ID_CHARS_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

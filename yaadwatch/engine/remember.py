@@ -102,7 +102,7 @@ def remember(
             hint="Leave the kind out, and it is chosen from the text.",
         )
     with home.space(call) as space:
-        here = _folder_of(call, space)
+        here = folder_of(call, space)
         draft = Draft(
             text=text,
             origin=call.origin,
@@ -180,7 +180,7 @@ def _followed(
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
-def _folder_of(call: Call, space: Space) -> str:
+def folder_of(call: Call, space: Space) -> str:
     """Return the folder that a call comes from, relative to the top of the work tree."""
     here = call.folder.resolve()
     return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
@@ -192,6 +192,21 @@ def _given_file(given: str, here: str, space: Space) -> str:
     Raises:
         YaadError: NOT_FOUND; it leads out of the work tree.
     """
+    place = place_of(given, here, space)
+    if place is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{given} is outside of {space.root}; nothing was stored.",
+            hint="A memory can rest on files of its own work tree only.",
+        )
+    return place
+
+
+def place_of(given: str, here: str, space: Space) -> str | None:
+    """Return a path as it is from the top of the work tree; None when it leads out of that.
+
+    A relative one starts in the folder `here`, or at the top where that is what exists.
+    """
     top = str(space.root)
     if given.startswith("/"):
         # The links above the file are followed, as those above the work tree were.
@@ -201,11 +216,7 @@ def _given_file(given: str, here: str, space: Space) -> str:
         places = [os.path.normpath(f"{start}/{given}") for start in (here or ".", ".")]
     inside = [place for place in places if place != ".." and not place.startswith("../")]
     if not inside:
-        raise YaadError(
-            Code.NOT_FOUND,
-            f"{given} is outside of {top}; nothing was stored.",
-            hint="A memory can rest on files of its own work tree only.",
-        )
+        return None
     there = (place for place in inside if os.path.lexists(f"{top}/{place}"))
     return next(there, inside[-1])
 

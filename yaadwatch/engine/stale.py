@@ -12,8 +12,9 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.engine import flagging, identity, looking, telling, tracing
-from yaadwatch.engine.flagging import Checked, Gathered
+from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine.doubts import doubting, flagging
+from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
@@ -54,7 +55,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
     with home.space(call) as space:
         if check:
             check_space(home, space, None)
-        found = space.db.read(flags.of_worktree, space.worktree.id)
+        found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     levels = ("warn", "suspect") if all else ("warn",)

@@ -13,6 +13,7 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.engine import curate, projects, remember, upkeep
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.graph import impact, links
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import nodes, worktrees
@@ -199,6 +200,15 @@ class Tree:
 
     def unpin(self, id: str):
         return curate.unpin(self.home, self.call, id=id)
+
+    def link(self, id: str, kind: str, to: str, **fields):
+        return links.link(self.home, self.call, id=id, kind=kind, to=to, **fields)
+
+    def unlink(self, id: str, kind: str, to: str):
+        return links.unlink(self.home, self.call, id=id, kind=kind, to=to)
+
+    def impact(self, file: str, **fields):
+        return impact.impact(self.home, self.call, file=file, **fields)
 
     def stale(self, **fields):
         return checking.stale(self.home, self.call, **fields)
