@@ -154,6 +154,36 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """Give a memory new words; `expected_version` is the one that they are meant for.
+
+    The text itself is judged where it is kept, which has more to say about it.
+    """
+
+    id: str
+    text: str
+    expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        if self.expected_version is not None and self.expected_version < 1:
+            raise ValueError(f"expected_version counts from 1, got {self.expected_version}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reanchor:
+    """Accept what the doubt about one memory proposes, or of all; with `dry_run` only say what."""
+
+    id: str | None = None
+    all: bool = False
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
     """Keep a memory from ageing."""
 

@@ -38,6 +38,8 @@ OPERATIONS: Final = (
     _write("forget", messages.Forget, "archive one memory"),
     _write("restore", messages.Restore, "bring an archived memory back"),
     _write("confirm", messages.Confirm, "say that a memory still holds; its doubt goes"),
+    _write("update", messages.Update, "give a memory new words"),
+    _write("reanchor", messages.Reanchor, "accept what a doubt proposes: a new place, new words"),
     _write("pin", messages.Pin, "keep a memory from ageing"),
     _write("unpin", messages.Unpin, "let a pinned memory age again"),
     _read("stale", messages.Stale, "list the memories that may no longer be true", ALL),

@@ -95,6 +95,8 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     if suggestion.get("text"):
         terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
     identity = short(doubt["id"])
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if suggestion else "put right"
+    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
     terminal.line(
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
         indent=4,

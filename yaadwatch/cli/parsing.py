@@ -38,6 +38,8 @@ COMMANDS = {
     "stale": "doubts",
     "impact": "graph",
     "confirm": "curate",
+    "edit": "mend",
+    "reanchor": "mend",
     "forget": "curate",
     "restore": "curate",
     "pin": "curate",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from yaadwatch.core import privacy, references, text
 from yaadwatch.core.ingest import classify
+from yaadwatch.core.privacy import Masked
 from yaadwatch.core.references import Mentions, Tree
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import looking, telling, writing
@@ -145,15 +146,26 @@ def admit(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Admitted]:
     return space.db.write(commit)
 
 
-def anchor_again(home: Home, space: Space, node: Node, old: Sequence[Anchor]) -> list[Anchor]:
-    """Return what a memory rests on as things are now.
+def clean(raw: str) -> Masked:
+    """Return a text as it may be stored.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is empty, TOO_LARGE.
+    """
+    return privacy.mask(_checked(raw))
+
+
+def anchor_again(
+    home: Home, space: Space, node: Node, old: Sequence[Anchor], *, folder: str = ""
+) -> list[Anchor]:
+    """Return what a memory rests on as things are now; its paths may start in `folder`.
 
     What its text names is found afresh; what was given by the caller or followed to another place
     is kept where it still exists; what is gone is dropped.
     """
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
-    draft = Draft(text=node.text, origin=node.origin)
+    draft = Draft(text=node.text, origin=node.origin, folder=folder)
     found = _anchors([draft], space, tree, head, index)[0]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
 
@@ -222,18 +234,18 @@ def place_of(given: str, here: str, space: Space) -> str | None:
 
 
 def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
-    masked = [privacy.mask(_checked(draft.text)) for draft in drafts]
-    clean = [
+    masked = [clean(draft.text) for draft in drafts]
+    cleaned = [
         replace(draft, text=m.text, tags=tuple(dict.fromkeys(map(_masked, draft.tags))))
         for draft, m in zip(drafts, masked, strict=True)
     ]
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
-    for draft in clean:
+    for draft in cleaned:
         _require_files(draft, tree)
-    anchored = _anchors(clean, space, tree, head, index)
+    anchored = _anchors(cleaned, space, tree, head, index)
     ready = []
-    for draft, mask, found in zip(clean, masked, anchored, strict=True):
+    for draft, mask, found in zip(cleaned, masked, anchored, strict=True):
         _require_symbols(draft, found)
         old = () if draft.baseline else space.db.read(_anchors_of_text, draft.text)
         sort = classify.classify(

@@ -58,6 +58,8 @@ VERBS: Final[Mapping[str, Late]] = {
     "forget": Late("curate", "forget"),
     "restore": Late("curate", "restore"),
     "confirm": Late("curate", "confirm"),
+    "update": Late("mend", "update"),
+    "reanchor": Late("mend", "reanchor"),
     "pin": Late("curate", "pin"),
     "unpin": Late("curate", "unpin"),
     "stale": Late("stale", "stale"),

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import curate, projects, remember, upkeep
+from yaadwatch.engine import curate, mend, projects, remember, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.graph import impact, links
 from yaadwatch.engine.workspace import Call, Home, Stores
@@ -200,6 +200,12 @@ class Tree:
 
     def unpin(self, id: str):
         return curate.unpin(self.home, self.call, id=id)
+
+    def edit(self, id: str, text: str, **fields):
+        return mend.update(self.home, self.call, id=id, text=text, **fields)
+
+    def reanchor(self, id: str | None = None, **fields):
+        return mend.reanchor(self.home, self.call, id=id, **fields)
 
     def link(self, id: str, kind: str, to: str, **fields):
         return links.link(self.home, self.call, id=id, kind=kind, to=to, **fields)

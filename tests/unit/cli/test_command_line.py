@@ -35,6 +35,8 @@ LINES = {
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
+    "edit": "edit ab12 some new words --version 3",
+    "reanchor": "reanchor ab12 --dry-run",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
     "restore": "restore ab12",
@@ -48,7 +50,7 @@ LINES = {
     "mcp": "mcp --agent claude",
     "completion": "completion bash",
 }
-ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"}
+ASKED_BY = {"update": "edit", "projects": "list", "check": "stale", "shutdown": "stop"}
 """Operations that a command of another name asks for."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
