@@ -17,7 +17,7 @@ from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, flags, nodes, projects, provenance, sightings, worktrees
@@ -185,6 +185,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     texts = db.read(nodes.many, affected)
     looking.expect(tree, (anchor for own in anchored.values() for anchor in own))
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
+    held = set()
     now = home.clock.now()
     for node_id in sorted(affected):
         own = tuple(anchored[node_id])
@@ -199,12 +200,15 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
                 head_was=head_was,
                 now=now,
             )
+            if flag is None and _held(own, tree, known):
+                held.add(node_id)
         judged[node_id] = (own, flag)
     return Gathered(
         branch=head.head.branch,
         commit=head.head.commit,
         full=full,
         judged=judged,
+        held=frozenset(held),
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
     )
 
@@ -294,6 +298,20 @@ def _judge(
         evidence=evidence,
         suggestion=judging.suggest(node.text, worst),
     )
+
+
+def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -> bool:
+    """Return whether a definition still holds in a file that was changed around it since last seen.
+
+    That a file is still there says nothing of what is told about it.
+    """
+    for anchor in own:
+        before, now = known.get(anchor.path), tree.seen.get(anchor.path)
+        if anchor.method is Method.FILE or before is None or now is None:
+            continue
+        if before.blob and now.blob and now.blob not in {before.blob, anchor.blob}:
+            return True
+    return False
 
 
 def _differing(

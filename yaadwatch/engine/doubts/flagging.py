@@ -7,6 +7,7 @@ files is left to that verb and to the next check.
 from dataclasses import dataclass
 from datetime import datetime
 
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
@@ -34,12 +35,16 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """A work tree's verdicts, ready to be written down; by memory, with what it was judged on."""
+    """A work tree's verdicts, ready to be written down; by memory, with what it was judged on.
+
+    `held`: memories whose definitions were the same in a file that was not.
+    """
 
     branch: str
     commit: str
     full: bool
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
+    held: frozenset[str]
     seen: tuple[Sighting, ...]
 
 
@@ -70,10 +75,13 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
         resting = anchors.of_nodes(conn, gathered.judged.keys())
         texts = nodes.many(conn, gathered.judged.keys())
         raised = cleared = 0
+        held = set()
         for node_id, (judged_on, flag) in gathered.judged.items():
             node = texts.get(node_id)
             if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
                 continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
+            if node_id in gathered.held:
+                held.add(node_id)
             old = before.get(node_id)
             if flag is not None and flag != old:
                 flags.put(conn, flag)
@@ -88,6 +96,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
                 log.append(
                     conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
                 )
+        _strengthen(conn, held, now)
         sightings.put(conn, worktree, _vouched(conn, gathered))
         _forget_sightings(conn, worktree)
         if (row.head, row.branch) != (gathered.commit, gathered.branch):
@@ -111,6 +120,19 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
         return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
 
     return space.db.write(commit)
+
+
+def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
+    """Let the age of memories start anew that held while their files were changed around them.
+
+    Once a day at most, and not where another work tree, or what they rest on, says otherwise. It
+    is no word of a person: no version is made, no doubt goes, and no event tells of it.
+    """
+    for tree in worktrees.everything(conn):
+        if not held:
+            return
+        held = held - doubting.of_nodes(conn, tree.id, held).keys()
+    nodes.strengthen(conn, held, now=now)
 
 
 def _vouched(conn: Connection, gathered: Gathered) -> list[Sighting]:
