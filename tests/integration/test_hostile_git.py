@@ -61,6 +61,7 @@ def ask_everything(repo, runner):
         return {"find": None}
     layouts.worktrees(layout)
     layouts.busy(layout)
+    layouts.cut_at(layout)
     opened = Repository(layout, runner)
     first, last = repo.first, repo.last
     blob = blob_id(TEXT.encode())
@@ -73,6 +74,7 @@ def ask_everything(repo, runner):
         "commit": lambda: opened.commit(last),
         "tracked": opened.tracked,
         "untracked": opened.untracked,
+        "left_out": opened.left_out,
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,

@@ -5,7 +5,7 @@ from typing import TypeVar, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.repository import Departure, Repository
+from yaadwatch.system.git.repository import Departure, LeftOut, Repository
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
@@ -63,6 +63,10 @@ class History:
     def untracked(self) -> Sequence[str]:
         """Return the files that git neither tracks nor ignores."""
         return self._once(("untracked",), self._repository.untracked)
+
+    def left_out(self) -> LeftOut:
+        """Return what may be missing in the work tree without being deleted."""
+        return self._once(("left_out",), self._repository.left_out)
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""

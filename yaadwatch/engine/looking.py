@@ -3,6 +3,7 @@
 Only files that memories rest on, or that a text names, are opened, each at most once for a job.
 """
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -130,8 +131,11 @@ class WorkTree:
             self.space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=self.now_ns
         )
         if observed.kind == "absent":
-            self.seen[path] = Sighting(path=path, signature=observed.signature, blob="")
-            return None
+            left_out = self._left_out(path)
+            # What git may put there, or have otherwise, any time shows in no signature.
+            signature = observed.signature if left_out is None else ""
+            self.seen[path] = Sighting(path=path, signature=signature, blob="")
+            return left_out
         if observed.data is None:
             self.seen[path] = Sighting(path=path, signature="", blob="")
             if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
@@ -141,6 +145,21 @@ class WorkTree:
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
         return Found(blob=blob, data=observed.data)
+
+    def _left_out(self, path: str) -> Found | None:
+        """Return a file that is absent because it is not checked out; None: it is not there."""
+        left_out = self.head.history.left_out()
+        blob = left_out.sparse.get(path)
+        if blob is not None:
+            return Found(blob=blob, data=self.head.history.read_blob(blob))
+        for at in (at for at, letter in enumerate(path) if letter == "/"):
+            module = path[:at]
+            if module in left_out.modules and not os.path.lexists(
+                self.space.root / module / ".git"
+            ):
+                odd = f"{module} is a submodule that is not checked out here"
+                return Found(blob="", odd=odd, kind="other")
+        return None
 
     def _staged(self) -> dict[str, str]:
         return self.head.history.staged_renames() if self.head.head.commit else {}

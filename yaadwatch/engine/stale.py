@@ -220,7 +220,7 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
     """
     if head_was == head.head.commit:
         return True
-    if not head_was or flag.uncommitted:
+    if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):
         return False
     try:
         return all(head.same_in(head_was, place) for place in places)

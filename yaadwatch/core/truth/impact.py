@@ -177,8 +177,8 @@ def _stronger(one: Reached | None, other: Reached) -> Reached:
 
 
 def _order(reached: Reached) -> tuple[object, ...]:
-    kinds = tuple((edge.kind, edge.from_node) for edge in reached.edges)
-    return (-reached.part, len(reached.path), reached.path, kinds)
+    edges = tuple((edge.kind, edge.from_node, edge.weight) for edge in reached.edges)
+    return (-reached.part, len(reached.path), reached.path, edges)
 
 
 def _step_order(step: tuple[str, float, Edge]) -> tuple[str, float, str, str]:

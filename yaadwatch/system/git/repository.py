@@ -51,6 +51,17 @@ class Departure:
     to: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What the index holds, and the work tree need not show.
+
+    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
+    """
+
+    sparse: dict[str, str]
+    modules: frozenset[str]
+
+
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
     """Return git's id of a file with these bytes, as hex."""
     digest = hashlib.new(object_format, b"blob %d\0" % len(data), usedforsecurity=False)
@@ -168,6 +179,23 @@ class Repository:
         found = _split(self._ask(["ls-files", "-z", "--others", "--exclude-standard"]))
         return [path for path in found if not path.endswith("/")]
 
+    def left_out(self) -> LeftOut:
+        """Return what may be missing in the work tree without being deleted."""
+        if self.layout.root is None:
+            return LeftOut(sparse={}, modules=frozenset())
+        sparse, modules = {}, set()
+        for row in self._ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            (path,) = _texts([name])
+            if not path:
+                continue
+            tag, mode, blob, _ = about.decode().split()
+            if mode == "160000":
+                modules.add(path)
+            elif tag == "S" and mode != "120000":
+                sparse[path] = blob
+        return LeftOut(sparse=sparse, modules=frozenset(modules))
+
     def is_tracked(self, path: str) -> bool:
         """Return whether the index holds `path`, or a file below it."""
         if self.layout.root is None:
@@ -189,13 +217,16 @@ class Repository:
     def departures(self, since: str, until: str) -> list[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first.
 
-        At most 2,000 commits are looked at, the newest; merges are looked through, not at.
+        At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
+        first commits of a shallow history did cannot be told; they are left out.
         """
         between = "..".join(_commits(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
         commits = self._ask(
             ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
         ).split()
+        cut = self._cut()
+        commits = [commit for commit in commits if commit.decode() not in cut]
         if not commits:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
@@ -205,12 +236,14 @@ class Repository:
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
 
-        At most 50, the newest.
+        At most 50, the newest; the first commits of a shallow history are left out.
         """
         between = "..".join(_commits(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
-        return [line.decode() for line in reversed(self._ask(arguments).split())]
+        cut = self._cut()
+        found = [line.decode() for line in reversed(self._ask(arguments).split())]
+        return [commit for commit in found if commit not in cut]
 
     def files_with(
         self, words: Sequence[str], *, at: str | None = None, untracked: bool = False
@@ -304,6 +337,10 @@ class Repository:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
+
+    def _cut(self) -> frozenset[str]:
+        """Return the commits that seem to have made everything, because what came before is cut."""
+        return layouts.cut_at(self.layout)
 
     def _open(self, id: str) -> Objects | None:
         """Return the objects as they are read in this process, if one of this id can be."""
