@@ -11,8 +11,8 @@ from datetime import datetime
 
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
-from yaadwatch.engine import ageing, stale
-from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine import stale
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError

@@ -7,8 +7,8 @@ from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall import query as questions
 from yaadwatch.core.recall.budget import Item
 from yaadwatch.core.recall.rank import Candidate
-from yaadwatch.engine import ageing, telling
-from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine import telling
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.nodes import Node, canonical_kind

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import curate, mend, projects, remember, upkeep
+from yaadwatch.engine import projects, remember, upkeep
 from yaadwatch.engine import stale as checking
-from yaadwatch.engine.graph import impact, links
+from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import nodes, worktrees

@@ -5,8 +5,9 @@ import threading
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
-from yaadwatch.engine import curate, remember
+from yaadwatch.engine import remember
 from yaadwatch.engine.doubts import flagging
+from yaadwatch.engine.memories import curate
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import worktrees
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import ageing, remember, telling, writing
-from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine import remember, telling, writing
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
