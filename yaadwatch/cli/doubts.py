@@ -84,8 +84,7 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     terminal.line(*headline(doubt), hang=10)
     branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
     terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
-    for found in doubt["evidence"]:
-        terminal.line(*_evidence(found), indent=4)
+    tell_evidence(doubt, terminal)
     if doubt.get("via"):
         way = " -> ".join([*map(short, doubt["via"]), "this"])
         terminal.line(f"by way of {way}; goes when {short(doubt['via'][0])} is settled", indent=4)
@@ -101,6 +100,12 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
         indent=4,
     )
+
+
+def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print the commits behind a doubt, and what no commit has."""
+    for found in doubt["evidence"]:
+        terminal.line(*_evidence(found), indent=4)
 
 
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:

@@ -37,6 +37,7 @@ COMMANDS = {
     "context": "agents",
     "stale": "doubts",
     "impact": "graph",
+    "check": "checking",
     "confirm": "curate",
     "edit": "mend",
     "reanchor": "mend",

@@ -60,6 +60,10 @@ class History:
         key = ("hunks", old[0], new[0], name.rpartition(".")[2])
         return self._once(key, self._repository.hunks, old[1], new[1], name)
 
+    def paths_at(self, commit: str) -> Sequence[str]:
+        """Return the paths in a commit."""
+        return self._once(("paths_at", commit), self._repository.paths_at, commit)
+
     def untracked(self) -> Sequence[str]:
         """Return the files that git neither tracks nor ignores."""
         return self._once(("untracked",), self._repository.untracked)

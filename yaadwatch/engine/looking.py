@@ -6,6 +6,8 @@ Only files that memories rest on, or that a text names, are opened, each at most
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
 
 from yaadwatch.core import privacy
 from yaadwatch.core.references import Tree
@@ -24,7 +26,7 @@ from yaadwatch.model.settings import (
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import blob_id
+from yaadwatch.system.git.repository import Repository, blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
 
@@ -42,6 +44,18 @@ class Found:
     kind: files.Kind = "file"
 
 
+class Place(Protocol):
+    """A work tree, as far as its files go; a `Space` is one."""
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+
+    @property
+    def repository(self) -> Repository:
+        """Return its repository."""
+
+
 @dataclass(slots=True, kw_only=True)
 class WorkTree:
     """The files of a work tree, as they are now, committed or not.
@@ -53,7 +67,7 @@ class WorkTree:
         names: the definitions that the job is about, by the file they were in.
     """
 
-    space: Space
+    space: Place
     known: dict[str, Sighting]
     now_ns: int
     object_format: str
@@ -280,7 +294,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     return Method.HUNKS, "", line
 
 
-def look_at(space: Space, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
+def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
     """Return both views of a work tree, for one job; the branch's name is masked."""
     found = space.repository.head()
     found = replace(found, branch=privacy.mask(found.branch).text)

@@ -4,7 +4,7 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from yaadwatch.core.privacy import Masked
 from yaadwatch.core.references import Mentions, Tree
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import looking, telling, writing
-from yaadwatch.engine.looking import AtHead, WorkTree
+from yaadwatch.engine.looking import AtHead, View, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Method
@@ -31,6 +31,8 @@ from yaadwatch.store import anchors, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
+Search = Callable[[Sequence[str]], dict[str, list[str]]]
+"""Given words, the files that hold each of them."""
 WORDS_PER_SCAN = 64
 """Names looked for in one scan of the tree."""
 
@@ -166,7 +168,7 @@ def anchor_again(
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
     draft = Draft(text=node.text, origin=node.origin, folder=folder)
-    found = _anchors([draft], space, tree, head, index)[0]
+    found = anchors_in([draft], space.repository.files_with, tree, head, index)[0]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
 
 
@@ -243,7 +245,7 @@ def _prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[_Ready]:
     index = looking.index_of(space)
     for draft in cleaned:
         _require_files(draft, tree)
-    anchored = _anchors(cleaned, space, tree, head, index)
+    anchored = anchors_in(cleaned, space.repository.files_with, tree, head, index)
     ready = []
     for draft, mask, found in zip(cleaned, masked, anchored, strict=True):
         _require_symbols(draft, found)
@@ -314,10 +316,18 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
             )
 
 
-def _anchors(
-    drafts: Sequence[Draft], space: Space, tree: WorkTree, head: AtHead, index: Tree
+def anchors_in(
+    drafts: Sequence[Draft], search: Search, tree: View, head: AtHead, index: Tree
 ) -> list[list[Anchor]]:
-    """Return for each draft what it rests on, given files first, then those its text names."""
+    """Return for each draft what it rests on, given files first, then those its text names.
+
+    Args:
+        drafts: what is said; masked.
+        search: finds the files of `tree` that hold each of some words.
+        tree: where it is looked for: a work tree, or a commit.
+        head: the commit that `tree` shows, or has checked out.
+        index: the files of `tree`.
+    """
     spoken = [references.mentions(draft.text) for draft in drafts]
     named = [
         _files(draft, mentions, tree, index) for draft, mentions in zip(drafts, spoken, strict=True)
@@ -339,7 +349,7 @@ def _anchors(
                 without.append((symbol, trust))
         found.append(own)
         homeless.append(without)
-    _find_homes(homeless, found, space, tree, head)
+    _find_homes(homeless, found, search, tree, head)
     for own, files in zip(found, named, strict=True):
         for path, trust in files.items():
             anchor = _anchor(tree, head, path, "", trust)
@@ -348,7 +358,7 @@ def _anchors(
     return [own[:ANCHORS_PER_NODE_MAX] for own in found]
 
 
-def _files(draft: Draft, mentions: Mentions, tree: WorkTree, index: Tree) -> dict[str, str]:
+def _files(draft: Draft, mentions: Mentions, tree: View, index: Tree) -> dict[str, str]:
     """Return the files a draft rests on, each with where the reference comes from."""
     files = dict.fromkeys(draft.files, "given")
     for mention in mentions.paths:
@@ -373,8 +383,8 @@ def _symbols(draft: Draft, mentions: Mentions, files: dict[str, str]) -> list[tu
 def _find_homes(
     homeless: list[list[tuple[str, str]]],
     found: list[list[Anchor]],
-    space: Space,
-    tree: WorkTree,
+    search: Search,
+    tree: View,
     head: AtHead,
 ) -> None:
     """Anchor names whose file the text does not tell, where exactly one file defines them."""
@@ -383,7 +393,7 @@ def _find_homes(
     holding: dict[str, list[str]] = {}
     unique = list(dict.fromkeys(parts.values()))
     for start in range(0, len(unique), WORDS_PER_SCAN):
-        holding |= space.repository.files_with(unique[start : start + WORDS_PER_SCAN])
+        holding |= search(unique[start : start + WORDS_PER_SCAN])
     only: dict[str, str | None] = {}
     for word in words:
         named = [path for path in holding[parts[word]] if not looking.is_prose(path)]
@@ -401,7 +411,7 @@ def _find_homes(
                 own.append(anchor)
 
 
-def _anchor(tree: WorkTree, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
+def _anchor(tree: View, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
     """Return the anchor on a file or a definition in it, as it is now; None if it is not there.
 
     A file that is too large to be read is anchored without its blob: it can still go, or move.

@@ -196,6 +196,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
                 node,
                 own,
                 (tree, head),
+                worktree=worktree,
                 before=flagged.get(node_id),
                 head_was=head_was,
                 now=now,
@@ -261,6 +262,7 @@ def _judge(
     own: tuple[Anchor, ...],
     views: tuple[WorkTree, AtHead],
     *,
+    worktree: int,
     before: Flag | None,
     head_was: str,
     now: datetime,
@@ -287,7 +289,7 @@ def _judge(
         evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
         node=node.id,
-        worktree=tree.space.worktree.id,
+        worktree=worktree,
         verdict=worst.verdict,
         score=judging.SCORES[worst.verdict],
         level=judging.level_of(worst.verdict),

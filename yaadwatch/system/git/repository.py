@@ -172,6 +172,49 @@ class Repository:
             return []
         return list(dict.fromkeys(_split(self._ask(["ls-files", "-z"]))))
 
+    def paths_at(self, commit: str) -> list[str]:
+        """Return the paths in a commit."""
+        listed = self._ask(["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)])
+        return _split(listed)
+
+    def commit_named(self, name: str) -> str | None:
+        """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
+        named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        found = self._ask(named, allowed=(0, 1, 128)).decode("ascii", "replace").strip()
+        return found if _ID.fullmatch(found) else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the commit at which two parted; None when they have nothing in common."""
+        found = self._ask(["merge-base", *_commits(one, other)], allowed=(0, 1))
+        return found.decode().strip() or None
+
+    def snapshot(self, index: Path | None = None) -> str:
+        """Return a new commit on HEAD that holds what is staged; no branch leads to it.
+
+        It takes three kinds of objects at most, which git throws away by itself some weeks later.
+
+        Args:
+            index: the file that tells what is staged; the repository's own when None.
+
+        Raises:
+            YaadError: REFUSED when it holds conflicts.
+        """
+        torn = self._ask(["ls-files", "-z", "-u"], index=index)
+        if torn:
+            path = os.fsdecode(torn.split(b"\0")[0].partition(b"\t")[2])
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} has a conflict that is not settled, so what is staged is no commit yet; "
+                "it was not looked at.",
+                hint="Settle it, then stage the file: git add FILE",
+            )
+        tree = self._ask(["write-tree"], index=index).decode().strip()
+        parent = self.head().commit
+        who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
+        parents = ["-p", parent] if parent else []
+        made = self._ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+        return made.decode().strip()
+
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
@@ -316,6 +359,7 @@ class Repository:
         given: bytes | None = None,
         allowed: Sequence[int] = (0,),
         strict: bool = False,
+        index: Path | None = None,
     ) -> bytes:
         try:
             return self._runner.run(
@@ -325,6 +369,7 @@ class Repository:
                 allowed=allowed,
                 strict=strict,
                 work_tree=self.layout.root,
+                index=index,
             )
         except GitFailed as failure:
             if _NOT_OURS.search(failure.message):
