@@ -62,6 +62,7 @@ def ask_everything(repo, runner):
         return {"find": None}
     layouts.worktrees(layout)
     layouts.busy(layout)
+    layouts.cut_at(layout)
     opened = Repository(layout, runner)
     first, last = repo.first, repo.last
     blob = blob_id(TEXT.encode())
@@ -74,6 +75,11 @@ def ask_everything(repo, runner):
         "commit": lambda: opened.commit(last),
         "tracked": opened.tracked,
         "untracked": opened.untracked,
+        "left_out": opened.left_out,
+        "paths_at": lambda: opened.paths_at(last),
+        "commit_named": lambda: opened.commit_named("HEAD"),
+        "merge_base": lambda: opened.merge_base(first, last),
+        "snapshot": opened.snapshot,
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "recent_heads": opened.recent_heads,

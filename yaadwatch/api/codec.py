@@ -6,6 +6,7 @@ a wrong type are each refused by name.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from math import isfinite
 from typing import Final, TypeVar
 
 from yaadwatch.api.frames import kind_of
@@ -191,6 +192,12 @@ def _number(name: str, value: object) -> int:
     return value
 
 
+def _real(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise _wrong(name, "a number", value)
+    return float(value)
+
+
 def _truth(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise _wrong(name, "true or false", value)
@@ -210,6 +217,7 @@ def _or_null(read: Callable[[str, object], object]) -> Callable[[str, object], o
 _READERS: Final[dict[object, Callable[[str, object], object]]] = {
     str: _text,
     int: _number,
+    float: _real,
     bool: _truth,
     tuple[str, ...]: _texts,
     str | None: _or_null(_text),

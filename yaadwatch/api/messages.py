@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.model.agent_files import INLINE, MODES
+from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
@@ -155,6 +156,36 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """Give a memory new words; `expected_version` is the one that they are meant for.
+
+    The text itself is judged where it is kept, which has more to say about it.
+    """
+
+    id: str
+    text: str
+    expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        if self.expected_version is not None and self.expected_version < 1:
+            raise ValueError(f"expected_version counts from 1, got {self.expected_version}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reanchor:
+    """Accept what the doubt about one memory proposes, or of all; with `dry_run` only say what."""
+
+    id: str | None = None
+    all: bool = False
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
     """Keep a memory from ageing."""
 
@@ -180,6 +211,48 @@ class Stale:
 
     all: bool = False
     check: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first."""
+
+    file: str
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        _text("file", self.file, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Say that the memory `id` relates to the memory `to`; `weight`: how much doubt goes along."""
+
+    id: str
+    kind: str
+    to: str
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        canonical_edge_kind(self.kind)
+        _text("to", self.to, ID_CHARS_MAX)
+        if not 0.0 < self.weight <= 1.0:
+            raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlink:
+    """End the relation of a kind between two memories."""
+
+    id: str
+    kind: str
+    to: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        canonical_edge_kind(self.kind)
+        _text("to", self.to, ID_CHARS_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

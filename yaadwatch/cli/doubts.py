@@ -63,8 +63,9 @@ def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
     """Return the parts of the line that names a doubt."""
     colour = COLOURS.get(doubt["verdict"], "yellow")
     level = "" if doubt["level"] == "warn" else f" ({doubt['level']})"
+    verdict = "in doubt with another" if doubt.get("via") else doubt["verdict"]
     return (
-        styled(f"{doubt['verdict']}{level}", colour),
+        styled(f"{verdict}{level}", colour),
         "  ",
         styled(short(doubt["id"]), "bold"),
         f"  {doubt['text']}",
@@ -83,18 +84,28 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     terminal.line(*headline(doubt), hang=10)
     branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
     terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
-    for found in doubt["evidence"]:
-        terminal.line(*_evidence(found), indent=4)
+    tell_evidence(doubt, terminal)
+    if doubt.get("via"):
+        way = " -> ".join([*map(short, doubt["via"]), "this"])
+        terminal.line(f"by way of {way}; goes when {short(doubt['via'][0])} is settled", indent=4)
     suggestion = doubt.get("suggestion") or {}
     if suggestion.get("path"):
         terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
     if suggestion.get("text"):
         terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
     identity = short(doubt["id"])
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if suggestion else "put right"
+    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
     terminal.line(
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
         indent=4,
     )
+
+
+def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print the commits behind a doubt, and what no commit has."""
+    for found in doubt["evidence"]:
+        terminal.line(*_evidence(found), indent=4)
 
 
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:

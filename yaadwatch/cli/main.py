@@ -61,6 +61,7 @@ def run(
     """
     from yaadwatch.cli import parsing
 
+    args = None
     try:
         args = parsing.parse(argv)
         client = (connect or _client)(args, terminal)
@@ -70,7 +71,7 @@ def run(
             client.close()
     except YaadError as error:
         _tell(error, terminal, as_json="--json" in argv)
-        return EXITS.get(error.code, 1)
+        return _status(error.code, args)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  (the last one who can say anything)
@@ -84,8 +85,16 @@ def run(
             hint="It may or may not have been done; see: yaadwatch status",
         )
         _tell(ours, terminal, as_json="--json" in argv)
-        return 1
+        return _status(Code.INTERNAL, args)
     return status
+
+
+def _status(code: Code, args: "Namespace | None") -> int:
+    """Return the exit status for an error; a command may have one of its own for all but usage."""
+    own: int | None = getattr(args, "exit_on_error", None)
+    if own is not None and code is not Code.BAD_REQUEST:
+        return own
+    return EXITS.get(code, 1)
 
 
 def _for_agents(command: str, argv: "Sequence[str]") -> int:

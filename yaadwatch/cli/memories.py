@@ -234,7 +234,7 @@ def _sections(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         for anchor in answer["anchors"]
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
-    edges = [(str(edge["kind"]), short(edge["to"]), str(edge["text"])) for edge in answer["edges"]]
+    edges = [_edge(edge, answer["id"]) for edge in answer["edges"]]
     versions = [
         (
             str(past["version"]),
@@ -255,6 +255,13 @@ def _sections(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
             terminal.gap()
             terminal.line(styled(title, "bold"))
             terminal.table(rows)
+
+
+def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
+    """Return a row for an edge: `depends_on X`, or `<- depends_on X` when it comes from there."""
+    if edge["from"] == identity:
+        return str(edge["kind"]), short(edge["to"]), str(edge["text"])
+    return f"<- {edge['kind']}", short(edge["from"]), str(edge["text"])
 
 
 def _standard_input(terminal: Terminal) -> str:

@@ -5,7 +5,7 @@ from typing import TypeVar, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.repository import Departure, Repository
+from yaadwatch.system.git.repository import Departure, LeftOut, Repository
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
@@ -60,9 +60,17 @@ class History:
         key = ("hunks", old[0], new[0], name.rpartition(".")[2])
         return self._once(key, self._repository.hunks, old[1], new[1], name)
 
+    def paths_at(self, commit: str) -> Sequence[str]:
+        """Return the paths in a commit."""
+        return self._once(("paths_at", commit), self._repository.paths_at, commit)
+
     def untracked(self) -> Sequence[str]:
         """Return the files that git neither tracks nor ignores."""
         return self._once(("untracked",), self._repository.untracked)
+
+    def left_out(self) -> LeftOut:
+        """Return what may be missing in the work tree without being deleted."""
+        return self._once(("left_out",), self._repository.left_out)
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""

@@ -11,13 +11,14 @@ from datetime import datetime
 
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
-from yaadwatch.engine import ageing, stale
+from yaadwatch.engine import stale
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import flags, nodes, provenance
+from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 
 RULES_MAX = 500
@@ -104,7 +105,7 @@ def _look(conn: Connection, *, worktree: int, settings: Settings, now: datetime)
     hidden = provenance.hidden(conn, worktree)
     raised = [
         flag
-        for flag in flags.of_worktree(conn, worktree)
+        for flag in doubting.of_worktree(conn, worktree)
         if flag.level == "warn" and flag.node not in hidden
     ]
     raised.sort(key=lambda flag: (-flag.score, flag.node))

@@ -3,8 +3,11 @@
 Only files that memories rest on, or that a text names, are opened, each at most once for a job.
 """
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
 
 from yaadwatch.core import privacy
 from yaadwatch.core.references import Tree
@@ -23,7 +26,7 @@ from yaadwatch.model.settings import (
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import blob_id
+from yaadwatch.system.git.repository import Repository, blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
 
@@ -41,6 +44,18 @@ class Found:
     kind: files.Kind = "file"
 
 
+class Place(Protocol):
+    """A work tree, as far as its files go; a `Space` is one."""
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+
+    @property
+    def repository(self) -> Repository:
+        """Return its repository."""
+
+
 @dataclass(slots=True, kw_only=True)
 class WorkTree:
     """The files of a work tree, as they are now, committed or not.
@@ -52,7 +67,7 @@ class WorkTree:
         names: the definitions that the job is about, by the file they were in.
     """
 
-    space: Space
+    space: Place
     known: dict[str, Sighting]
     now_ns: int
     object_format: str
@@ -130,8 +145,11 @@ class WorkTree:
             self.space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=self.now_ns
         )
         if observed.kind == "absent":
-            self.seen[path] = Sighting(path=path, signature=observed.signature, blob="")
-            return None
+            left_out = self._left_out(path)
+            # What git may put there, or have otherwise, any time shows in no signature.
+            signature = observed.signature if left_out is None else ""
+            self.seen[path] = Sighting(path=path, signature=signature, blob="")
+            return left_out
         if observed.data is None:
             self.seen[path] = Sighting(path=path, signature="", blob="")
             if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
@@ -141,6 +159,21 @@ class WorkTree:
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
         return Found(blob=blob, data=observed.data)
+
+    def _left_out(self, path: str) -> Found | None:
+        """Return a file that is absent because it is not checked out; None: it is not there."""
+        left_out = self.head.history.left_out()
+        blob = left_out.sparse.get(path)
+        if blob is not None:
+            return Found(blob=blob, data=self.head.history.read_blob(blob))
+        for at in (at for at, letter in enumerate(path) if letter == "/"):
+            module = path[:at]
+            if module in left_out.modules and not os.path.lexists(
+                self.space.root / module / ".git"
+            ):
+                odd = f"{module} is a submodule that is not checked out here"
+                return Found(blob="", odd=odd, kind="other")
+        return None
 
     def _staged(self) -> dict[str, str]:
         return self.head.history.staged_renames() if self.head.head.commit else {}
@@ -261,7 +294,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     return Method.HUNKS, "", line
 
 
-def look_at(space: Space, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
+def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
     """Return both views of a work tree, for one job; the branch's name is masked."""
     found = space.repository.head()
     found = replace(found, branch=privacy.mask(found.branch).text)

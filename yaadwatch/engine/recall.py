@@ -7,12 +7,13 @@ from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall import query as questions
 from yaadwatch.core.recall.budget import Item
 from yaadwatch.core.recall.rank import Candidate
-from yaadwatch.engine import ageing, telling
+from yaadwatch.engine import telling
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import anchors, flags, fulltext, nodes, provenance
+from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 
 CANDIDATES_MAX = 100
@@ -119,7 +120,7 @@ def _look(
         )
         for node in shown
     ]
-    return candidates, known, flags.of_nodes(conn, worktree, ids)
+    return candidates, known, doubting.of_nodes(conn, worktree, ids)
 
 
 def _about(conn: Connection, question: str) -> list[Anchor]:

@@ -4,17 +4,18 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy, references, text
 from yaadwatch.core.ingest import classify
+from yaadwatch.core.privacy import Masked
 from yaadwatch.core.references import Mentions, Tree
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import looking, telling, writing
-from yaadwatch.engine.looking import AtHead, WorkTree
+from yaadwatch.engine.looking import AtHead, View, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Method
@@ -30,6 +31,8 @@ from yaadwatch.store import anchors, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
+Search = Callable[[Sequence[str]], dict[str, list[str]]]
+"""Given words, the files that hold each of them."""
 WORDS_PER_SCAN = 64
 """Names looked for in one scan of the tree."""
 
@@ -102,7 +105,7 @@ def remember(
             hint="Leave the kind out, and it is chosen from the text.",
         )
     with home.space(call) as space:
-        here = _folder_of(call, space)
+        here = folder_of(call, space)
         draft = Draft(
             text=text,
             origin=call.origin,
@@ -145,16 +148,27 @@ def admit(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Admitted]:
     return space.db.write(commit)
 
 
-def anchor_again(home: Home, space: Space, node: Node, old: Sequence[Anchor]) -> list[Anchor]:
-    """Return what a memory rests on as things are now.
+def clean(raw: str) -> Masked:
+    """Return a text as it may be stored.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is empty, TOO_LARGE.
+    """
+    return privacy.mask(_checked(raw))
+
+
+def anchor_again(
+    home: Home, space: Space, node: Node, old: Sequence[Anchor], *, folder: str = ""
+) -> list[Anchor]:
+    """Return what a memory rests on as things are now; its paths may start in `folder`.
 
     What its text names is found afresh; what was given by the caller or followed to another place
     is kept where it still exists; what is gone is dropped.
     """
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
-    draft = Draft(text=node.text, origin=node.origin)
-    found = _anchors([draft], space, tree, head, index)[0]
+    draft = Draft(text=node.text, origin=node.origin, folder=folder)
+    found = anchors_in([draft], space.repository.files_with, tree, head, index)[0]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
 
 
@@ -180,7 +194,7 @@ def _followed(
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
-def _folder_of(call: Call, space: Space) -> str:
+def folder_of(call: Call, space: Space) -> str:
     """Return the folder that a call comes from, relative to the top of the work tree."""
     here = call.folder.resolve()
     return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
@@ -192,6 +206,21 @@ def _given_file(given: str, here: str, space: Space) -> str:
     Raises:
         YaadError: NOT_FOUND; it leads out of the work tree.
     """
+    place = place_of(given, here, space)
+    if place is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{given} is outside of {space.root}; nothing was stored.",
+            hint="A memory can rest on files of its own work tree only.",
+        )
+    return place
+
+
+def place_of(given: str, here: str, space: Space) -> str | None:
+    """Return a path as it is from the top of the work tree; None when it leads out of that.
+
+    A relative one starts in the folder `here`, or at the top where that is what exists.
+    """
     top = str(space.root)
     if given.startswith("/"):
         # The links above the file are followed, as those above the work tree were.
@@ -201,11 +230,7 @@ def _given_file(given: str, here: str, space: Space) -> str:
         places = [os.path.normpath(f"{start}/{given}") for start in (here or ".", ".")]
     inside = [place for place in places if place != ".." and not place.startswith("../")]
     if not inside:
-        raise YaadError(
-            Code.NOT_FOUND,
-            f"{given} is outside of {top}; nothing was stored.",
-            hint="A memory can rest on files of its own work tree only.",
-        )
+        return None
     there = (place for place in inside if os.path.lexists(f"{top}/{place}"))
     return next(there, inside[-1])
 
@@ -216,18 +241,18 @@ def prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Ready]:
     Raises:
         YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
     """
-    masked = [privacy.mask(_checked(draft.text)) for draft in drafts]
-    clean = [
+    masked = [clean(draft.text) for draft in drafts]
+    cleaned = [
         replace(draft, text=m.text, tags=tuple(dict.fromkeys(map(_masked, draft.tags))))
         for draft, m in zip(drafts, masked, strict=True)
     ]
     tree, head = looking.look_at(space, (), home.clock.now_ns())
     index = looking.index_of(space)
-    for draft in clean:
+    for draft in cleaned:
         _require_files(draft, tree)
-    anchored = _anchors(clean, space, tree, head, index)
+    anchored = anchors_in(cleaned, space.repository.files_with, tree, head, index)
     ready = []
-    for draft, mask, found in zip(clean, masked, anchored, strict=True):
+    for draft, mask, found in zip(cleaned, masked, anchored, strict=True):
         _require_symbols(draft, found)
         old = () if draft.baseline else space.db.read(_anchors_of_text, draft.text)
         sort = classify.classify(
@@ -296,10 +321,18 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
             )
 
 
-def _anchors(
-    drafts: Sequence[Draft], space: Space, tree: WorkTree, head: AtHead, index: Tree
+def anchors_in(
+    drafts: Sequence[Draft], search: Search, tree: View, head: AtHead, index: Tree
 ) -> list[list[Anchor]]:
-    """Return for each draft what it rests on, given files first, then those its text names."""
+    """Return for each draft what it rests on, given files first, then those its text names.
+
+    Args:
+        drafts: what is said; masked.
+        search: finds the files of `tree` that hold each of some words.
+        tree: where it is looked for: a work tree, or a commit.
+        head: the commit that `tree` shows, or has checked out.
+        index: the files of `tree`.
+    """
     spoken = [references.mentions(draft.text) for draft in drafts]
     named = [
         _files(draft, mentions, tree, index) for draft, mentions in zip(drafts, spoken, strict=True)
@@ -321,7 +354,7 @@ def _anchors(
                 without.append((symbol, trust))
         found.append(own)
         homeless.append(without)
-    _find_homes(homeless, found, space, tree, head)
+    _find_homes(homeless, found, search, tree, head)
     for own, files in zip(found, named, strict=True):
         for path, trust in files.items():
             anchor = _anchor(tree, head, path, "", trust)
@@ -330,7 +363,7 @@ def _anchors(
     return [own[:ANCHORS_PER_NODE_MAX] for own in found]
 
 
-def _files(draft: Draft, mentions: Mentions, tree: WorkTree, index: Tree) -> dict[str, str]:
+def _files(draft: Draft, mentions: Mentions, tree: View, index: Tree) -> dict[str, str]:
     """Return the files a draft rests on, each with where the reference comes from."""
     files = dict.fromkeys(draft.files, "given")
     for mention in mentions.paths:
@@ -355,8 +388,8 @@ def _symbols(draft: Draft, mentions: Mentions, files: dict[str, str]) -> list[tu
 def _find_homes(
     homeless: list[list[tuple[str, str]]],
     found: list[list[Anchor]],
-    space: Space,
-    tree: WorkTree,
+    search: Search,
+    tree: View,
     head: AtHead,
 ) -> None:
     """Anchor names whose file the text does not tell, where exactly one file defines them."""
@@ -365,7 +398,7 @@ def _find_homes(
     holding: dict[str, list[str]] = {}
     unique = list(dict.fromkeys(parts.values()))
     for start in range(0, len(unique), WORDS_PER_SCAN):
-        holding |= space.repository.files_with(unique[start : start + WORDS_PER_SCAN])
+        holding |= search(unique[start : start + WORDS_PER_SCAN])
     only: dict[str, str | None] = {}
     for word in words:
         named = [path for path in holding[parts[word]] if not looking.is_prose(path)]
@@ -383,7 +416,7 @@ def _find_homes(
                 own.append(anchor)
 
 
-def _anchor(tree: WorkTree, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
+def _anchor(tree: View, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
     """Return the anchor on a file or a definition in it, as it is now; None if it is not there.
 
     A file that is too large to be read is anchored without its blob: it can still go, or move.

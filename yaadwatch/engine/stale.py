@@ -14,15 +14,14 @@ from bridges.registry import BRIDGES
 from yaadwatch.core import privacy
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine.doubts import doubting, flagging
+from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model import events
 from yaadwatch.model.agent_files import CARRIER
-from yaadwatch.model.anchors import Anchor, Evidence, Flag, Sighting, Verdict
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.projects import Worktree
 from yaadwatch.store import (
     agent_files,
     anchors,
@@ -33,8 +32,6 @@ from yaadwatch.store import (
     sightings,
     worktrees,
 )
-from yaadwatch.store import events as log
-from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 
@@ -42,20 +39,6 @@ AGENT_FILES = frozenset(path for bridge in BRIDGES for path in bridge.paths) | {
 """What people and agents may write at any time."""
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What a check did; `raised` and `cleared` count doubts.
-
-    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
-    others stand.
-    """
-
-    judged: int
-    raised: int
-    cleared: int
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +51,6 @@ class WatchedTree:
     git_dir: Path
     common_dir: Path
     paths: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Gathered:
-    """A work tree's verdicts, ready to be written down."""
-
-    branch: str
-    commit: str
-    full: bool
-    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
-    seen: tuple[Sighting, ...]
 
 
 def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> dict[str, object]:
@@ -96,9 +68,9 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
     with home.space(call) as space:
         if check:
             check_space(home, space, None)
-        found = space.db.read(flags.of_worktree, space.worktree.id)
+        found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
-        checked_at = space.db.read(_row, space.worktree.id).checked_at
+        checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     levels = ("warn", "suspect") if all else ("warn",)
     living = [flag for flag in found if flag.node in known]
     shown = sorted(
@@ -159,7 +131,7 @@ def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Check
             gathered = _gather(home, space, paths)
             if space.repository.head().commit == gathered.commit:
                 break
-        return _write(home, space, gathered)
+        return flagging.write(home, space, gathered)
 
 
 def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
@@ -203,9 +175,9 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     return found
 
 
-def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered:
+def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     db, worktree = space.db, space.worktree.id
-    row = db.read(_row, worktree)
+    row = db.read(flagging.row_of, worktree)
     known = db.read(sightings.of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
     hidden = db.read(provenance.hidden, worktree)
@@ -231,6 +203,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
     texts = db.read(nodes.many, affected)
     looking.expect(tree, (anchor for own in anchored.values() for anchor in own))
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
+    held = set()
     now = home.clock.now()
     for node_id in sorted(affected):
         own = tuple(anchored[node_id])
@@ -241,28 +214,21 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> _Gathered
                 node,
                 own,
                 (tree, head),
+                worktree=worktree,
                 before=flagged.get(node_id),
                 head_was=head_was,
                 now=now,
             )
+            if flag is None and _held(own, tree, known):
+                held.add(node_id)
         judged[node_id] = (own, flag)
-    return _Gathered(
+    return Gathered(
         branch=head.head.branch,
         commit=head.head.commit,
         full=full,
         judged=judged,
+        held=frozenset(held),
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
-    )
-
-
-def _row(conn: Connection, worktree: int) -> Worktree:
-    for row in worktrees.everything(conn):
-        if row.id == worktree:
-            return row
-    raise YaadError(
-        Code.NOT_FOUND,
-        "This work tree is not watched any more; nothing was checked.",
-        hint="Watch it again: yaadwatch add",
     )
 
 
@@ -273,7 +239,7 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
     """
     if head_was == head.head.commit:
         return True
-    if not head_was or flag.uncommitted:
+    if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):
         return False
     try:
         return all(head.same_in(head_was, place) for place in places)
@@ -314,6 +280,7 @@ def _judge(
     own: tuple[Anchor, ...],
     views: tuple[WorkTree, AtHead],
     *,
+    worktree: int,
     before: Flag | None,
     head_was: str,
     now: datetime,
@@ -340,7 +307,7 @@ def _judge(
         evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
         node=node.id,
-        worktree=tree.space.worktree.id,
+        worktree=worktree,
         verdict=worst.verdict,
         score=judging.SCORES[worst.verdict],
         level=judging.level_of(worst.verdict),
@@ -353,99 +320,18 @@ def _judge(
     )
 
 
-def _write(home: Home, space: Space, gathered: _Gathered) -> Checked:
-    now = home.clock.now()
-    worktree = space.worktree.id
+def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -> bool:
+    """Return whether a definition still holds in a file that was changed around it since last seen.
 
-    def commit(conn: Connection) -> Checked:
-        row = _row(conn, worktree)
-        before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
-        resting = anchors.of_nodes(conn, gathered.judged.keys())
-        texts = nodes.many(conn, gathered.judged.keys())
-        raised = cleared = 0
-        for node_id, (judged_on, flag) in gathered.judged.items():
-            node = texts.get(node_id)
-            if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
-                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
-            old = before.get(node_id)
-            if flag is not None and flag != old:
-                flags.put(conn, flag)
-            elif flag is None and old is not None:
-                flags.drop(conn, worktree, [node_id])
-            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
-                raised += 1
-                log.append(conn, _raised(flag, now))
-            elif _shown(old) and not _shown(flag):
-                cleared += 1
-                body: dict[str, object] = {"worktree": worktree}
-                log.append(
-                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
-                )
-        sightings.put(conn, worktree, _vouched(conn, gathered))
-        _forget_sightings(conn, worktree)
-        if (row.head, row.branch) != (gathered.commit, gathered.branch):
-            worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
-            log.append(
-                conn,
-                Event(
-                    kind=events.HEAD_MOVED,
-                    at=now,
-                    subject=str(space.root),
-                    body={
-                        "worktree": worktree,
-                        "from": row.head,
-                        "to": gathered.commit,
-                        "branch": gathered.branch,
-                    },
-                ),
-            )
-        if gathered.full:
-            worktrees.set_checked(conn, worktree, now)
-        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
-
-    return space.db.write(commit)
-
-
-def _vouched(conn: Connection, gathered: _Gathered) -> list[Sighting]:
-    """Return the sightings of files of which every memory was judged, as it is anchored now.
-
-    Any other file must look changed to the next check: a memory of it was not judged, because it
-    was anchored or restored meanwhile, or because the file was only read for another one.
+    That a file is still there says nothing of what is told about it.
     """
-    pending = {
-        anchor.path
-        for anchor in anchors.on_paths(conn, [sighting.path for sighting in gathered.seen])
-        if anchor not in gathered.judged.get(anchor.node, ((), None))[0]
-    }
-    return [sighting for sighting in gathered.seen if sighting.path not in pending]
-
-
-def _forget_sightings(conn: Connection, worktree: int) -> None:
-    """Drop the sightings that no anchor and no doubt needs any more."""
-    needed = set(anchors.paths(conn))
-    for flag in flags.of_worktree(conn, worktree):
-        needed |= {evidence.path for evidence in flag.evidence}
-    known = sightings.of_worktree(conn, worktree)
-    sightings.drop(conn, worktree, known.keys() - needed)
-
-
-def _raised(flag: Flag | None, now: datetime) -> Event:
-    if flag is None:
-        raise ValueError("only a flag can be raised")
-    return Event(
-        kind=events.STALE_RAISED,
-        at=now,
-        subject=flag.node,
-        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
-    )
-
-
-def _shown(flag: Flag | None) -> bool:
-    return flag is not None and bool(flag.level)
-
-
-def _verdict(flag: Flag | None) -> Verdict | None:
-    return flag.verdict if flag is not None else None
+    for anchor in own:
+        before, now = known.get(anchor.path), tree.seen.get(anchor.path)
+        if anchor.method is Method.FILE or before is None or now is None:
+            continue
+        if before.blob and now.blob and now.blob not in {before.blob, anchor.blob}:
+            return True
+    return False
 
 
 def _differing(

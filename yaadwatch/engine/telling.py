@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.workspace import Home, stands
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project
-from yaadwatch.store import agent_files, flags, nodes, worktrees
+from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
 
 
@@ -36,14 +37,16 @@ def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
         "uncommitted": flag.uncommitted,
         "evidence": [_evidence_row(evidence) for evidence in flag.evidence],
     }
+    if flag.via:
+        shown["via"] = list(flag.via)
     if flag.suggestion is not None:
         shown["suggestion"] = {"path": flag.suggestion.path, "text": flag.suggestion.text}
     return shown
 
 
 def doubt_in_short(flag: Flag | None) -> dict[str, object] | None:
-    """Return verdict and score of a doubt that is shown, or None."""
-    if flag is None or not flag.level:
+    """Return verdict and score of a warning, or None; suspicions are told by `stale` only."""
+    if flag is None or flag.level != "warn":
         return None
     return {"verdict": flag.verdict.value, "score": flag.score}
 
@@ -95,21 +98,18 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
 
 
 def _contents(conn: Connection, project: Project) -> dict[str, object]:
-    counts = flags.counts(conn)
     trees = worktrees.everything(conn)
     main = next((tree for tree in trees if tree.path == project.root), None) or next(
         iter(trees), None
     )
+    doubts = doubting.of_worktree(conn, main.id) if main is not None else []
     return {
         "branch": (main.branch or None) if main is not None else None,
         "memories": nodes.count(conn),
-        "stale": counts.get(main.id, 0) if main is not None else 0,
+        "stale": sum(flag.level == "warn" for flag in doubts),
         "last_check": main.checked_at if main is not None else None,
         "files": file_rows(agent_files.of_worktree(conn, main.id)) if main is not None else [],
-        "unknown": sum(
-            flag.verdict is Verdict.UNKNOWN
-            for flag in (flags.of_worktree(conn, main.id) if main is not None else ())
-        ),
+        "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),
     }
 
 

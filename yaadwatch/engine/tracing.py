@@ -42,8 +42,8 @@ def explain(
     anchor = worst.anchor
     same = (committed.verdict, committed.reason) == (worst.verdict, worst.reason)
     steps: list[Step] = []
-    untouched = False
-    if level_of(committed.verdict):
+    untouched = not head.head.commit  # then nothing is in a commit
+    if head.head.commit and level_of(committed.verdict):
         try:
             steps = _between(anchor, head)
             untouched = not steps and _untouched(anchor, head)

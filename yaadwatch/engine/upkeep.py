@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from yaadwatch.engine import ageing, writing
+from yaadwatch.engine import writing
+from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError

@@ -34,16 +34,17 @@ def confirm(
     *,
     actor: str,
     reason: str = "",
+    change: str = "confirmed",
 ) -> None:
     """Write down that a memory is true as things are now: its anchors move here, its doubts go."""
     nodes.replace(conn, node, expected_version=node.version - 1)
-    nodes.add_version(conn, version_of(node, now, "confirmed", actor, reason))
+    nodes.add_version(conn, version_of(node, now, change, actor, reason))
     rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     _unhide(conn, node)
     log.append(
         conn,
-        Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": "confirmed"}),
+        Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
     )
 
 

@@ -91,7 +91,11 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """The present doubt about a node in a worktree; `score` 0..1, `level` warn, suspect or ''."""
+    """The present doubt about a node in a worktree; `score` 0..1, `level` warn, suspect or ''.
+
+    `via`: the ids of the nodes it came by along edges, the first of them in doubt by itself; empty
+    for what this node's own anchors say. Only the latter is stored.
+    """
 
     node: str
     worktree: int
@@ -104,3 +108,4 @@ class Flag:
     uncommitted: bool
     evidence: tuple[Evidence, ...]
     suggestion: Suggestion | None = None
+    via: tuple[str, ...] = ()

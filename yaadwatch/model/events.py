@@ -10,6 +10,7 @@ NODE_ARCHIVED: Final = "node.archived"
 NODE_RESTORED: Final = "node.restored"
 NODE_ERASED: Final = "node.erased"
 EDGE_CREATED: Final = "edge.created"
+EDGE_CLOSED: Final = "edge.closed"
 STALE_RAISED: Final = "stale.raised"
 STALE_CLEARED: Final = "stale.cleared"
 AGENT_FILE_EDITED: Final = "agent_file.edited"
@@ -26,6 +27,7 @@ EVENTS: Final = (
     NODE_RESTORED,
     NODE_ERASED,
     EDGE_CREATED,
+    EDGE_CLOSED,
     STALE_RAISED,
     STALE_CLEARED,
     AGENT_FILE_EDITED,

@@ -54,6 +54,13 @@ EVIDENCE_COMMITS_MAX: Final = 50
 MOVE_CANDIDATES_MAX: Final = 200
 """Untracked files looked at for a file that was moved without git knowing."""
 
+IMPACT_HOPS_MAX: Final = 3
+"""Edges that doubt goes along, one after the other."""
+IMPACT_EDGES_MAX: Final = 5_000
+"""Edges looked at for one hop of doubt, the strongest."""
+IMPACT_NODES_MAX: Final = 200
+"""Memories told as reached by doubt, the strongest; how many more there are is said."""
+
 DIRTY_PATHS_MAX: Final = 512
 """More changed paths than this at once are one check of everything."""
 HOLD: Final = timedelta(seconds=30)

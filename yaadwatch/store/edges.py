@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -41,8 +42,8 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
     return conn.changes() > 0
 
 
-def close(conn: apsw.Connection, edge: Edge, at: datetime) -> None:
-    """End the open edge like `edge` at `at`; nothing happens when there is none."""
+def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
+    """End the open edge like `edge` at `at`; return False when there is none."""
     conn.execute(
         """
         UPDATE edges
@@ -51,6 +52,21 @@ def close(conn: apsw.Connection, edge: Edge, at: datetime) -> None:
         """,
         (to_ms(at), edge.from_node, edge.kind, edge.to_node),
     )
+    return conn.changes() > 0
+
+
+def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
+    """Give the open edge like `edge` its weight; return whether it had another one."""
+    conn.execute(
+        """
+        UPDATE edges
+           SET weight = ?, updated_ms = ?
+         WHERE from_node = ? AND kind = ? AND to_node = ? AND valid_until_ms IS NULL
+           AND weight <> ?
+        """,
+        (edge.weight, to_ms(at), edge.from_node, edge.kind, edge.to_node, edge.weight),
+    )
+    return conn.changes() > 0
 
 
 def of_node(conn: apsw.Connection, id: str) -> list[Edge]:
@@ -64,18 +80,38 @@ def of_node(conn: apsw.Connection, id: str) -> list[Edge]:
         """,
         {"id": id},
     )
-    return [
-        Edge(
-            from_node=from_node,
-            to_node=to_node,
-            kind=kind,
-            created_at=from_ms(created_ms),
-            valid_from=from_ms(valid_from_ms),
-            weight=weight,
-            valid_until=from_ms_or_null(valid_until_ms),
-        )
-        for from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms in rows
-    ]
+    return [_edge(row) for row in rows]
+
+
+def between_memories(
+    conn: apsw.Connection, ids: Iterable[str], kinds: Iterable[str], limit: int
+) -> list[Edge]:
+    """Return the open edges of some kinds that begin or end in one of `ids`.
+
+    Those that end in a file or symbol are left out. At most `limit`, the strongest; of equal ones
+    the oldest.
+    """
+    rows = conn.execute(
+        """
+        SELECT from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms
+          FROM edges
+         WHERE id IN (SELECT edges.id
+                        FROM edges
+                        JOIN json_each(:ids) AS start ON edges.from_node = start.value
+                       UNION
+                      SELECT edges.id
+                        FROM edges
+                        JOIN json_each(:ids) AS end ON edges.to_node = end.value)
+           AND valid_until_ms IS NULL
+           AND kind IN (SELECT value FROM json_each(:kinds))
+           AND NOT EXISTS (SELECT 1 FROM nodes
+                            WHERE nodes.id = to_node AND nodes.kind IN ('file', 'entity'))
+         ORDER BY weight DESC, id
+         LIMIT :limit
+        """,
+        {"ids": json_list(ids), "kinds": json_list(kinds), "limit": limit},
+    )
+    return [_edge(row) for row in rows]
 
 
 def degrees(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
@@ -149,6 +185,19 @@ def pointed_at(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
+def _edge(row: tuple[Any, ...]) -> Edge:
+    from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms = row
+    return Edge(
+        from_node=from_node,
+        to_node=to_node,
+        kind=kind,
+        created_at=from_ms(created_ms),
+        valid_from=from_ms(valid_from_ms),
+        weight=weight,
+        valid_until=from_ms_or_null(valid_until_ms),
+    )
+
+
 def _refuse_cycle(conn: apsw.Connection, edge: Edge) -> None:
     """Walk from the edge's end, one layer a query; refuse when the walk reaches its beginning."""
     came_from = {edge.to_node: edge.to_node}
@@ -174,7 +223,7 @@ def _refuse_cycle(conn: apsw.Connection, edge: Edge) -> None:
     walk = [edge.from_node]
     while walk[-1] != edge.to_node:
         walk.append(came_from[walk[-1]])
-    cycle = " -> ".join([edge.from_node, *reversed(walk)])
+    cycle = " -> ".join(node[-8:] for node in [edge.from_node, *reversed(walk)])
     raise YaadError(
         Code.REFUSED,
         f"{edge.kind} must not run in a circle: {cycle}; the edge was not added.",

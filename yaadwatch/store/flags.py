@@ -86,20 +86,6 @@ def drop_node(conn: apsw.Connection, node: str) -> None:
     conn.execute("DELETE FROM stale_flags WHERE node = ?", (node,))
 
 
-def counts(conn: apsw.Connection) -> dict[int, int]:
-    """Return how many flags of level warn each work tree has; none is not listed."""
-    rows = conn.execute(
-        """
-        SELECT worktree, count(*)
-          FROM stale_flags
-         WHERE level = 'warn'
-         GROUP BY worktree
-         ORDER BY worktree
-        """
-    )
-    return dict(iter(rows))
-
-
 def _evidence_as_json(evidence: Evidence) -> dict[str, object]:
     commit = evidence.commit
     return {

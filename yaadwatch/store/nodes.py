@@ -233,6 +233,24 @@ def boost(conn: apsw.Connection, ids: Iterable[str], *, now: datetime, amount: f
     return conn.changes()
 
 
+def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> int:
+    """Let the age of living nodes count from now; return for how many it did not yet.
+
+    A node that was confirmed on the same UTC day, or a later one, stays as it is.
+    """
+    conn.execute(
+        """
+        UPDATE nodes
+           SET confirmed_ms = :now_ms
+         WHERE id IN (SELECT value FROM json_each(:ids))
+           AND archived_ms IS NULL
+           AND confirmed_ms / 86400000 < :now_ms / 86400000
+        """,
+        {"ids": json_list(ids), "now_ms": to_ms(now)},
+    )
+    return conn.changes()
+
+
 def add_version(conn: apsw.Connection, version: Version) -> None:
     """Keep how a node reads after a change.
 

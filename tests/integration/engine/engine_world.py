@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import curate, projects, remember, upkeep
+from yaadwatch.engine import projects, remember, upkeep
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
@@ -218,6 +219,21 @@ class Tree:
         """Return what is known of each agent file, by path."""
         with self.home.space(self.call) as space:
             return space.db.read(agent_files.of_worktree, space.worktree.id)
+
+    def edit(self, id: str, text: str, **fields):
+        return mend.update(self.home, self.call, id=id, text=text, **fields)
+
+    def reanchor(self, id: str | None = None, **fields):
+        return mend.reanchor(self.home, self.call, id=id, **fields)
+
+    def link(self, id: str, kind: str, to: str, **fields):
+        return links.link(self.home, self.call, id=id, kind=kind, to=to, **fields)
+
+    def unlink(self, id: str, kind: str, to: str):
+        return links.unlink(self.home, self.call, id=id, kind=kind, to=to)
+
+    def impact(self, file: str, **fields):
+        return impact.impact(self.home, self.call, file=file, **fields)
 
     def stale(self, **fields):
         return checking.stale(self.home, self.call, **fields)

@@ -5,8 +5,9 @@ import threading
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
-from yaadwatch.engine import curate, remember
-from yaadwatch.engine import stale as checking
+from yaadwatch.engine import remember
+from yaadwatch.engine.doubts import flagging
+from yaadwatch.engine.memories import curate
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import worktrees
 
@@ -154,7 +155,7 @@ def confirm_before_writing(repo, memory, monkeypatch):
 
 def before_writing(monkeypatch, happens):
     """Let something happen once, between a check's look at the tree and its writing."""
-    write = checking._write
+    write = flagging.write
     done = []
 
     def and_then_write(*arguments):
@@ -163,7 +164,7 @@ def before_writing(monkeypatch, happens):
             happens()
         return write(*arguments)
 
-    monkeypatch.setattr(checking, "_write", and_then_write)
+    monkeypatch.setattr(flagging, "write", and_then_write)
 
 
 class TestRaces:

@@ -771,16 +771,6 @@ def test_a_shallow_clone_judges_by_what_it_has(world):
     assert shallow.verdict(memory) == "moved"
 
 
-def test_a_file_outside_what_is_checked_out_sparsely_is_gone_from_here(repo, retry):
-    repo.git("sparse-checkout", "set", "--no-cone", "/notes.md")
-
-    doubt = repo.doubt(retry)
-
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
-    repo.git("sparse-checkout", "disable")
-    assert repo.verdict(retry) == "fresh"
-
-
 def test_line_ends_that_git_turns_round_are_no_change(world):
     repo = world.repo("windows")
     repo.git("config", "core.autocrlf", "true")

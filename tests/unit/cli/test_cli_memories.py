@@ -137,7 +137,20 @@ def test_show_prints_everything_known():
         "anchors": [{"path": "src/auth.ts", "commit": "a1b2c3d4e5f6a7", "verdict": "changed"}],
         "provenance": [{"worktree": "/srv/api", "path": "CLAUDE.md", "line": 7}],
         "edges": [
-            {"kind": "touches", "to": "0199b1c2-7d3e-7f00-8a11-000000001234", "text": "src/auth.ts"}
+            {
+                "kind": "touches",
+                "from": ID,
+                "to": "0199b1c2-7d3e-7f00-8a11-000000001234",
+                "weight": 1.0,
+                "text": "src/auth.ts",
+            },
+            {
+                "kind": "depends_on",
+                "from": "0199b1c2-7d3e-7f00-8a11-000000005678",
+                "to": ID,
+                "weight": 1.0,
+                "text": "Sessions last a day",
+            },
         ],
         "versions": [
             {
@@ -173,7 +186,8 @@ def test_show_prints_everything_known():
         "  CLAUDE.md:7  /srv/api",
         "",
         "Related",
-        "  touches  00001234  src/auth.ts",
+        "  touches        00001234  src/auth.ts",
+        "  <- depends_on  00005678  Sessions last a day",
         "",
         "Versions",
         "  1  3 days ago  created  cli  Use jose",

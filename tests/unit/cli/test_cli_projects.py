@@ -206,6 +206,7 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
         "    uncommitted  src/auth.ts: still changing",
         "    now at: src/security/auth.ts",
         "    would be true: Tokens are signed in src/security/auth.ts",
+        "    accept that: yaadwatch reanchor f2e4ab37    or: yaadwatch edit f2e4ab37",
         "    still true: yaadwatch confirm f2e4ab37    if not: yaadwatch forget f2e4ab37",
         "",
         "Could not be judged",

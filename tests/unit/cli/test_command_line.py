@@ -33,6 +33,12 @@ LINES = {
     "show": "show ab12",
     "context": "context --tokens 500",
     "stale": "stale --all --no-check",
+    "impact": "impact src/auth.ts --no-check",
+    "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
+    "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
+    "edit": "edit ab12 some new words --version 3",
+    "reanchor": "reanchor ab12 --dry-run",
+    "check": "check --base main --staged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
     "restore": "restore ab12",
@@ -46,7 +52,12 @@ LINES = {
     "mcp": "mcp --agent claude",
     "completion": "completion bash",
 }
-ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"} | dict.fromkeys(
+ASKED_BY = {
+    "update": "edit",
+    "projects": "list",
+    "check": "stale",
+    "shutdown": "stop",
+} | dict.fromkeys(
     ("files_diff", "files_sync", "files_adopt", "files_release", "files_restore"), "files"
 )
 """Operations that a command of another name asks for."""
@@ -89,7 +100,8 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
 
-    assert starts == (name not in {"status", "stop", "up", "daemon", "hook", "mcp", "completion"})
+    alone = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check"}
+    assert starts == (name not in alone)
 
 
 def test_every_operation_for_the_command_line_has_a_command():

@@ -164,13 +164,6 @@ def test_a_doubt_in_one_worktree_is_none_in_another(conn):
     assert flags.of_nodes(conn, 2, ["a"]) == {}
 
 
-def test_only_warnings_are_counted(conn):
-    for name, level in (("a", "warn"), ("b", "suspect"), ("c", "warn")):
-        flags.put(conn, _flag(name, level=level))
-
-    assert flags.counts(conn) == {1: 2}
-
-
 def test_flags_go_one_worktree_at_a_time_or_all_of_a_node(conn):
     for name in ("a", "b"):
         for worktree in (1, 2):

@@ -144,3 +144,35 @@ def test_things_without_an_open_edge_are_lonely_and_memories_never_are(conn):
     nodes.erase(conn, ["f2"])
     assert edges.lonely_things(conn, 9) == ["e1", "f3"]
     assert edges.lonely_things(conn, 1) == ["e1"]
+
+
+def test_edges_between_memories_are_found_from_both_ends_without_files_and_closed_ones(conn):
+    nodes.insert(conn, node("file", kind="file"))
+    edges.insert(conn, edge("a", "b", "depends_on", weight=0.5))
+    edges.insert(conn, edge("c", "a", "led_to"))
+    edges.insert(conn, edge("a", "file", "touches"))
+    edges.insert(conn, edge("a", "d", "relates_to"))
+    edges.insert(conn, edge("a", "e", "depends_on", valid_until=NOW))
+
+    found = edges.between_memories(conn, ["a"], ["depends_on", "led_to", "touches"], 10)
+
+    assert [(row.from_node, row.to_node) for row in found] == [("c", "a"), ("a", "b")]
+    assert edges.between_memories(conn, ["b"], ["depends_on"], 10) == found[1:]
+    assert edges.between_memories(conn, ["a"], ["depends_on", "led_to"], 1) == found[:1]
+    assert edges.between_memories(conn, [], ["depends_on"], 10) == []
+
+
+def test_weighing_an_edge_says_whether_it_had_another_weight(conn):
+    edges.insert(conn, edge("a", "b"))
+
+    assert not edges.weigh(conn, edge("a", "b"), NOW)
+    assert edges.weigh(conn, edge("a", "b", weight=0.5), NOW)
+    assert [row.weight for row in edges.of_node(conn, "a")] == [0.5]
+    assert not edges.weigh(conn, edge("b", "a", weight=0.5), NOW)
+
+
+def test_closing_says_whether_there_was_one(conn):
+    edges.insert(conn, edge("a", "b"))
+
+    assert edges.close(conn, edge("a", "b"), NOW)
+    assert not edges.close(conn, edge("a", "b"), NOW)

@@ -258,3 +258,16 @@ def _version(id, number):
         tier=1,
         text="Use jose",
     )
+
+
+def test_strengthening_moves_the_age_of_living_nodes_once_a_day_and_nothing_else(conn):
+    nodes.insert(conn, node("a"))
+    nodes.insert(conn, node("gone", archived_at=NOW))
+    later = NOW + timedelta(days=1)
+
+    assert nodes.strengthen(conn, ["a", "gone", "nobody"], now=NOW) == 0
+    assert nodes.strengthen(conn, ["a", "gone", "nobody"], now=later) == 1
+    assert nodes.strengthen(conn, ["a"], now=later + timedelta(hours=1)) == 0
+
+    assert nodes.get(conn, "a") == replace(node("a"), confirmed_at=later)
+    assert nodes.get(conn, "gone").confirmed_at == NOW

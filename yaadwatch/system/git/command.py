@@ -78,6 +78,7 @@ class GitRunner:
         strict: bool = False,
         isolated: bool = False,
         work_tree: Path | None = None,
+        index: Path | None = None,
     ) -> bytes:
         """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
 
@@ -89,6 +90,7 @@ class GitRunner:
             strict: an error that git told of is no answer, whatever the exit status.
             isolated: without any configuration of system, user or repository.
             work_tree: where the files are, whatever the repository's configuration says.
+            index: another file than the repository's own that tells what is staged.
 
         Raises:
             GitFailed: another exit status, or an error when `strict`.
@@ -97,6 +99,8 @@ class GitRunner:
         """
         command = arguments[0]
         environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
+        if index is not None:
+            environment["GIT_INDEX_FILE"] = str(index)
         with self._places, _standard_input(given) as stdin:
             until = self._clock.monotonic_s() + self._timeout_s
             process = self._start(arguments, cwd, environment, stdin)

@@ -130,6 +130,12 @@ def object_format(layout: Layout, head: Head) -> str:
     return "sha256" if named == "sha256" else "sha1"
 
 
+def cut_at(layout: Layout) -> frozenset[str]:
+    """Return the commits whose parents a shallow repository does not have; none in a whole one."""
+    found = _bytes(layout.common_dir, "shallow") or b""
+    return frozenset(line.decode("ascii", "replace") for line in found.split())
+
+
 def _main(root: Path, git_dir: Path) -> Layout | None:
     """Return the repository whose main work tree is `root`, or has none there."""
     common = _common(git_dir)

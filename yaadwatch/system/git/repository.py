@@ -53,6 +53,17 @@ class Departure:
     to: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What the index holds, and the work tree need not show.
+
+    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
+    """
+
+    sparse: dict[str, str]
+    modules: frozenset[str]
+
+
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
     """Return git's id of a file with these bytes, as hex."""
     digest = hashlib.new(object_format, b"blob %d\0" % len(data), usedforsecurity=False)
@@ -163,6 +174,49 @@ class Repository:
             return []
         return list(dict.fromkeys(_split(self._ask(["ls-files", "-z"]))))
 
+    def paths_at(self, commit: str) -> list[str]:
+        """Return the paths in a commit."""
+        listed = self._ask(["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)])
+        return _split(listed)
+
+    def commit_named(self, name: str) -> str | None:
+        """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
+        named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        found = self._ask(named, allowed=(0, 1, 128)).decode("ascii", "replace").strip()
+        return found if _ID.fullmatch(found) else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the commit at which two parted; None when they have nothing in common."""
+        found = self._ask(["merge-base", *_commits(one, other)], allowed=(0, 1))
+        return found.decode().strip() or None
+
+    def snapshot(self, index: Path | None = None) -> str:
+        """Return a new commit on HEAD that holds what is staged; no branch leads to it.
+
+        It takes three kinds of objects at most, which git throws away by itself some weeks later.
+
+        Args:
+            index: the file that tells what is staged; the repository's own when None.
+
+        Raises:
+            YaadError: REFUSED when it holds conflicts.
+        """
+        torn = self._ask(["ls-files", "-z", "-u"], index=index)
+        if torn:
+            path = os.fsdecode(torn.split(b"\0")[0].partition(b"\t")[2])
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} has a conflict that is not settled, so what is staged is no commit yet; "
+                "it was not looked at.",
+                hint="Settle it, then stage the file: git add FILE",
+            )
+        tree = self._ask(["write-tree"], index=index).decode().strip()
+        parent = self.head().commit
+        who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
+        parents = ["-p", parent] if parent else []
+        made = self._ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+        return made.decode().strip()
+
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
@@ -205,6 +259,23 @@ class Repository:
         )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
+    def left_out(self) -> LeftOut:
+        """Return what may be missing in the work tree without being deleted."""
+        if self.layout.root is None:
+            return LeftOut(sparse={}, modules=frozenset())
+        sparse, modules = {}, set()
+        for row in self._ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            (path,) = _texts([name])
+            if not path:
+                continue
+            tag, mode, blob, _ = about.decode().split()
+            if mode == "160000":
+                modules.add(path)
+            elif tag == "S" and mode != "120000":
+                sparse[path] = blob
+        return LeftOut(sparse=sparse, modules=frozenset(modules))
+
     def is_tracked(self, path: str) -> bool:
         """Return whether the index holds `path`, or a file below it."""
         if self.layout.root is None:
@@ -226,13 +297,16 @@ class Repository:
     def departures(self, since: str, until: str) -> list[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first.
 
-        At most 2,000 commits are looked at, the newest; merges are looked through, not at.
+        At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
+        first commits of a shallow history did cannot be told; they are left out.
         """
         between = "..".join(_commits(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
         commits = self._ask(
             ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
         ).split()
+        cut = self._cut()
+        commits = [commit for commit in commits if commit.decode() not in cut]
         if not commits:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
@@ -242,12 +316,14 @@ class Repository:
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
 
-        At most 50, the newest.
+        At most 50, the newest; the first commits of a shallow history are left out.
         """
         between = "..".join(_commits(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
-        return [line.decode() for line in reversed(self._ask(arguments).split())]
+        cut = self._cut()
+        found = [line.decode() for line in reversed(self._ask(arguments).split())]
+        return [commit for commit in found if commit not in cut]
 
     def files_with(
         self, words: Sequence[str], *, at: str | None = None, untracked: bool = False
@@ -320,6 +396,7 @@ class Repository:
         given: bytes | None = None,
         allowed: Sequence[int] = (0,),
         strict: bool = False,
+        index: Path | None = None,
     ) -> bytes:
         try:
             return self._runner.run(
@@ -329,6 +406,7 @@ class Repository:
                 allowed=allowed,
                 strict=strict,
                 work_tree=self.layout.root,
+                index=index,
             )
         except GitFailed as failure:
             if _NOT_OURS.search(failure.message):
@@ -341,6 +419,10 @@ class Repository:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
+
+    def _cut(self) -> frozenset[str]:
+        """Return the commits that seem to have made everything, because what came before is cut."""
+        return layouts.cut_at(self.layout)
 
     def _open(self, id: str) -> Objects | None:
         """Return the objects as they are read in this process, if one of this id can be."""

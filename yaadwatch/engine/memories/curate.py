@@ -5,14 +5,16 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import ageing, remember, telling, writing
+from yaadwatch.engine import remember, telling, writing
+from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import anchors, edges, flags, nodes, provenance, worktrees
+from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
@@ -155,11 +157,11 @@ def _change(
 
 def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str, object]:
     node = _require(conn, node_id)
-    flag = flags.of_nodes(conn, space.worktree.id, [node_id]).get(node_id)
+    flag = doubting.of_nodes(conn, space.worktree.id, [node_id]).get(node_id)
     places = provenance.of_node(conn, node_id)
     trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
     related = edges.of_node(conn, node_id)
-    ends = {edge.to_node if edge.from_node == node_id else edge.from_node for edge in related}
+    ends = {_other(edge, node_id) for edge in related}
     others = nodes.many(conn, ends)
     left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
     return {
@@ -188,8 +190,10 @@ def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str,
         "edges": [
             {
                 "kind": edge.kind,
+                "from": edge.from_node,
                 "to": edge.to_node,
-                "text": others[edge.to_node].text if edge.to_node in others else node.text,
+                "weight": edge.weight,
+                "text": others[_other(edge, node_id)].text,
             }
             for edge in related
         ],
@@ -205,6 +209,11 @@ def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str,
         ],
         "stale": telling.doubt_row(flag, node) if flag is not None else None,
     }
+
+
+def _other(edge: Edge, node_id: str) -> str:
+    """Return the end of an edge that is not this memory."""
+    return edge.to_node if edge.from_node == node_id else edge.from_node
 
 
 def _with_anchors(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:

@@ -1,0 +1,178 @@
+"""Evidence strengthens: what held while its file was changed around it counts as looked at."""
+
+from datetime import timedelta
+
+import pytest
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
+
+DAY = timedelta(days=1)
+AROUND = NET.replace("x + 1", "x + 2")
+AROUND_AGAIN = NET.replace("x + 1", "x + 3")
+
+
+@pytest.fixture
+def retry(repo, world):
+    """A memory of yesterday, whose file was looked at since."""
+    found = repo.remember()
+    repo.check()
+    world.clock.advance(DAY)
+    return found
+
+
+def confirmed(tree, memory):
+    return tree.show(memory)["confirmed_at"]
+
+
+def events_and_versions(tree):
+    with tree.db() as db:
+        return table(db, "events"), table(db, "node_versions")
+
+
+def test_a_definition_that_holds_in_a_changed_file_makes_its_memory_young_again(repo, retry, world):
+    before, sure = confirmed(repo, retry), repo.show(retry)["confidence"]
+    repo.write("src/net.py", AROUND)
+
+    repo.check()
+
+    assert confirmed(repo, retry) >= before + DAY
+    assert repo.show(retry)["confidence"] > sure
+    assert repo.verdict(retry) == "fresh"
+
+
+def test_it_leaves_no_version_and_no_event(repo, retry):
+    before = events_and_versions(repo)
+    version = repo.show(retry)["version"]
+    repo.write("src/net.py", AROUND)
+
+    repo.check()
+
+    assert events_and_versions(repo) == before
+    assert repo.show(retry)["version"] == version
+
+
+def test_it_counts_once_a_day(repo, retry, world):
+    repo.write("src/net.py", AROUND)
+    repo.check()
+    once = confirmed(repo, retry)
+
+    repo.write("src/net.py", AROUND_AGAIN)
+    repo.check()
+    assert confirmed(repo, retry) == once
+
+    world.clock.advance(DAY)
+    repo.write("src/net.py", AROUND)
+    repo.check()
+    assert confirmed(repo, retry) > once
+
+
+def test_looking_again_is_no_evidence(repo, retry, world):
+    repo.write("src/net.py", AROUND)
+    repo.check()
+    once = confirmed(repo, retry)
+
+    world.clock.advance(DAY)
+    repo.check()
+    (repo.path / "src/net.py").touch()
+    repo.check()
+    world.reopen()
+    repo.check()
+
+    assert confirmed(repo, retry) == once
+
+
+def test_going_back_to_what_it_was_is_no_evidence(repo, retry, world):
+    repo.write("src/net.py", AROUND)
+    repo.check()
+    once = confirmed(repo, retry)
+
+    world.clock.advance(DAY)
+    repo.write("src/net.py", NET)
+    repo.check()
+
+    assert confirmed(repo, retry) == once
+
+
+def test_a_definition_that_changed_is_no_evidence_nor_is_one_that_moved(repo, retry):
+    before = confirmed(repo, retry)
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.check()
+    repo.write("src/net.py", NET)
+    repo.check()
+    repo.move("src/net.py", "src/http.py")
+    repo.check()
+
+    assert confirmed(repo, retry) == before
+
+
+def test_that_a_file_is_there_proves_nothing_about_it(repo, world):
+    found = repo.remember("Notes are kept in notes.md, one a line")
+    before = confirmed(repo, found)
+    repo.check()
+    world.clock.advance(DAY)
+
+    repo.write("notes.md", "Notes.\nMore.\n")
+    repo.check()
+
+    assert confirmed(repo, found) == before
+
+
+def test_one_place_that_holds_is_nothing_while_another_is_in_doubt(repo, world):
+    repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 2\n")
+    repo.commit("box")
+    found = repo.remember("fetch_with_retry in src/net.py calls `weigh` of src/box.py")
+    repo.check()
+    before = confirmed(repo, found)
+    world.clock.advance(DAY)
+
+    repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 3\n")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.check()
+
+    assert confirmed(repo, found) == before
+    repo.write("src/net.py", NET)
+    repo.check()
+    assert confirmed(repo, found) == before  # seen before: the change in box.py told nothing
+
+
+def test_what_rests_on_something_doubted_is_not_strengthened(repo, retry, world):
+    repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 2\n")
+    repo.commit("box")
+    found = repo.remember("The box is weighed by `weigh` in src/box.py")
+    repo.link(found, "depends_on", retry)
+    repo.check()
+    before = confirmed(repo, found)
+    world.clock.advance(DAY)
+
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 3\n")
+
+    assert repo.doubt(found)["via"] == [retry]
+    assert confirmed(repo, found) == before
+
+
+def test_a_doubt_in_another_work_tree_stands_against_it(repo, retry, world):
+    repo.git("worktree", "add", "-q", str(world.folder / "linked"), "-b", "side")
+    linked = Tree(world, world.folder / "linked")
+    linked.write("src/net.py", FIVE_TRIES)
+    assert linked.verdict(retry) == "changed"
+    before = confirmed(repo, retry)
+
+    repo.write("src/net.py", AROUND)
+    repo.check()
+
+    assert confirmed(repo, retry) == before
+
+
+def test_what_nothing_ever_looks_at_fades_while_what_holds_stays(repo, world):
+    plain = repo.remember("The bug in the printer is old", kind="bug")
+    held = repo.remember(RETRY, kind="bug")
+    repo.check()
+    for number in range(8):
+        world.clock.advance(timedelta(days=15))
+        repo.write("src/net.py", NET.replace("x + 1", f"x + {number + 2}"))
+        repo.check()
+
+    archived = [row["id"] for row in repo.upkeep()["archived"]]
+
+    assert archived == [plain]
+    assert repo.show(held)["archived_at"] is None

@@ -1,0 +1,483 @@
+"""Whatever shape a history has, a verdict is right or unknown: never wrong without a word."""
+
+import subprocess
+
+import pytest
+from engine_world import FIVE_TRIES, NET, RETRY, Tree
+
+from yaadwatch.model.errors import Code, YaadError
+
+GO = """package net
+
+func Other(x int) int {
+\treturn x + 1
+}
+
+func FetchWithRetry(url string) error {
+\tfor attempt := 0; attempt < 3; attempt++ {
+\t\topen(url)
+\t}
+\treturn nil
+}
+"""
+GO_FIVE = GO.replace("attempt < 3", "attempt < 5")
+GO_RETRY = "FetchWithRetry() in src/net.go gives up in the end"
+
+
+def subjects(doubt):
+    return [row["commit"]["subject"] for row in doubt["evidence"] if row["commit"]]
+
+
+def collect_garbage(tree):
+    tree.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    tree.git("gc", "-q", "--prune=now")
+
+
+@pytest.fixture
+def both(world):
+    """A repository with Python and Go, three commits deep, and a memory of each."""
+    repo = world.repo("both")
+    repo.write("src/net.go", GO)
+    repo.commit("go")
+    repo.write("readme.md", "Hello.\n")
+    repo.commit("readme")
+    repo.add()
+    return repo, (repo.remember(), repo.remember(GO_RETRY))
+
+
+def verdicts(tree, memories):
+    return [tree.verdict(memory) for memory in memories]
+
+
+class TestRewritten:
+    def test_the_same_files_under_new_commits_are_fresh(self, both):
+        repo, memories = both
+
+        repo.git("commit", "-q", "--amend", "-m", "another subject")
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+        repo.git("filter-branch", "-f", "--msg-filter", "cat; echo more", "--", "main")
+        collect_garbage(repo)
+
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+    def test_a_filter_that_changes_a_file_everywhere_is_a_change_or_unknown(self, both):
+        repo, memories = both
+        change = "sed -i s/tries=3/tries=5/ src/net.py; sed -i 's/< 3/< 5/' src/net.go 2>/dev/null"
+
+        repo.git("filter-branch", "-f", "--tree-filter", f"{change}; true", "--", "main")
+        before = verdicts(repo, memories)
+        repo.git("update-ref", "-d", "refs/original/refs/heads/main")
+        collect_garbage(repo)
+        repo.git("commit", "-q", "--allow-empty", "-m", "later")
+
+        assert before == ["changed", "changed"]
+        assert repo.verdict(memories[0]) == "changed"
+        assert repo.verdict(memories[1]) in {"changed", "unknown"}
+        assert repo.doubt(memories[0])["evidence"]
+
+    def test_a_filter_that_takes_a_file_out_is_gone_or_unknown(self, both):
+        repo, memories = both
+
+        repo.git(
+            *("filter-branch", "-f", "--index-filter"),
+            *("git rm -q --cached --ignore-unmatch src/net.py src/net.go", "--", "main"),
+        )
+        for memory in memories:
+            assert repo.verdict(memory) in {"gone", "unknown"}
+        repo.git("update-ref", "-d", "refs/original/refs/heads/main")
+        collect_garbage(repo)
+        repo.git("commit", "-q", "--allow-empty", "-m", "later")
+
+        for memory in memories:
+            assert repo.verdict(memory) in {"gone", "unknown"}
+
+    def test_squashing_tells_of_the_one_commit_that_is_left(self, both):
+        repo, (python, _) = both
+        base = repo.head()
+        repo.write("src/net.py", NET.replace("tries=3", "tries=4"))
+        repo.commit("four tries")
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.commit("five tries")
+        assert subjects(repo.doubt(python)) == ["four tries", "five tries"]
+
+        repo.git("reset", "-q", "--soft", base)
+        repo.git("commit", "-q", "-m", "all at once")
+
+        assert subjects(repo.doubt(python)) == ["all at once"]
+
+    def test_a_rebase_under_way_is_judged_as_it_stands(self, both):
+        repo, (python, _) = both
+        repo.git("switch", "-q", "-c", "topic")
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.commit("five tries")
+        repo.git("switch", "-q", "main")
+        repo.write("src/net.py", NET.replace("tries=3", "tries=9"))
+        repo.commit("nine tries")
+        repo.git("switch", "-q", "topic")
+
+        repo.git("rebase", "-q", "main", check=False)
+
+        assert "<<<<<<<" in (repo.path / "src/net.py").read_text()
+        assert repo.verdict(python) in {"changed", "unknown"}
+        repo.git("rebase", "--abort")
+        assert subjects(repo.doubt(python)) == ["five tries"]
+
+
+class TestShallow:
+    @pytest.fixture
+    def shallow(self, world, both):
+        """A clone with one commit only, watched; and where it came from."""
+        source, _ = both
+        clone = world.tree("shallow")
+        clone.git("clone", "-q", "--depth=1", f"file://{source.path}", ".")
+        clone.add()
+        return clone, source
+
+    def test_what_was_remembered_before_the_cut_is_right_or_unknown(self, shallow):
+        clone, source = shallow
+        memories = clone.remember(), clone.remember(GO_RETRY)
+        source.write("src/net.py", FIVE_TRIES)
+        source.write("src/net.go", GO_FIVE)
+        source.commit("five tries")
+        source.commit("later")
+
+        clone.git("fetch", "-q", "--depth=1", "origin", "main")
+        clone.git("reset", "-q", "--hard", "FETCH_HEAD")
+        collect_garbage(clone)
+
+        assert clone.verdict(memories[0]) == "changed"
+        (told,) = clone.doubt(memories[0])["evidence"]
+        assert told["commit"] is None  # the one commit that is left did not do it
+        assert "history does not show" in told["summary"]
+        assert clone.verdict(memories[1]) in {"changed", "unknown"}
+
+    def test_a_rename_behind_the_cut_is_found_or_unknown_never_gone(self, shallow):
+        clone, source = shallow
+        memories = clone.remember(), clone.remember(GO_RETRY)
+        source.git("mv", "src", "lib")
+        source.commit("rename")
+        source.commit("later")
+
+        clone.git("fetch", "-q", "--depth=1", "origin", "main")
+        clone.git("reset", "-q", "--hard", "FETCH_HEAD")
+        collect_garbage(clone)
+
+        for memory in memories:
+            assert clone.verdict(memory) in {"moved", "unknown"}
+
+    def test_deepening_changes_no_verdict_and_finds_the_commit(self, shallow):
+        clone, source = shallow
+        memory = clone.remember()
+        source.write("src/net.py", FIVE_TRIES)
+        source.commit("five tries")
+        source.commit("later")
+        clone.git("fetch", "-q", "--depth=1", "origin", "main")
+        clone.git("reset", "-q", "--hard", "FETCH_HEAD")
+        assert clone.verdict(memory) == "changed"
+
+        clone.git("fetch", "-q", "--unshallow", "origin")
+        clone.git("commit", "-q", "--allow-empty", "-m", "here")
+
+        assert subjects(clone.doubt(memory)) == ["five tries"]
+
+
+class TestPartial:
+    @pytest.fixture
+    def partial(self, world, both):
+        source, _ = both
+        source.git("config", "uploadpack.allowFilter", "true")
+        source.git("config", "uploadpack.allowAnySHA1InWant", "true")
+        clone = world.tree("partial")
+        clone.git("clone", "-q", "--filter=blob:none", f"file://{source.path}", ".")
+        clone.add()
+        return clone, source
+
+    def missing(self, clone):
+        """Return the objects that the clone does not have."""
+        listed = clone.git("rev-list", "--objects", "--all", "--missing=print").split()
+        return sorted(row for row in listed if row.startswith("?"))
+
+    def test_it_is_judged_by_what_is_there_and_nothing_is_fetched(self, partial):
+        clone, source = partial
+        memories = clone.remember(), clone.remember(GO_RETRY)
+        for number in (7, 5):
+            source.write("src/net.py", NET.replace("tries=3", f"tries={number}"))
+            source.write("src/net.go", GO.replace("attempt < 3", f"attempt < {number}"))
+            source.commit(f"{number} tries")
+        clone.git("pull", "-q")
+        missing = self.missing(clone)
+        assert missing  # the files of the commit in between
+
+        assert verdicts(clone, memories) == ["changed", "changed"]
+        assert self.missing(clone) == missing
+
+    def test_an_older_text_that_is_not_there_is_unknown(self, partial):
+        clone, source = partial
+        memory = clone.remember(GO_RETRY)
+        blob = clone.git("rev-parse", "HEAD:src/net.go").strip()
+        source.write("src/net.go", GO.replace("x + 1", "x + 2"))
+        source.commit("elsewhere")
+        clone.git("pull", "-q")
+        assert clone.verdict(memory) == "fresh"
+
+        # As if it had never been fetched: every pack is unpacked, and that blob taken away.
+        packs = clone.path / ".git/objects/pack"
+        kept = [(path, path.read_bytes()) for path in packs.glob("*.pack")]
+        for path in packs.iterdir():
+            path.chmod(0o600)
+            path.unlink()
+        for _, data in kept:
+            subprocess.run(
+                ["git", "-C", str(clone.path), "unpack-objects", "-q"], input=data, check=True
+            )
+        loose = clone.path / ".git/objects" / blob[:2] / blob[2:]
+        loose.chmod(0o600)
+        loose.unlink()
+        clone.write("src/net.go", GO.replace("x + 1", "x + 4"))
+
+        assert clone.verdict(memory) == "unknown"
+        assert not loose.exists()
+
+
+class TestSparse:
+    def test_a_file_that_is_not_checked_out_is_not_deleted(self, both):
+        repo, memories = both
+        for way in (("--no-cone", "/readme.md"), ("--cone", "docs")):
+            repo.git("sparse-checkout", "set", *way)
+            assert not (repo.path / "src/net.py").exists()
+
+            assert verdicts(repo, memories) == ["fresh", "fresh"]
+        repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "docs")
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+    def test_it_is_judged_by_what_the_commit_has(self, both):
+        repo, memories = both
+        repo.git("switch", "-q", "-c", "topic")
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.go", GO_FIVE)
+        repo.commit("five tries")
+        repo.git("switch", "-q", "main")
+        repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+        repo.git("switch", "-q", "topic")
+
+        for memory in memories:
+            doubt = repo.doubt(memory)
+            assert (doubt["verdict"], subjects(doubt)) == ("changed", ["five tries"])
+            assert not doubt["uncommitted"]
+
+    def test_what_a_commit_deletes_is_gone_there_too(self, both):
+        repo, (python, _) = both
+        repo.git("switch", "-q", "-c", "topic")
+        repo.git("rm", "-q", "src/net.py")
+        repo.commit("drop it")
+        repo.git("switch", "-q", "main")
+        repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
+
+        repo.git("switch", "-q", "topic")
+
+        assert (repo.verdict(python), subjects(repo.doubt(python))) == ("gone", ["drop it"])
+
+    def test_checking_it_out_again_changes_nothing(self, both):
+        repo, memories = both
+        repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
+        repo.check()
+
+        repo.git("sparse-checkout", "disable")
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+        (repo.path / "src/net.py").unlink()
+        assert repo.verdict(memories[0]) == "gone"
+
+    def test_a_memory_can_be_made_of_what_is_not_checked_out(self, both):
+        repo, (python, _) = both
+        repo.forget(python)
+        repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
+
+        memory = repo.remember()
+
+        assert [row.get("symbol") for row in repo.show(memory)["anchors"]] == [
+            "fetch_with_retry",
+            None,
+        ]
+        assert repo.verdict(memory) == "fresh"
+
+
+class TestSubmodule:
+    @pytest.fixture
+    def outer(self, world, both):
+        """A repository with `both` as a submodule in lib, and a memory of a definition in that."""
+        outer = world.repo("outer")
+        outer.git("rm", "-q", "src/net.py")
+        outer.git(
+            *("-c", "protocol.file.allow=always", "submodule", "--quiet", "add"),
+            *(f"file://{both[0].path}", "lib"),
+        )
+        outer.commit("lib")
+        outer.add()
+        return outer, outer.remember("The limit is in lib/src/net.py, in fetch_with_retry")
+
+    def test_what_is_inside_is_judged_by_the_files_that_are_there(self, outer):
+        repo, memory = outer
+        assert repo.verdict(memory) == "fresh"
+
+        Tree(repo.world, repo.path / "lib").write("src/net.py", FIVE_TRIES)
+        assert repo.verdict(memory) == "changed"
+        Tree(repo.world, repo.path / "lib").write("src/net.py", NET)
+        assert repo.verdict(memory) == "fresh"
+
+    def test_another_commit_of_it_is_a_change(self, outer):
+        repo, memory = outer
+        inner = Tree(repo.world, repo.path / "lib")
+        inner.write("src/net.py", FIVE_TRIES)
+        inner.commit("five tries")
+        repo.commit("newer lib")
+
+        assert repo.verdict(memory) == "changed"
+
+    def test_when_it_is_not_checked_out_nothing_can_be_told(self, outer):
+        repo, memory = outer
+
+        repo.git("submodule", "--quiet", "deinit", "-f", "lib")
+
+        assert repo.verdict(memory) == "unknown"
+        assert "submodule that is not checked out" in repo.stale()["unknown"][0]["reason"]
+        repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+        assert repo.verdict(memory) == "fresh"
+
+    def test_a_file_that_went_from_it_is_gone(self, outer):
+        repo, memory = outer
+
+        (repo.path / "lib/src/net.py").unlink()
+
+        assert repo.verdict(memory) == "gone"
+
+    def test_nothing_is_run_or_written_inside(self, outer):
+        repo, _ = outer
+        inner = repo.path / ".git/modules/lib"
+        before = {path: path.stat().st_mtime_ns for path in inner.rglob("*")}
+
+        repo.check()
+        repo.impact("lib")
+
+        assert {path: path.stat().st_mtime_ns for path in inner.rglob("*")} == before
+
+
+class TestHead:
+    def test_a_detached_head_is_judged_like_a_branch_and_has_none(self, both):
+        repo, (python, _) = both
+        repo.write("src/net.py", FIVE_TRIES)
+        commit = repo.commit("five tries")
+        repo.git("checkout", "-q", commit)
+
+        doubt = repo.doubt(python)
+
+        assert (doubt["verdict"], doubt["branch"], subjects(doubt)) == (
+            "changed",
+            None,
+            ["five tries"],
+        )
+        repo.git("checkout", "-q", f"{commit}~1")
+        assert repo.verdict(python) == "fresh"
+
+    def test_an_unborn_branch_is_judged_by_its_files(self, both):
+        repo, memories = both
+        repo.git("switch", "-q", "--orphan", "fresh-start")
+        for memory in memories:
+            doubt = repo.doubt(memory)
+            assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.go", GO)
+        assert verdicts(repo, memories) == ["changed", "fresh"]
+        repo.git("switch", "-q", "-f", "main")
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+    def test_a_branch_whose_commit_is_lost_is_no_silence(self, both):
+        repo, (python, _) = both
+        (repo.path / ".git/refs/heads/main").write_text("1" * 40 + "\n")
+
+        assert repo.verdict(python) in {"unknown", "fresh"}
+        repo.write("src/net.py", FIVE_TRIES)
+        assert repo.verdict(python) in {"unknown", "changed"}
+
+
+class TestBare:
+    def test_each_work_tree_of_a_bare_repository_has_its_verdicts(self, world, both):
+        source, _ = both
+        bare = world.tree("bare.git")
+        bare.git("clone", "-q", "--bare", str(source.path), ".")
+        bare.git("worktree", "add", "-q", str(world.folder / "one"), "main")
+        bare.git("worktree", "add", "-q", "-b", "side", str(world.folder / "two"), "main")
+        one, two = Tree(world, world.folder / "one"), Tree(world, world.folder / "two")
+        one.add()
+        memory = one.remember()
+
+        two.write("src/net.py", FIVE_TRIES)
+        two.commit("five tries")
+
+        assert one.verdict(memory) == "fresh"
+        assert subjects(two.doubt(memory)) == ["five tries"]
+        assert [row["id"] for row in two.impact("src/net.py")["memories"]] == [memory]
+
+
+class TestFormats:
+    @pytest.fixture
+    def made(self, world):
+        """Make a repository in another format; skip where this git has none of it."""
+
+        def make(*options):
+            tree = world.tree("format")
+            if tree.git("init", "-q", "-b", "main", *options, check=False) is None:
+                return None
+            if not (tree.path / ".git").exists():
+                return None
+            tree.write("src/net.py", NET)
+            tree.write("src/net.go", GO)
+            tree.commit("one")
+            tree.add()
+            return tree
+
+        return make
+
+    def test_sha256_is_judged_in_every_language_and_linked_alike(self, made):
+        repo = made("--object-format=sha256")
+        memories = repo.remember(), repo.remember(GO_RETRY)
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+        repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.go", GO_FIVE)
+        repo.commit("five tries")
+
+        assert [subjects(repo.doubt(memory)) for memory in memories] == [["five tries"]] * 2
+        repo.git("mv", "src", "lib")
+        repo.commit("rename")
+        assert verdicts(repo, memories) == ["moved", "moved"]
+        assert len(repo.reanchor(all=True)["reanchored"]) == 2
+        assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+    def test_reftable_is_right_or_refused_in_plain_words(self, made, world):
+        repo = made("--ref-format=reftable")
+        if repo is not None:
+            memory = repo.remember()
+            repo.write("src/net.py", FIVE_TRIES)
+            repo.commit("five tries")
+            assert subjects(repo.doubt(memory)) == ["five tries"]
+            return
+        # This git knows no such references. What it would find is a HEAD that leads nowhere.
+        repo = world.repo("reftable")
+        repo.add()
+        memory = repo.remember(RETRY)
+        repo.git("config", "core.repositoryFormatVersion", "1")
+        repo.git("config", "extensions.refStorage", "reftable")
+        (repo.path / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+        (repo.path / ".git/reftable").mkdir()
+        (repo.path / ".git/reftable/tables.list").write_text("")
+        repo.write("src/net.py", FIVE_TRIES)
+
+        with pytest.raises(YaadError) as refused:
+            repo.verdict(memory)
+        assert refused.value.code is Code.UNAVAILABLE
+        assert "extension" in refused.value.message

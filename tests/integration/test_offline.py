@@ -1,0 +1,392 @@
+"""`yaadwatch check` on real repositories: no daemon, no store, and a rule that became false."""
+
+import io
+import json
+import os
+import subprocess
+
+import pytest
+from repositories import Repo
+
+from yaadwatch.cli.main import run
+from yaadwatch.cli.terminal import Terminal
+
+NET = '''"""Talk to the network."""
+
+
+def ping(host):
+    return host.upper()
+
+
+def fetch_with_retry(url, tries=3):
+    return ping(url)
+'''
+FIVE_TRIES = NET.replace("tries=3", "tries=5")
+AROUND = NET.replace("upper", "lower")
+RULE = "The retry limit is in `src/net.py`, in `fetch_with_retry`."
+RULES = f"# Rules\n\n- Be kind to the network.\n- {RULE}\n"
+
+
+@pytest.fixture
+def repo(repo):
+    repo.write("src/net.py", NET)
+    repo.add("CLAUDE.md", RULES, "one")
+    return repo
+
+
+class Ran:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def check(repo, *arguments, terminal=None):
+    """Run `yaadwatch check` for a repository, without a client that could ask anybody."""
+    out, err = io.StringIO(), io.StringIO()
+    status = run(
+        ["check", "--project", str(repo.path), *arguments], terminal or Terminal(out, err), _nobody
+    )
+    return Ran(status, out.getvalue(), err.getvalue())
+
+
+def _nobody(args, terminal):
+    class Nobody:
+        def close(self):
+            pass
+
+    return Nobody()
+
+
+def false(repo, *arguments):
+    """Return the place and verdict of each rule that may be false, and hold the status to it."""
+    ran = check(repo, "--json", *arguments)
+    found = [(f"{one['path']}:{one['line']}", one["verdict"]) for one in ran.json["false"]]
+    assert ran.status == (1 if found else 0), ran.err
+    return found
+
+
+def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(repo):
+    base = repo.git("rev-parse", "HEAD")
+    commit = repo.add("src/net.py", FIVE_TRIES, "five tries")
+    day = repo.git("log", "-1", "--format=%as")
+
+    ran = check(repo)
+
+    assert ran.status == 1
+    assert ran.out.splitlines()[:4] == [
+        "CLAUDE.md:4: changed",
+        f"    {RULE}",
+        "    fetch_with_retry in src/net.py changed",
+        f"    {commit[:10]}  {day}  five tries  (changed fetch_with_retry in src/net.py)",
+    ]
+    assert f"2 rules, 1 of them about files since {base[:10]}: 1 rule may be false" in ran.out
+
+
+def test_what_only_goes_on_around_it_is_clean(repo):
+    repo.add("src/net.py", AROUND, "lower")
+
+    ran = check(repo)
+
+    assert ran.status == 0
+    assert "all that were judged hold" in ran.out
+
+
+def test_what_is_not_committed_counts(repo):
+    repo.add("notes.md", "x\n")
+    repo.write("src/net.py", FIVE_TRIES)
+
+    assert false(repo) == [("CLAUDE.md:4", "changed")]
+    repo.write("src/net.py", NET)
+    assert false(repo) == []
+
+
+def test_in_the_first_commit_only_what_is_not_committed_is_a_change(repo):
+    assert false(repo) == []
+    repo.write("src/net.py", FIVE_TRIES)
+    assert false(repo) == [("CLAUDE.md:4", "changed")]
+
+
+def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
+    repo.move("src/net.py", "src/http.py")
+    repo.commit("rename")
+
+    ran = check(repo)
+    (found,) = check(repo, "--json").json["false"]
+
+    assert f"    write: {RULE.replace('src/net.py', 'src/http.py')}" in ran.out.splitlines()
+    assert found["verdict"] == "moved"
+    assert found["suggestion"] == {
+        "path": "src/http.py",
+        "text": RULE.replace("src/net.py", "src/http.py"),
+    }
+
+
+def test_a_rule_that_the_change_rewords_or_adds_is_not_judged(repo):
+    repo.write("CLAUDE.md", RULES.replace("limit is in", "limit of five is in"))
+    repo.add("src/net.py", FIVE_TRIES, "five tries, and say so")
+    assert false(repo) == []
+
+    repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
+    repo.add("src/net.py", FIVE_TRIES.replace("upper", "lower"), "and one more")
+    assert false(repo) == []
+
+
+def test_a_rule_that_was_deleted_is_none(repo):
+    repo.write("CLAUDE.md", "# Rules\n\n- Be kind to the network.\n")
+    repo.add("src/net.py", FIVE_TRIES, "five")
+
+    assert false(repo) == []
+
+
+def test_a_rule_is_found_where_it_stands_now(repo):
+    repo.write("CLAUDE.md", "# Rules\n\nHello.\n\n" + RULES.partition("\n\n")[2])
+    repo.add("src/net.py", FIVE_TRIES, "five")
+
+    assert false(repo) == [("CLAUDE.md:6", "changed")]
+
+
+class TestBase:
+    def test_a_branch_is_judged_from_where_it_left_the_default_branch(self, repo, tmp_path):
+        clone = Repo(tmp_path / "clone")
+        subprocess.run(["git", "clone", "-q", repo.path, clone.path], check=True)
+        clone.git("switch", "-q", "-c", "topic")
+        clone.add("src/net.py", FIVE_TRIES, "five tries")
+        clone.add("notes.md", "x\n", "later")
+
+        assert false(clone) == [("CLAUDE.md:4", "changed")]
+
+    def test_what_the_other_branch_did_meanwhile_is_no_change_of_this_one(self, repo):
+        repo.git("switch", "-q", "-c", "topic")
+        repo.add("notes.md", "x\n", "topic")
+        repo.git("switch", "-q", "main")
+        repo.add("src/net.py", FIVE_TRIES, "meanwhile")
+        repo.git("switch", "-q", "topic")
+
+        assert false(repo, "--base", "main") == []
+        repo.git("merge", "-q", "main")
+        assert false(repo, "--base", "main") == []
+        assert false(repo, "--base", "main~1") == [("CLAUDE.md:4", "changed")]
+
+    def test_any_name_of_a_commit_will_do(self, repo):
+        first = repo.git("rev-parse", "HEAD")
+        repo.git("tag", "v1")
+        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.add("notes.md", "x\n")
+
+        for name in (first, first[:12], "v1", "HEAD~2", "main~2"):
+            assert false(repo, "--base", name) == [("CLAUDE.md:4", "changed")]
+        assert false(repo, "--base", "HEAD") == []
+        assert false(repo) == []
+
+    @pytest.mark.parametrize("name", ["no-such-branch", "--help", "HEAD~99", "HEAD:src", ""])
+    def test_what_is_no_commit_is_told_and_status_5(self, repo, name):
+        ran = check(repo, f"--base={name}")
+
+        assert ran.status == 5
+        assert "nothing was checked" in ran.err
+        assert ran.out == ""
+
+    def test_a_clone_that_is_too_shallow_says_what_to_fetch(self, repo, tmp_path):
+        repo.add("src/net.py", FIVE_TRIES, "five")
+        clone = Repo(tmp_path / "clone")
+        url = f"file://{repo.path}"
+        subprocess.run(["git", "clone", "-q", "--depth=1", url, clone.path], check=True)
+
+        ran = check(clone)
+
+        assert ran.status == 5
+        assert "shallow" in ran.err
+        assert "fetch-depth: 0" in ran.err
+        clone.git("fetch", "-q", "--unshallow")
+        assert false(clone) == [("CLAUDE.md:4", "changed")]
+
+    def test_before_the_first_commit_there_is_nothing_to_compare_with(self, new_repo):
+        young = new_repo("young")
+        young.write("CLAUDE.md", RULES)
+        young.write("src/net.py", NET)
+
+        ran = check(young)
+
+        assert ran.status == 0
+        assert "no earlier commit" in ran.out
+        young.git("add", "-A")
+        assert check(young, "--staged").status == 0
+
+
+class TestStaged:
+    def test_what_is_staged_counts_and_nothing_else(self, repo):
+        repo.write("src/net.py", FIVE_TRIES)
+        assert false(repo, "--staged") == []
+
+        repo.git("add", "src/net.py")
+        repo.write("src/net.py", NET)
+
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+        (found,) = check(repo, "--staged", "--json").json["false"]
+        assert [one["commit"] for one in found["evidence"]] == [None]
+
+    def test_the_rules_are_those_that_are_staged(self, repo):
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("CLAUDE.md", RULES.replace("limit is in", "limit of five is in"))
+        repo.git("add", "src/net.py")
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+
+        repo.git("add", "CLAUDE.md")
+
+        assert false(repo, "--staged") == []
+
+    def test_a_staged_rename_and_a_staged_removal_are_seen(self, repo):
+        repo.move("src/net.py", "src/http.py")
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "moved")]
+
+        repo.git("rm", "-q", "-f", "src/http.py")
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "gone")]
+
+    def test_another_index_is_used_when_git_says_so(self, repo, monkeypatch):
+        """`git commit FILE` stages in an index of its own while hooks run."""
+        other = repo.path / ".git" / "next-index"
+        other.write_bytes((repo.path / ".git/index").read_bytes())
+        repo.write("src/net.py", FIVE_TRIES)
+        subprocess.run(
+            ["git", "add", "src/net.py"],
+            cwd=repo.path,
+            env=os.environ | {"GIT_INDEX_FILE": str(other)},
+            check=True,
+        )
+        assert false(repo, "--staged") == []
+
+        monkeypatch.chdir(repo.path)
+        for name in (str(other), ".git/next-index"):
+            monkeypatch.setenv("GIT_INDEX_FILE", name)
+            assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+
+    def test_neither_the_index_nor_a_branch_is_changed(self, repo):
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.git("add", "src/net.py")
+        before = repo.git("status", "--porcelain"), repo.git("for-each-ref"), repo.git("reflog")
+
+        check(repo, "--staged")
+
+        assert (
+            repo.git("status", "--porcelain"),
+            repo.git("for-each-ref"),
+            repo.git("reflog"),
+        ) == before
+
+    def test_a_conflict_that_is_not_settled_is_told_and_status_5(self, repo):
+        repo.git("switch", "-q", "-c", "topic")
+        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.git("switch", "-q", "main")
+        repo.add("src/net.py", NET.replace("tries=3", "tries=9"), "nine")
+        repo.git("merge", "-q", "topic", check=False)
+
+        ran = check(repo, "--staged")
+
+        assert ran.status == 5
+        assert "src/net.py has a conflict" in ran.err
+
+
+class TestFiles:
+    def test_the_files_of_other_agents_are_read_too(self, repo):
+        repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
+        repo.commit("two")
+        repo.write("src/net.py", AROUND)
+
+        assert false(repo) == [("AGENTS.md:1", "changed")]
+
+    def test_a_link_to_another_one_is_read_once_under_its_own_name(self, repo):
+        (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
+        repo.commit("two")
+        repo.write("src/net.py", FIVE_TRIES)
+
+        assert false(repo) == [("CLAUDE.md:4", "changed")]
+
+    def test_what_is_too_large_to_be_read_is_told(self, repo):
+        repo.add("AGENTS.md", "- x\n" * 100_000)
+
+        ran = check(repo)
+
+        assert ran.status == 0
+        assert "AGENTS.md is larger than 256 KiB" in ran.out
+
+    def test_where_nothing_is_said_there_is_nothing_to_check(self, new_repo):
+        silent = new_repo("silent")
+        silent.add("src/net.py", NET)
+
+        ran = check(silent)
+
+        assert (ran.status, ran.out) == (
+            0,
+            "No agent file says anything here; nothing to check.\n",
+        )
+
+    def test_what_cannot_be_judged_is_told_and_is_no_failure(self, repo):
+        repo.add("src/net.py", "def (\n", "broken")
+
+        ran = check(repo)
+
+        assert ran.status == 0
+        assert "CLAUDE.md:4: could not be judged: src/net.py does not parse" in ran.out
+
+    def test_secrets_are_masked(self, repo):
+        secret = "sk-ant-api03-" + "Zq7xW2vB9" * 5
+        repo.add("CLAUDE.md", f"- The key {secret} is read by `ping` in src/net.py.\n")
+        repo.add("src/net.py", AROUND, f"drop {secret}")
+
+        for form in ("text", "json", "github"):
+            ran = check(repo, "--format", form)
+            assert ran.status == 1
+            assert secret not in ran.out + ran.err
+
+
+class TestOutside:
+    def test_a_folder_below_the_top_will_do(self, repo):
+        repo.add("src/net.py", FIVE_TRIES, "five")
+
+        assert false(Repo(repo.path / "src")) == [("CLAUDE.md:4", "changed")]
+
+    def test_what_is_no_repository_is_told_and_status_5(self, tmp_path):
+        ran = check(Repo(tmp_path), "--json")
+
+        assert ran.status == 5
+        assert ran.json["error"]["code"] == "not_found"
+
+    def test_a_slip_in_the_command_line_is_status_2(self, repo):
+        assert check(repo, "--bass", "x").status == 2
+
+    def test_no_store_is_made_and_no_daemon_started(self, repo, environment):
+        before = sorted(environment.rglob("*yaad*"))
+
+        check(repo)
+        check(repo, "--staged")
+
+        assert sorted(environment.rglob("*yaad*")) == before
+        assert not (repo.path / ".yaad").exists()
+
+
+class TestGithub:
+    def test_each_rule_is_annotated_in_its_line(self, repo):
+        repo.move("src/net.py", "src/http.py")
+        repo.commit("rename, 100%")
+
+        ran = check(repo, "--format", "github")
+
+        first, last = ran.out.splitlines()
+        assert ran.status == 1
+        assert first == (
+            "::error file=CLAUDE.md,line=4,endLine=4,title=yaadwatch::fetch_with_retry moved:"
+            f" src/net.py is now src/http.py. The rule: {RULE}%0A"
+            f"Write: {RULE.replace('src/net.py', 'src/http.py')}"
+        )
+        assert "1 rule may be false now" in last
+
+    def test_what_could_not_be_judged_is_a_notice(self, repo):
+        repo.add("src/net.py", "def (\n", "broken")
+
+        ran = check(repo, "--format", "github")
+
+        assert ran.status == 0
+        assert ran.out.startswith("::notice file=CLAUDE.md,line=4,")

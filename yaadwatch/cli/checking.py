@@ -1,0 +1,148 @@
+"""The command `check`: does this change make a rule of the agent files false? For CI and hooks."""
+# ruff: noqa: PTH118
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.doubts import COLOURS, tell_evidence
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+FOUND = 1
+BROKEN = 5
+"""Exit statuses: a rule became false; something went wrong, and nothing is known."""
+_FORMATS = ("text", "json", "github")
+
+
+def add_check(commands: Commands) -> Parser:
+    """Add `check`."""
+    command = commands.add(
+        "check",
+        "fail when a change makes a rule of your agent files false",
+        check,
+        examples=[
+            ("yaadwatch check", "with what is not committed"),
+            ("yaadwatch check --staged", "in a hook before a commit"),
+            ("yaadwatch check --base origin/main", "in CI"),
+        ],
+        starts_daemon=False,
+        more="Needs no daemon and writes no memory. Rules that are new or reworded in\n"
+        "the change are not judged. Without --base it begins where HEAD parted from\n"
+        "its upstream or the default branch of origin, else before HEAD; with\n"
+        "--staged at HEAD. Ends with 0 when all rules hold, with 1 when\n"
+        "one may be false, with 2 when the command line makes no sense, with 5\n"
+        "when it could not be told.",
+    )
+    command.add_argument(
+        "--base",
+        metavar="REV",
+        help="the change begins where REV and HEAD parted",
+    )
+    command.add_argument(
+        "--staged", action="store_true", help="judge what is staged, not the work tree"
+    )
+    command.add_argument(
+        "--format", choices=_FORMATS, default="text", help="text, json or github (annotations)"
+    )
+    command.set_defaults(exit_on_error=BROKEN)
+    return command
+
+
+def check(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Print the rules that a change makes false, each with its place, its reason and its mend."""
+    from pathlib import Path
+
+    from yaadwatch import offline
+
+    folder = Path(os.path.abspath(args.project or os.getcwd()))  # noqa: PTH100, PTH109
+    index = os.environ.get("GIT_INDEX_FILE")
+    report = offline.check(
+        folder,
+        base=args.base,
+        staged=args.staged,
+        # git runs hooks at the top of the work tree, and names the index from there.
+        index=Path(os.path.join(os.getcwd(), index)) if index else None,  # noqa: PTH109
+    )
+    answer = offline.rows(report)
+    status = FOUND if any(one["level"] == "warn" for one in _false(answer)) else 0
+    if args.json or args.format == "json":
+        terminal.json(answer)
+    elif args.format == "github":
+        _annotate(answer, terminal)
+    else:
+        _tell(answer, terminal)
+    return status
+
+
+def _false(answer: "dict[str, Any]") -> "list[dict[str, Any]]":
+    found: list[dict[str, Any]] = answer["false"]
+    return found
+
+
+def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    for found in _false(answer):
+        level = "" if found["level"] == "warn" else f" ({found['level']})"
+        verdict = styled(f"{found['verdict']}{level}", COLOURS.get(found["verdict"], "yellow"))
+        terminal.line(styled(_place(found), "bold"), ": ", verdict, hang=4)
+        terminal.line(str(found["text"]), indent=4)
+        terminal.line(str(found["reason"]), indent=4)
+        tell_evidence(found, terminal)
+        suggestion = found.get("suggestion") or {}
+        if suggestion.get("text"):
+            terminal.line("write: ", styled(str(suggestion["text"]), "green"), indent=4)
+        elif suggestion.get("path"):
+            terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
+        terminal.gap()
+    for unknown in answer["unknown"]:
+        terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)
+    for unread in answer["unread"]:
+        terminal.line(f"{unread['path']}: {unread['reason']}", hang=4)
+    terminal.line(_summary(answer))
+
+
+def _summary(answer: "dict[str, Any]") -> str:
+    rules = count(answer["rules"], "rule")
+    if not answer["rules"]:
+        return "No agent file says anything here; nothing to check."
+    if answer["base"] is None:
+        return f"{rules}; there is no earlier commit to compare with, so nothing changed."
+    doubted = len(_false(answer))
+    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all that were judged hold"
+    return (
+        f"{rules}, {answer['judged']} of them about files since {answer['base'][:10]}: {may}."
+        + (" Change the code or the rule; a reworded rule is not judged." if doubted else "")
+    )
+
+
+def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print what GitHub shows beside the lines of a change."""
+    for found in _false(answer):
+        kind = "error" if found["level"] == "warn" else "warning"
+        suggestion = (found.get("suggestion") or {}).get("text")
+        write = f"\nWrite: {suggestion}" if suggestion else ""
+        message = f"{found['reason']}. The rule: {found['text']}{write}"
+        terminal.out.write(f"::{kind} {_properties(found)}::{_escaped(message)}\n")
+    for unknown in answer["unknown"]:
+        message = f"This rule could not be judged: {unknown['reason']}"
+        terminal.out.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
+    terminal.line(_summary(answer))
+
+
+def _properties(found: "dict[str, Any]") -> str:
+    path = _escaped(str(found["path"])).replace(":", "%3A").replace(",", "%2C")
+    return f"file={path},line={found['line']},endLine={found['end_line']},title=yaadwatch"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _place(found: "dict[str, Any]") -> str:
+    return f"{found['path']}:{found['line']}"

@@ -1,0 +1,187 @@
+"""Commands about how memories hang together: impact, link, unlink."""
+
+from argparse import ArgumentTypeError, Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, listed, place, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_KINDS = """\
+Kinds that doubt goes along, and to which end:
+  A depends_on B   B in doubt puts A in doubt (0.8 of it)
+  A part_of B      B in doubt puts A in doubt (0.6), A puts B (0.3)
+  A caused_by B    B in doubt puts A in doubt (0.6)
+  A led_to B       A in doubt puts B in doubt (0.6)
+supersedes makes B fade faster; any other word is kept, and carries no doubt."""
+_SYMBOLS_SHOWN = 8
+
+
+def add_impact(commands: Commands) -> Parser:
+    """Add `impact`."""
+    command = commands.add(
+        "impact",
+        "list the memories that rest on a file, and on those",
+        impact,
+        examples=[
+            ("yaadwatch impact src/auth.ts", "before you change it"),
+            ("yaadwatch impact src/auth.ts:verify", "only one definition in it"),
+            ("yaadwatch impact src --json", "all below a folder, for programs"),
+        ],
+        more="The number is the part of a doubt about the file that would come to\n"
+        "the memory: 1.00 if it rests on the file, less with every link between.",
+    )
+    command.add_argument("file", metavar="FILE[:SYMBOL]", help="a file, a definition, a folder")
+    command.add_argument("--no-check", action="store_true", help="do not look at the files first")
+    return command
+
+
+def add_link(commands: Commands) -> Parser:
+    """Add `link`."""
+    command = commands.add(
+        "link",
+        "relate a memory to another one; doubt goes along it",
+        link,
+        examples=[
+            (
+                "yaadwatch link 5c01f2e4 depends_on 77aa01bc",
+                "falls with it",
+            ),
+            ("yaadwatch link 5c01f2e4 led_to 77aa01bc --weight 0.5", "half as strong"),
+        ],
+        more=_KINDS,
+    )
+    _ends(command)
+    command.add_argument(
+        "--weight",
+        metavar="W",
+        type=_number,
+        default=1.0,
+        help="how much of a doubt goes along it, to 1 at most (default: 1)",
+    )
+    return command
+
+
+def add_unlink(commands: Commands) -> Parser:
+    """Add `unlink`."""
+    command = commands.add(
+        "unlink",
+        "end a relation between two memories",
+        unlink,
+        examples=[
+            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc", "undo a `link`"),
+            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for programs"),
+        ],
+        more="A doubt that came along it goes. What is related, `yaadwatch show ID` tells.",
+    )
+    _ends(command)
+    return command
+
+
+def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print what rests on a file, strongest first, each with the way it took and its doubt."""
+    answer = client.call("impact", file=args.file, check=not args.no_check)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    about = place(answer)
+    if not answer["there"]:
+        terminal.line(styled(f"{answer['path']} is not there any more.", "yellow"))
+    memories = answer["memories"]
+    for found in memories:
+        _tell_resting(found, terminal)
+    if answer["more"]:
+        terminal.line(f"and {answer['more']} more, weaker")
+    doubted = sum(bool(found["stale"] and found["stale"]["level"]) for found in memories)
+    if not memories:
+        terminal.line(f"No memory rests on {about}.")
+        _tell_symbols(answer, terminal)
+        return 0
+    direct = sum(not found["via"] for found in memories)
+    verb = "rests" if direct == 1 else "rest"
+    through = f", {len(memories) - direct} through links" if direct < len(memories) else ""
+    terminal.line(
+        f"{count(direct, 'memory')} {verb} on {about}{through}; {doubted or 'none'} in doubt now."
+    )
+    return 0
+
+
+def link(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Relate two memories; print both, so a slip is noticed at once."""
+    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, weight=args.weight)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    done = "Linked" if answer["made"] else "Weighed anew" if answer["changed"] else "Linked already"
+    _tell_link(done, answer, terminal)
+    return 0
+
+
+def unlink(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """End a relation; that there is none is no error."""
+    answer = client.call("unlink", id=args.id, kind=args.kind, to=args.to)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    _tell_link("Unlinked" if answer["ended"] else "Not linked, nothing to do", answer, terminal)
+    return 0
+
+
+def _ends(command: Parser) -> None:
+    command.add_argument("id", metavar="FROM", help="id of a memory, or a unique part of it")
+    command.add_argument("kind", metavar="KIND", help="depends_on, part_of, caused_by, led_to, ...")
+    command.add_argument("to", metavar="TO", help="id of the other memory")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:
+    terminal.line(
+        styled(short(found["id"]), "bold"), f"  {found['weight']:.2f}  {found['text']}", hang=16
+    )
+    for anchor in found["anchors"]:
+        terminal.line(f"rests on {place(anchor)}", indent=16)
+    if found["via"]:
+        terminal.line(_way(found), indent=16)
+    stale = found["stale"]
+    if stale:
+        known = f"in doubt now: {stale['verdict']}" if stale["level"] else "could not be judged"
+        terminal.line(styled(known, "yellow"), f"  ({stale['reason']})", indent=16)
+
+
+def _way(found: "dict[str, Any]") -> str:
+    """Return the way from the memory that rests on the file: "5c01f2e4 <-depends_on- this"."""
+    way = ""
+    nodes = [*found["via"], found["id"]]
+    for edge, start in zip(found["along"], nodes, strict=False):
+        arrow = f"-{edge['kind']}->" if edge["id"] == start else f"<-{edge['kind']}-"
+        way += f"{short(start)} {arrow} "
+    return f"{way}this"
+
+
+def _tell_symbols(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    names = answer["symbols"]
+    if answer.get("symbol") and names:
+        more = [f"{len(names) - _SYMBOLS_SHOWN} more"] if len(names) > _SYMBOLS_SHOWN else []
+        shown = listed([*names[:_SYMBOLS_SHOWN], *more])
+        terminal.line(f"In {answer['path']}, memories rest on: {shown}")
+
+
+def _tell_link(done: str, answer: "dict[str, Any]", terminal: Terminal) -> None:
+    weight = f"  (weight {answer['weight']:g})" if answer["weight"] != 1.0 else ""
+    terminal.line(f"{done}{weight}:")
+    terminal.line(styled(short(answer["id"]), "bold"), f"  {answer['text']}", indent=2, hang=10)
+    terminal.line(styled(str(answer["kind"]), "yellow"), indent=4)
+    terminal.line(styled(short(answer["to"]), "bold"), f"  {answer['to_text']}", indent=2, hang=10)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")

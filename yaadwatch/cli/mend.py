@@ -1,0 +1,218 @@
+"""Commands that make a memory true again: edit, reanchor."""
+# ruff: noqa: PTH123
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, listed, place, short
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_INPUT_CHARS_MAX = 500_000
+"""Read from standard input at most; the daemon's limit for a memory is far below."""
+
+
+def add_edit(commands: Commands) -> Parser:
+    """Add `edit`."""
+    command = commands.add(
+        "edit",
+        "give a memory new words",
+        edit,
+        examples=[
+            ("yaadwatch edit 5c01f2e4", "in your $EDITOR"),
+            ('yaadwatch edit 5c01f2e4 "Use authlib, see src/auth.py"', "at once"),
+            ("yaadwatch edit 5c01f2e4 - < words.txt", "from a program"),
+        ],
+        more="It stays the same memory: id, links and earlier words are kept. It then\n"
+        "rests on what the new words name, and its doubt goes.",
+    )
+    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "text", metavar="TEXT", nargs="*", help="the new words; - reads them from standard input"
+    )
+    command.add_argument(
+        "--version",
+        metavar="N",
+        dest="expected_version",
+        type=int,
+        help="only if it is at this version (see `yaadwatch show ID`)",
+    )
+    return command
+
+
+def add_reanchor(commands: Commands) -> Parser:
+    """Add `reanchor`."""
+    command = commands.add(
+        "reanchor",
+        "accept what a doubt proposes: a new place, new words",
+        reanchor,
+        examples=[
+            ("yaadwatch reanchor 5c01f2e4", "follow a file that was renamed"),
+            ("yaadwatch reanchor --all --dry-run", "what would be done, everywhere"),
+        ],
+        more="The words are put right where they name the old place. What your own\n"
+        "files say is only told: you change them.",
+    )
+    command.add_argument(
+        "id", metavar="ID", nargs="?", help="id, or a unique part of its beginning or end"
+    )
+    command.add_argument("--all", action="store_true", help="all whose doubt proposes something")
+    command.add_argument("--dry-run", action="store_true", help="change nothing, say what would be")
+    return command
+
+
+def edit(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Give a memory new words: those of the command line, of standard input, or of an editor."""
+    if args.text == ["-"]:
+        words = _standard_input(terminal)
+    elif args.text:
+        words = " ".join(args.text)
+    else:
+        return _edit_in_editor(args, client, terminal)
+    answer = client.call("update", id=args.id, text=words, expected_version=args.expected_version)
+    return _tell_updated(answer, args, terminal)
+
+
+def reanchor(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Accept proposals; print each memory before and after."""
+    answer = client.call("reanchor", id=args.id, all=args.all, dry_run=args.dry_run)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    done = answer["reanchored"]
+    for one in done:
+        _tell_reanchored(one, terminal)
+    for one in answer["skipped"]:
+        terminal.line(styled(short(one["id"]), "bold"), "  ", styled(one["reason"], "yellow"))
+        if one.get("hint"):
+            terminal.line(str(one["hint"]), indent=10)
+    said = "Would reanchor" if answer["dry_run"] else "Reanchored"
+    skipped = f", skipped {len(answer['skipped'])}" if answer["skipped"] else ""
+    if done or skipped:
+        terminal.line(f"{said} {count(len(done), 'memory')}{skipped}.")
+    else:
+        terminal.line("Nothing to accept: no doubt proposes anything.")
+    return 0
+
+
+def _edit_in_editor(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Let a person write the new words; what they wrote is never lost.
+
+    Raises:
+        YaadError: bad_request, when nobody is there to write; unavailable, when the editor cannot
+            be run; what the daemon says to the words.
+    """
+    if not (terminal.keys.isatty() and terminal.out.isatty()):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "There are no new words, and no terminal to write them in. Nothing was changed.",
+            hint="Give them: yaadwatch edit ID TEXT, or - to read them from standard input",
+        )
+    shown = client.call("show", id=args.id)
+    old = str(shown["text"])
+    path = _written_down(old)
+    new = _written(path, old)
+    if new in {"", old}:
+        os.remove(path)  # noqa: PTH107
+        why = "They are the same words." if new else "No words were left."
+        terminal.line(f"{why} Nothing was changed.")
+        return 0
+    version = shown["version"] if args.expected_version is None else args.expected_version
+    try:
+        answer = client.call("update", id=shown["id"], text=new, expected_version=version)
+    except YaadError as error:
+        kept = f"Your words are kept in {path}"
+        hint = f"{error.hint} {kept}" if error.hint else kept
+        raise YaadError(error.code, error.message, hint=hint) from error
+    os.remove(path)  # noqa: PTH107
+    return _tell_updated(answer, args, terminal)
+
+
+def _written_down(text: str) -> str:
+    """Return the path of a new file, readable by its owner only, that holds `text`."""
+    from tempfile import mkstemp
+
+    handle, path = mkstemp(prefix="yaadwatch-", suffix=".md")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+    return path
+
+
+def _written(path: str, old: str) -> str:
+    """Return what a person made of the file at `path` in their editor, `old` at first.
+
+    Raises:
+        YaadError: unavailable, when the editor cannot be run or says that it went wrong;
+            bad_request, when what was written is not text.
+    """
+    import shlex
+    import subprocess
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        status = subprocess.call([*shlex.split(editor), path])
+        with open(path, encoding="utf-8") as file:
+            new = file.read(_INPUT_CHARS_MAX)
+    except (OSError, ValueError) as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"The editor {editor!r} could not be run, or left no text in UTF-8 ({error}). "
+            "Nothing was changed.",
+            hint=f"Set EDITOR, or give the words: yaadwatch edit ID TEXT. The file is {path}",
+        ) from error
+    if status:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"The editor {editor!r} ended with status {status}. Nothing was changed.",
+            hint=f"What was written is in {path}",
+        )
+    return new.removesuffix("\n") if new.removesuffix("\n") == old else new.strip()
+
+
+def _standard_input(terminal: Terminal) -> str:
+    """Return what is written to us, as it is.
+
+    Raises:
+        YaadError: bad_request, when it is not text.
+    """
+    try:
+        return terminal.keys.read(_INPUT_CHARS_MAX)
+    except UnicodeDecodeError:
+        raise YaadError(
+            Code.BAD_REQUEST, "Standard input is not text in UTF-8. Nothing was changed."
+        ) from None
+
+
+def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    if args.json:
+        terminal.json(answer)
+        return 0
+    done = "Edited " if answer.get("undo") else "Reads so already, nothing was changed: "
+    terminal.line(done, styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    for anchor in answer["anchors"]:
+        terminal.line(f"rests on {place(anchor)}", indent=2)
+    if not answer["anchors"]:
+        terminal.line("rests on no file, so no change will put it in doubt", indent=2)
+    if answer["masked"]:
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+    return 0
+
+
+def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
+    terminal.line(styled(short(one["id"]), "bold"), f"  {one['reason']}", hang=10)
+    if one["before"] != one["text"]:
+        terminal.line("was: ", str(one["before"]), indent=10, hang=5)
+    terminal.line("now: ", styled(str(one["text"]), "green"), indent=10, hang=5)
+    for anchor in one["anchors"]:
+        terminal.line(f"rests on {place(anchor)}", indent=10)
+    if one.get("undo"):
+        terminal.line(f"Undo: {one['undo']}", indent=10)

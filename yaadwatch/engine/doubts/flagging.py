@@ -1,0 +1,177 @@
+"""Writes down what a check found: flags, sightings, HEAD, and the events that tell of them.
+
+All in one transaction. What was confirmed, forgotten or anchored anew while the check looked at the
+files is left to that verb and to the next check.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.projects import Worktree
+from yaadwatch.store import anchors, flags, nodes, sightings, worktrees
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check did; `raised` and `cleared` count doubts.
+
+    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
+    others stand.
+    """
+
+    judged: int
+    raised: int
+    cleared: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A work tree's verdicts, ready to be written down; by memory, with what it was judged on.
+
+    `held`: memories whose definitions were the same in a file that was not.
+    """
+
+    branch: str
+    commit: str
+    full: bool
+    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
+    held: frozenset[str]
+    seen: tuple[Sighting, ...]
+
+
+def row_of(conn: Connection, worktree: int) -> Worktree:
+    """Return the row of a work tree.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not watched any more.
+    """
+    for row in worktrees.everything(conn):
+        if row.id == worktree:
+            return row
+    raise YaadError(
+        Code.NOT_FOUND,
+        "This work tree is not watched any more; nothing was checked.",
+        hint="Watch it again: yaadwatch add",
+    )
+
+
+def write(home: Home, space: Space, gathered: Gathered) -> Checked:
+    """Make the flags of the work tree in `space` what was found, in one transaction."""
+    now = home.clock.now()
+    worktree = space.worktree.id
+
+    def commit(conn: Connection) -> Checked:
+        row = row_of(conn, worktree)
+        before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
+        resting = anchors.of_nodes(conn, gathered.judged.keys())
+        texts = nodes.many(conn, gathered.judged.keys())
+        raised = cleared = 0
+        held = set()
+        for node_id, (judged_on, flag) in gathered.judged.items():
+            node = texts.get(node_id)
+            if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
+                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
+            if node_id in gathered.held:
+                held.add(node_id)
+            old = before.get(node_id)
+            if flag is not None and flag != old:
+                flags.put(conn, flag)
+            elif flag is None and old is not None:
+                flags.drop(conn, worktree, [node_id])
+            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
+                raised += 1
+                log.append(conn, _raised(flag, now))
+            elif _shown(old) and not _shown(flag):
+                cleared += 1
+                body: dict[str, object] = {"worktree": worktree}
+                log.append(
+                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
+                )
+        _strengthen(conn, held, now)
+        sightings.put(conn, worktree, _vouched(conn, gathered))
+        _forget_sightings(conn, worktree)
+        if (row.head, row.branch) != (gathered.commit, gathered.branch):
+            worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
+            log.append(
+                conn,
+                Event(
+                    kind=events.HEAD_MOVED,
+                    at=now,
+                    subject=str(space.root),
+                    body={
+                        "worktree": worktree,
+                        "from": row.head,
+                        "to": gathered.commit,
+                        "branch": gathered.branch,
+                    },
+                ),
+            )
+        if gathered.full:
+            worktrees.set_checked(conn, worktree, now)
+        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
+
+    return space.db.write(commit)
+
+
+def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
+    """Let the age of memories start anew that held while their files were changed around them.
+
+    Once a day at most, and not where another work tree, or what they rest on, says otherwise. It
+    is no word of a person: no version is made, no doubt goes, and no event tells of it.
+    """
+    for tree in worktrees.everything(conn):
+        if not held:
+            return
+        held = held - doubting.of_nodes(conn, tree.id, held).keys()
+    nodes.strengthen(conn, held, now=now)
+
+
+def _vouched(conn: Connection, gathered: Gathered) -> list[Sighting]:
+    """Return the sightings of files of which every memory was judged, as it is anchored now.
+
+    Any other file must look changed to the next check: a memory of it was not judged, because it
+    was anchored or restored meanwhile, or because the file was only read for another one.
+    """
+    pending = {
+        anchor.path
+        for anchor in anchors.on_paths(conn, [sighting.path for sighting in gathered.seen])
+        if anchor not in gathered.judged.get(anchor.node, ((), None))[0]
+    }
+    return [sighting for sighting in gathered.seen if sighting.path not in pending]
+
+
+def _forget_sightings(conn: Connection, worktree: int) -> None:
+    """Drop the sightings that no anchor and no doubt needs any more."""
+    needed = set(anchors.paths(conn))
+    for flag in flags.of_worktree(conn, worktree):
+        needed |= {evidence.path for evidence in flag.evidence}
+    known = sightings.of_worktree(conn, worktree)
+    sightings.drop(conn, worktree, known.keys() - needed)
+
+
+def _raised(flag: Flag | None, now: datetime) -> Event:
+    if flag is None:
+        raise ValueError("only a flag can be raised")
+    return Event(
+        kind=events.STALE_RAISED,
+        at=now,
+        subject=flag.node,
+        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
+    )
+
+
+def _shown(flag: Flag | None) -> bool:
+    return flag is not None and bool(flag.level)
+
+
+def _verdict(flag: Flag | None) -> Verdict | None:
+    return flag.verdict if flag is not None else None

@@ -1,0 +1,264 @@
+"""Make a memory true again: give it new words, or accept what a doubt proposes.
+
+It stays the same memory, with its id, its links and its age in versions; what it said before is one
+of them. What a person's own file says is mended in that file, and nowhere else.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from yaadwatch.core import text as texts
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.engine import remember, stale, telling, writing
+from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.model.anchors import Anchor, Flag, Suggestion
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import anchors, flags, nodes, provenance
+from yaadwatch.store.connection import Connection
+
+UNDO_CHARS_MAX = 300
+"""A longer text is no command line; its version is shown by `yaadwatch show`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mended:
+    """A memory before, and as it reads and what it rests on after."""
+
+    before: Node
+    after: Node
+    anchors: Sequence[Anchor]
+    masked: tuple[str, ...]
+
+
+def update(
+    home: Home, call: Call, *, id: str, text: str, expected_version: int | None = None
+) -> dict[str, object]:
+    """Give a memory new words; it rests on what these name, as it is now. The answer is Updated.
+
+    Files and definitions that were given by the caller, and not by the old words, are kept where
+    they still exist. Doubts go, its age starts anew; the next check looks at it again.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: of the memory.
+        text: the new words; masked before they are stored.
+        expected_version: the version that the new words are for; any when None.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
+            and TOO_LARGE for the text; CONFLICT, with the version and words it has now, when it is
+            not at `expected_version` or was changed meanwhile, and when another memory says the
+            same; REFUSED when it is archived, or a person's own file says it.
+    """
+    with home.space(call) as space:
+        node, old = space.db.read(_living, find_node(space.db, id))
+        version = node.version if expected_version is None else expected_version
+        clean = remember.clean(text)
+        said = clean.text.strip()
+        if version == node.version and said == node.text:
+            return _updated(_Mended(before=node, after=node, anchors=old, masked=clean.kinds))
+        space.db.read(_refuse_said, node, said)
+        kept = [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
+        here = remember.folder_of(call, space)
+        worded = _worded(home, node, said, version)
+        rests_on = remember.anchor_again(home, space, worded, kept, folder=here)
+        done = _Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
+        space.db.write(_write, home, done, "edited", call.origin)
+    return _updated(done)
+
+
+def reanchor(
+    home: Home, call: Call, *, id: str | None = None, all: bool = False, dry_run: bool = False
+) -> dict[str, object]:
+    """Accept what doubts propose: the words put right, the anchors taken at the new place.
+
+    The answer is Reanchored.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: the memory; None with `all`.
+        all: every memory whose doubt proposes something; those that cannot be are told as skipped.
+        dry_run: only tell what would be.
+
+    Raises:
+        YaadError: BAD_REQUEST unless one of `id` and `all` is given; NOT_FOUND, BAD_REQUEST,
+            CONFLICT when `id` does not name exactly one; REFUSED when it is archived, its doubt
+            proposes nothing, or a person's own file says it; CONFLICT as for `update`.
+    """
+    if (id is None) != all:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Either one memory or all of them can be reanchored; nothing was changed.",
+            hint="One: yaadwatch reanchor ID. All that have moved: yaadwatch reanchor --all",
+        )
+    with home.space(call) as space:
+        wanted = None if id is None else find_node(space.db, id)
+        stale.check_space(home, space, None)
+        found = space.db.read(flags.of_worktree, space.worktree.id)
+        if wanted is not None:
+            flag = next((flag for flag in found if flag.node == wanted), None)
+            space.db.read(_living, wanted)
+            done = [_accept(home, call, space, _proposed(wanted, flag), dry_run=dry_run)]
+            return {"dry_run": dry_run, "reanchored": done, "skipped": []}
+        done, skipped = [], []
+        for flag in found:
+            if flag.suggestion is None:
+                continue
+            try:
+                done.append(_accept(home, call, space, flag, dry_run=dry_run))
+            except YaadError as error:
+                skipped.append(
+                    {"id": flag.node, "reason": error.message, "hint": error.hint or None}
+                )
+    return {"dry_run": dry_run, "reanchored": done, "skipped": skipped}
+
+
+def _proposed(node_id: str, flag: Flag | None) -> Flag:
+    """Return the doubt, which proposes something.
+
+    Raises:
+        YaadError: REFUSED when there is none that does.
+    """
+    if flag is not None and flag.suggestion is not None:
+        return flag
+    short = node_id[-8:]
+    why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"
+    raise YaadError(
+        Code.REFUSED,
+        f"There is nothing to accept for memory {short}: {why}. Nothing was changed.",
+        hint=f"Still true: yaadwatch confirm {short}. New words: yaadwatch edit {short}",
+    )
+
+
+def _accept(
+    home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool
+) -> dict[str, object]:
+    """Do what a doubt proposes; return the JSON of it."""
+    node, old = space.db.read(_living, flag.node)
+    proposal = flag.suggestion or Suggestion(path=None, text=None)
+    clean = remember.clean(proposal.text or node.text)
+    said = clean.text.strip()
+    if said != node.text:
+        space.db.read(_refuse_said, node, said)
+    worded = _worded(home, node, said, node.version)
+    rests_on = remember.anchor_again(home, space, worded, old)
+    done = _Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
+    if dry_run:
+        space.db.read(_refuse_twin, worded)
+    else:
+        space.db.write(_write, home, done, "reanchored", call.origin)
+    return {
+        "id": node.id,
+        "before": node.text,
+        "text": worded.text,
+        "reason": flag.reason,
+        "path": proposal.path,
+        "anchors": [telling.anchor_row(anchor) for anchor in rests_on],
+        "undo": None if dry_run else _undo(done) or None,
+    }
+
+
+def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
+    """Return a memory and what it rests on.
+
+    Raises:
+        YaadError: NOT_FOUND when it was erased meanwhile; REFUSED when it is archived.
+    """
+    node = nodes.get(conn, node_id)
+    short = node_id[-8:]
+    if node is None:
+        raise YaadError(
+            Code.NOT_FOUND, f"Memory {short} was erased meanwhile; nothing was changed."
+        )
+    if node.archived_at is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {short} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {short}",
+        )
+    return node, anchors.of_nodes(conn, [node_id])[node_id]
+
+
+def _refuse_said(conn: Connection, node: Node, said: str) -> None:
+    """Refuse to reword what a person's own file says.
+
+    Raises:
+        YaadError: REFUSED, with the place and the words that belong there.
+    """
+    for place in provenance.of_node(conn, node.id):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) says memory {node.id[-8:]}; only you change "
+                "that file, so nothing was changed.",
+                hint=f"Write there: {said}",
+            )
+
+
+def _refuse_twin(conn: Connection, node: Node) -> None:
+    """Refuse words that another living memory has already.
+
+    Raises:
+        YaadError: CONFLICT, with the other one.
+    """
+    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+    if twin is not None and twin.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {twin.id[-8:]} says the same already: {twin.text} Nothing was changed.",
+            hint=f"Keep that one: yaadwatch forget {node.id[-8:]}",
+        )
+
+
+def _names(said: str, anchor: Anchor) -> bool:
+    """Return whether a text still speaks of what an anchor is on."""
+    if anchor.symbol:
+        return last_part(anchor.symbol) in said
+    return anchor.path.rpartition("/")[2] in said
+
+
+def _worded(home: Home, node: Node, said: str, version: int) -> Node:
+    """Return a memory as it is with these words, stated now, one version on."""
+    now = home.clock.now()
+    return replace(
+        node,
+        text=said,
+        text_hash=texts.text_hash(said),
+        summary=texts.summarise(said),
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        version=version + 1,
+    )
+
+
+def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str) -> None:
+    _refuse_twin(conn, done.after)
+    if done.after.text != done.before.text:
+        _refuse_said(conn, done.before, done.after.text)
+    writing.index(conn, done.after)
+    writing.confirm(
+        conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
+    )
+
+
+def _updated(done: _Mended) -> dict[str, object]:
+    return telling.changed_row(done.after, undo=_undo(done)) | {
+        "version": done.after.version,
+        "anchors": [telling.anchor_row(anchor) for anchor in done.anchors],
+        "masked": list(done.masked),
+    }
+
+
+def _undo(done: _Mended) -> str:
+    """Return the command that brings the old words back; '' when they are the same."""
+    before = done.before
+    if before.text == done.after.text:
+        return ""
+    if len(before.text) > UNDO_CHARS_MAX or "\n" in before.text:
+        return f"yaadwatch show {before.id[-8:]}"
+    return f"yaadwatch edit {before.id[-8:]} {shlex.quote(before.text)}"

@@ -1,0 +1,348 @@
+"""What can be answered without a daemon and without a store: does a change make a rule false?
+
+A composition root of its own, for CI and for hooks before a commit. It reads the agent files of a
+checkout, anchors what they say in the files of an older commit, and judges it by the files of now,
+with the functions by which the daemon remembers and checks.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from bridges.registry import BRIDGES
+from bridges.rules import Statement
+from yaadwatch.api.frames import to_text
+from yaadwatch.core import privacy, text
+from yaadwatch.core.references import Tree
+from yaadwatch.core.truth import verdict as judging
+from yaadwatch.engine import looking, remember, tracing
+from yaadwatch.engine.asking import History
+from yaadwatch.engine.looking import AtHead, View
+from yaadwatch.engine.remember import Draft
+from yaadwatch.engine.workspace import require_files, require_repository
+from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.repository import Repository
+
+TIMEOUT = timedelta(seconds=60)
+"""A git command is ended after this: whoever asks waits, and nobody else."""
+DEFAULT_BRANCHES = (
+    "@{upstream}",
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+)
+"""Where a change is going to, most telling first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A statement of an agent file, and where it stands now."""
+
+    path: str
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A rule that a change put in doubt, or that could not be judged (then the level is '')."""
+
+    rule: Rule
+    verdict: Verdict
+    score: float
+    level: str
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    suggestion: Suggestion | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a check found.
+
+    Args:
+        base: the commit that the rules were anchored at; None when there is none before this.
+        against: what was judged: 'worktree' or 'index'.
+        rules: how many statements the agent files make.
+        judged: how many of them stood at `base` already, and rest on something there.
+        findings: the doubts, by file and line.
+        unread: agent files that were not read, and why.
+    """
+
+    base: str | None
+    against: str
+    rules: int
+    judged: int
+    findings: tuple[Finding, ...]
+    unread: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checkout:
+    """A work tree without a project."""
+
+    root: Path
+    repository: Repository
+
+
+def check(
+    folder: Path, *, base: str | None = None, staged: bool = False, index: Path | None = None
+) -> Report:
+    """Return which rules of the agent files a change makes false.
+
+    A rule that is new, or was reworded, since `base` counts from HEAD on, and not at all where HEAD
+    does not say it: whoever wrote it has just looked at it.
+
+    Args:
+        folder: inside a work tree.
+        base: the change begins where this commit and HEAD parted; by default where the upstream or
+            the default branch of `origin` and HEAD parted, else before HEAD; HEAD when `staged`, or
+            when it is the first commit.
+        staged: judge what would be committed now, not the work tree.
+        index: the file that tells what is staged, when git uses another one.
+
+    Raises:
+        YaadError: NOT_FOUND when `folder` is in no repository, or `base` is no commit of it;
+            UNAVAILABLE when git does not answer, or the clone is too shallow to know a base.
+    """
+    layout = require_files(require_repository(folder))
+    runner = GitRunner(TIMEOUT)
+    try:
+        repository = Repository(layout, runner)
+        repository.verify()
+        return _check(repository, layout.root or layout.common_dir, base, staged, index)
+    finally:
+        runner.close()
+
+
+def _check(
+    repository: Repository, root: Path, base: str | None, staged: bool, index: Path | None
+) -> Report:
+    history = History(repository)
+    if staged:
+        start = repository.head().commit if base is None else _named(repository, base)
+        commit = repository.snapshot(index)
+        view: View = _at(history, commit)
+        head = _at(history, commit)
+    else:
+        start = _base(repository, base)
+        view, head = looking.look_at(
+            _Checkout(root=root, repository=repository), (), Clock().now_ns()
+        )
+        commit = ""
+    rules, unread = _rules(view)
+    since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
+    judged = _anchored(rules, [_at(history, one) for one in since])
+    if isinstance(view, looking.WorkTree):
+        looking.expect(view, (anchor for _, own in judged for anchor in own))
+    found = (_judged(rule, own, view, head) for rule, own in judged)
+    return Report(
+        base=start or None,
+        against="index" if staged else "worktree",
+        rules=len(rules),
+        judged=len(judged),
+        findings=tuple(_unnamed(finding, commit) for finding in found if finding is not None),
+        unread=unread,
+    )
+
+
+def _at(history: History, commit: str) -> AtHead:
+    return AtHead(history=history, head=Head(commit=commit, branch=""), names={})
+
+
+def _named(repository: Repository, name: str) -> str:
+    """Return the commit that HEAD, or what is staged on it, is to be compared with.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such commit.
+    """
+    commit = repository.commit_named(name)
+    if commit is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"git knows no commit {name} here; nothing was checked.",
+            hint="In CI, have the whole history fetched (GitHub: fetch-depth: 0).",
+        )
+    here = repository.head().commit
+    return (repository.merge_base(commit, here) if here else None) or commit
+
+
+def _base(repository: Repository, given: str | None) -> str:
+    """Return the commit at which the change begins; HEAD itself when it is the first one.
+
+    Before the first commit it is ''.
+
+    Raises:
+        YaadError: NOT_FOUND as for `_named`; UNAVAILABLE when what came before was cut off.
+    """
+    if given is not None:
+        return _named(repository, given)
+    here = repository.head().commit
+    if not here:
+        return ""
+    for name in DEFAULT_BRANCHES:
+        other = repository.commit_named(name)
+        parted = repository.merge_base(other, here) if other is not None else None
+        if parted is not None and parted != here:
+            return parted
+    before = repository.commit_named("HEAD~1")
+    if before is not None:
+        return before
+    if here in layouts.cut_at(repository.layout):
+        raise YaadError(
+            Code.UNAVAILABLE,
+            "This clone is shallow and has no commit before HEAD to compare with; nothing was "
+            "checked.",
+            hint="Fetch more (GitHub: fetch-depth: 0), or say what to compare with: --base REV",
+        )
+    return here
+
+
+def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
+    """Return what the agent files of a view say, and which files were not read, and why."""
+    rules: list[Rule] = []
+    unread: list[tuple[str, str]] = []
+    for bridge in BRIDGES:
+        for path in bridge.paths:
+            found = view.find(path)
+            if found is None:
+                continue
+            data = view.read(path)
+            if data is None or len(data) > AGENT_FILE_BYTES_MAX:
+                why = found.odd or f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
+                unread.append((path, why))
+                continue
+            document = bridge.parse(data)
+            unread += [(path, problem.message) for problem in document.problems]
+            rules += [Rule(path=path, statement=one) for one in document.statements]
+    return rules, tuple(unread)
+
+
+def _anchored(rules: Sequence[Rule], then: Sequence[AtHead]) -> list[tuple[Rule, list[Anchor]]]:
+    """Return the rules that rest on something, with what each rested on in an older commit.
+
+    `then`: the commits, oldest first; a rule is looked up in the first of them that says it.
+    """
+    found: list[tuple[Rule, list[Anchor]]] = []
+    left = list(rules)
+    for view in then:
+        said = {text.text_hash(rule.statement.text) for rule in _rules(view)[0]}
+        old = [rule for rule in left if text.text_hash(rule.statement.text) in said]
+        left = [rule for rule in left if text.text_hash(rule.statement.text) not in said]
+        if old:
+            found += zip(old, _resting(old, view), strict=True)
+    return sorted(
+        ((rule, own) for rule, own in found if own),
+        key=lambda row: (row[0].path, row[0].statement.line),
+    )
+
+
+def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
+    """Return what each rule rested on in an older commit."""
+    history, commit = then.history, then.head.commit
+
+    def search(words: Sequence[str]) -> dict[str, list[str]]:
+        return {word: list(history.holding(word, words, at=commit)) for word in words}
+
+    drafts = [
+        Draft(
+            text=privacy.mask(rule.statement.text).text,
+            origin=f"file:{rule.path}",
+            folder=rule.path.rpartition("/")[0],
+        )
+        for rule in rules
+    ]
+    index = Tree.of(history.paths_at(commit))
+    return remember.anchors_in(drafts, search, then, then, index)
+
+
+def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Finding | None:
+    """Return what became of a rule; None when it is as true as it was."""
+    sights = [judging.judge(anchor, looking.see(anchor, view, head)) for anchor in own]
+    worst = judging.combine(sights)
+    if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        return None
+    evidence: tuple[Evidence, ...] = ()
+    if worst.verdict is not Verdict.UNKNOWN:
+        committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
+        evidence, _ = tracing.explain(worst, committed, head)
+    return Finding(
+        rule=rule,
+        verdict=worst.verdict,
+        score=judging.SCORES[worst.verdict],
+        level=judging.level_of(worst.verdict),
+        reason=privacy.mask(worst.reason).text,
+        evidence=evidence,
+        suggestion=judging.suggest(rule.statement.text, worst),
+    )
+
+
+def _unnamed(finding: Finding, commit: str) -> Finding:
+    """Return a finding whose evidence does not name the commit that was made to look at."""
+    evidence = tuple(
+        replace(one, commit=None) if one.commit is not None and one.commit.id == commit else one
+        for one in finding.evidence
+    )
+    return replace(finding, evidence=evidence)
+
+
+def rows(report: Report) -> dict[str, object]:
+    """Return the JSON of a report: Verified in docs/contracts.md. Secrets are masked."""
+    doubted = [one for one in report.findings if one.level]
+    found: dict[str, object] = {
+        "base": report.base,
+        "against": report.against,
+        "rules": report.rules,
+        "judged": report.judged,
+        "false": [dict(_row(one)) for one in doubted],
+        "unknown": [
+            {**_place(one.rule), "text": _text(one.rule), "reason": one.reason}
+            for one in report.findings
+            if not one.level
+        ],
+        "unread": [{"path": path, "reason": why} for path, why in report.unread],
+    }
+    answer: dict[str, object] = json.loads(to_text(found))
+    return answer
+
+
+def _row(finding: Finding) -> Iterator[tuple[str, object]]:
+    yield from _place(finding.rule).items()
+    yield "text", _text(finding.rule)
+    yield "verdict", finding.verdict.value
+    yield "score", finding.score
+    yield "level", finding.level
+    yield "reason", finding.reason
+    yield "evidence", [_evidence(one) for one in finding.evidence]
+    proposal = finding.suggestion
+    if proposal is not None:
+        said = privacy.mask(proposal.text).text if proposal.text is not None else None
+        yield "suggestion", {"path": proposal.path, "text": said}
+
+
+def _place(rule: Rule) -> dict[str, object]:
+    statement = rule.statement
+    return {"path": rule.path, "line": statement.line, "end_line": statement.end_line}
+
+
+def _text(rule: Rule) -> str:
+    return privacy.mask(rule.statement.text).text
+
+
+def _evidence(evidence: Evidence) -> dict[str, object]:
+    commit = evidence.commit
+    return {
+        "path": evidence.path,
+        "symbol": evidence.symbol or None,
+        "commit": {"id": commit.id, "at": commit.at, "subject": commit.subject}
+        if commit is not None
+        else None,
+        "summary": evidence.summary,
+    }
