@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from yaadwatch.core import privacy
-from yaadwatch.core.references import Tree
+from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import hunks, symbols
 from yaadwatch.core.truth.symbols import State
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.asking import History
+from yaadwatch.engine.window import Window
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.errors import YaadError
@@ -62,6 +63,7 @@ class WorkTree:
     _found: dict[str, Found | None] = field(default_factory=dict)
     _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
     _untracked: dict[str, list[str]] = field(default_factory=dict)
+    _listing: Tree | None = None
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path`, or None; its bytes only when they were needed to know it."""
@@ -106,6 +108,33 @@ class WorkTree:
             self._found[path] = replace(found, data=None) if found is not None else None
         return None
 
+    def listing(self) -> Tree:
+        """Return the tracked files, whether they are still there or not."""
+        if self._listing is None:
+            self._listing = Tree.of(self.head.history.tracked())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file that git does not ignore is in the folder `path`."""
+        inside = path + "/"
+        tracked = (one for one in self.listing().paths if one.startswith(inside))
+        if any(self._is_there(one) for one in tracked):
+            return True
+        return any(one.startswith(inside) for one in self.head.history.untracked())
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file that git does not ignore matches the pattern."""
+        if any(self._is_there(path) for path in self.listing().matching(pattern)):
+            return True
+        return bool(Tree.of(self.head.history.untracked()).matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the tracked text files that hold each word."""
+        return self.head.history.standing(words, at=None)
+
+    def _is_there(self, path: str) -> bool:
+        return files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT
+
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.
 
@@ -148,12 +177,22 @@ class WorkTree:
 
 @dataclass(slots=True, kw_only=True)
 class AtHead:
-    """The files as the checked-out commit has them."""
+    """The files as one commit has them: the one that is checked out, or any other.
+
+    Args:
+        history: who knows the commit.
+        head: the commit.
+        names: the definitions that the job is about, by the file they were in.
+        hidden: files that are there, and whose content is not to be looked at.
+    """
 
     history: History
     head: Head
     names: dict[str, list[str]]
+    hidden: frozenset[str] = frozenset()
     _found: dict[str, Found | None] = field(default_factory=dict)
+    _windows: dict[str, Window] = field(default_factory=dict)
+    _listing: Tree | None = None
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path` in the commit, or None."""
@@ -163,9 +202,11 @@ class AtHead:
         return self._found[path]
 
     def read(self, path: str) -> bytes | None:
-        """Return the file's bytes; None when it is not there or larger than 2 MiB."""
+        """Return the file's bytes; None when it is not there, hidden, or larger than 2 MiB."""
         found = self.find(path)
-        return self.history.read_blob(found.blob) if found is not None else None
+        if found is None or path in self.hidden:
+            return None
+        return self.history.read_blob(found.blob)
 
     def same_in(self, commit: str, path: str) -> bool:
         """Return whether the file at `path` is the same in another commit."""
@@ -173,10 +214,16 @@ class AtHead:
             return True
         return self.history.blob_at(commit, path) == self.history.blob_at(self.head.commit, path)
 
+    def window(self, since: str) -> Window:
+        """Return what happened between another commit, which is there, and this one."""
+        if since not in self._windows:
+            self._windows[since] = Window(self.history, since, self.head.commit, self.hidden)
+        return self._windows[since]
+
     def renamed_to(self, anchor: Anchor) -> str | None:
         """Return where the anchored file went between the anchor's commit and this one."""
         path = anchor.path
-        direct = self.history.renames(anchor.commit, self.head.commit).get(path)
+        direct = self.window(anchor.commit).changes.renamed.get(path)
         if direct is not None:
             return direct
         for departure in self.history.departures(anchor.commit, self.head.commit):
@@ -186,11 +233,37 @@ class AtHead:
                 path = departure.to
         return path if path != anchor.path and self.find(path) is not None else None
 
+    def listing(self) -> Tree:
+        """Return all files of the commit."""
+        if self._listing is None:
+            commit = self.head.commit
+            self._listing = Tree.of(self.history.paths_at(commit) if commit else ())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether the commit has a folder at `path`."""
+        return self.listing().has_folder(path)
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file of the commit matches the pattern."""
+        return bool(self.listing().matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the text files of the commit that hold each word, without hidden ones."""
+        if not self.head.commit:
+            return dict.fromkeys(words, ())
+        found = self.history.standing(words, at=self.head.commit)
+        return {
+            word: [path for path in paths if path not in self.hidden]
+            for word, paths in found.items()
+        }
+
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""
         if not self.head.commit:
             return []
-        return self.history.holding(word, _missed(self, like), at=self.head.commit)
+        found = self.history.holding(word, _missed(self, like), at=self.head.commit)
+        return [path for path in found if path not in self.hidden]
 
 
 View = WorkTree | AtHead
@@ -247,7 +320,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     if is_prose(path):
         return None
     data = view.read(path)
-    if data is None:
+    if data is None or hunks.last_part(symbol).encode() not in data:
         return None
     if symbols.is_python(path):
         definition = symbols.define(data, symbol)

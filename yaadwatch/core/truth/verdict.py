@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from yaadwatch.core.truth import values
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 
 
@@ -31,6 +32,10 @@ class Seen:
         elsewhere: other files that define the symbol now; only looked for when it is missing.
         line: first line of the definition now.
         unknown: why it could not be told; then nothing else counts.
+        likely: what probably took the place of what is gone.
+        lost: the share of the places that named it and do so no more, 0..1.
+        replaced: lines on which something else stands in its place now.
+        instead: what that is most often.
     """
 
     place: str | None = None
@@ -39,16 +44,24 @@ class Seen:
     elsewhere: tuple[str, ...] = ()
     line: int | None = None
     unknown: str = ""
+    likely: str | None = None
+    lost: float = 0.0
+    replaced: int = 0
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What became of one anchor, in words; `place` is where it is now, when that is one place."""
+    """What became of one anchor, in words; `place` is where it is now, when that is one place.
+
+    `likely` is what probably took its place, when it is gone.
+    """
 
     anchor: Anchor
     verdict: Verdict
     reason: str
     place: str | None = None
+    likely: str | None = None
 
 
 SCORES = {
@@ -61,6 +74,8 @@ SCORES = {
 }
 """How sure a verdict makes us that the text is no longer true, 0..1: a changed body often leaves a
 sentence true, a vanished file hardly ever. Set by judgement; to be fitted."""
+
+_BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 
 _ORDER = (
     Verdict.FRESH,
@@ -81,8 +96,10 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of `anchor`, given what was seen."""
     if seen.unknown:
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
-    if anchor.method is Method.FILE:
+    if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
+    if anchor.method in _BY_NAME:
+        return _judge_by_name(anchor, seen)
     name = anchor.symbol
     if seen.place is None or seen.span is Span.MISSING:
         return _judge_missing(anchor, seen)
@@ -155,11 +172,37 @@ def _renamed(text: str, old: str, new: str) -> str:
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None:
-        return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=f"{anchor.path} is gone")
+        after = f"; {seen.likely} may be in its place" if seen.likely else ""
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.GONE,
+            reason=f"{anchor.path} is gone{after}",
+            likely=seen.likely,
+        )
     if seen.place != anchor.path:
         reason = f"{anchor.path} is now {seen.place}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     return _still_there(anchor, seen)
+
+
+def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
+    """Return what became of a pattern, a word, a target or a value."""
+    name = anchor.symbol
+    if seen.span is Span.DIFFERENT:
+        about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
+        reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"
+        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+    if seen.span is not Span.MISSING:
+        return _still_there(anchor, seen)
+    if seen.elsewhere:
+        reason = f"{name} is no longer in {anchor.path}, but in {seen.elsewhere[0]}"
+        return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason=reason, place=None)
+    reason = {
+        Method.GLOB: f"no file matches {name} any more",
+        Method.TARGET: f"{anchor.path} does not define {name} any more",
+        Method.VALUE: f"{anchor.path} does not say {name} any more",
+    }.get(anchor.method, f"{name} stands nowhere in the code any more")
+    return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
 
 
 def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:

@@ -17,7 +17,9 @@ from pathlib import Path
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.changes import Change, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
@@ -27,6 +29,13 @@ _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
+_NO_TEXT = re.compile(
+    r"^error: '[^'\n]*(?:/(?:min|dist|vendor|node_modules)/[^'\n]*|\.min\.\w+|\.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar"
+    r"|war|whl|exe|dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd))'"
+    r": unable to read [0-9a-f]+$",
+    re.IGNORECASE,
+)
+"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
 _GREP = (
     *("grep", "-I", "-o", "-z", "-w", "-F", "--full-name", "--no-color", "--no-line-number"),
     *(
@@ -161,6 +170,26 @@ class Repository:
             return []
         return list(dict.fromkeys(_split(self._ask(["ls-files", "-z"]))))
 
+    def paths_at(self, commit: str) -> list[str]:
+        """Return the paths in a commit."""
+        listed = self._ask(["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)])
+        return _split(listed)
+
+    def file_changes(self, old: str, new: str) -> list[Change]:
+        """Return the files that differ between two commits, renames found by git.
+
+        Where git does not have the content of a file (a partial clone), only files that were
+        renamed without a change are found renamed.
+        """
+        options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
+        try:
+            output = self._ask(["diff-tree", "-M", *options])
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            output = self._ask(["diff-tree", "-M100%", *options])
+        return changing.parsed(output)
+
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
@@ -213,7 +242,12 @@ class Repository:
         return [line.decode() for line in reversed(self._ask(arguments).split())]
 
     def files_with(
-        self, words: Sequence[str], *, at: str | None = None, untracked: bool = False
+        self,
+        words: Sequence[str],
+        *,
+        at: str | None = None,
+        untracked: bool = False,
+        whole: bool = True,
     ) -> dict[str, list[str]]:
         """Return for each word the text files that hold it as a whole word, sorted.
 
@@ -221,6 +255,7 @@ class Repository:
             words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
             untracked: also files that git neither tracks nor ignores; only of the work tree.
+            whole: a text that git does not have is an error; else it is as if it held nothing.
         """
         found: dict[str, set[str]] = {word: set() for word in words}
         wanted = [word for word in found if word and not _UNSEARCHABLE.search(word)]
@@ -228,12 +263,12 @@ class Repository:
         if wanted and somewhere:
             scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
             try:
-                self._scan(scan, wanted, at, found)
+                self._scan(scan, wanted, at, found, whole)
             except YaadError as error:
                 if error.code is not Code.TOO_LARGE:
                     raise
                 for word in wanted:
-                    self._scan([*scan, "-l"], [word], at, found)
+                    self._scan([*scan, "-l"], [word], at, found, whole)
         return {word: sorted(paths) for word, paths in found.items()}
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
@@ -250,18 +285,27 @@ class Repository:
             ) from failure
 
     def _scan(
-        self, scan: Sequence[str], words: Sequence[str], at: str | None, found: dict[str, set[str]]
+        self,
+        scan: Sequence[str],
+        words: Sequence[str],
+        at: str | None,
+        found: dict[str, set[str]],
+        whole: bool,
     ) -> None:
         """Note in `found` which files hold which of `words`."""
         arguments = [*scan, *([at] if at else []), "--"]
-        # A blob that is missing (a partial clone) is told as an error, and the rest is answered.
+        # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+        # that is good enough only where no text can be missing.
         output = self._ask(
-            arguments, given="\n".join(words).encode(), allowed=(0, 1), strict=at is not None
+            arguments,
+            given="\n".join(words).encode(),
+            allowed=(0, 1),
+            strict=whole and at is not None,
         )
         only = words[0] if "-l" in scan else None
         position = 0
         while (end := output.find(b"\0", position)) >= 0:
-            paths = _texts([output[position:end]])
+            paths = path_texts([output[position:end]])
             position = end + 1
             word = only
             if only is None:
@@ -294,6 +338,8 @@ class Repository:
                 work_tree=self.layout.root,
             )
         except GitFailed as failure:
+            if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
+                return self._ask(arguments, given=given, allowed=allowed)
             if _NOT_OURS.search(failure.message):
                 raise YaadError(
                     Code.REFUSED,
@@ -335,21 +381,11 @@ def _commits(*ids: str) -> tuple[str, ...]:
 
 def _split(output: bytes) -> list[str]:
     """Return the paths of a NUL-separated list; those that are not UTF-8 cannot be named here."""
-    return [path for path in _texts(output.split(b"\0")) if path]
-
-
-def _texts(fields: Iterable[bytes]) -> list[str]:
-    texts = []
-    for field in fields:
-        try:
-            texts.append(field.decode("utf-8"))
-        except UnicodeDecodeError:
-            texts.append("")
-    return texts
+    return [path for path in path_texts(output.split(b"\0")) if path]
 
 
 def _pairs(output: bytes) -> dict[str, str]:
-    fields = _texts(output.split(b"\0"))
+    fields = path_texts(output.split(b"\0"))
     return {
         old: new
         for status, old, new in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
@@ -358,7 +394,7 @@ def _pairs(output: bytes) -> dict[str, str]:
 
 
 def _departures(output: bytes) -> list[Departure]:
-    fields = _texts(output.split(b"\0"))
+    fields = path_texts(output.split(b"\0"))
     found = []
     commit = ""
     position = 0
