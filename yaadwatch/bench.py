@@ -4,11 +4,9 @@ A memory is anchored in the files of the commit at which it was written, and jud
 another one; there is no store, and no work tree.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 from yaadwatch.engine import anchoring, assessing
 from yaadwatch.engine.anchoring import Source
@@ -16,7 +14,6 @@ from yaadwatch.engine.asking import History
 from yaadwatch.engine.assessing import Assessed
 from yaadwatch.engine.looking import AtHead
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.repository import Repository
@@ -69,6 +66,4 @@ def judge(
 
 
 def _at(history: History, commit: str, hidden: frozenset[str]) -> AtHead:
-    return AtHead(
-        history=history, head=Head(commit=commit, branch=""), names={}, hidden=hidden
-    )
+    return AtHead(history=history, head=Head(commit=commit, branch=""), names={}, hidden=hidden)

@@ -7,16 +7,16 @@ code, what a command runs, a value. A word that stands everywhere anchors nothin
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
-from yaadwatch.core.truth import targets, values
+from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import looking
 from yaadwatch.engine.looking import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
-WORD_CHARS_MIN = 4
 _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
 
 
@@ -94,7 +94,7 @@ def _name(one: _Sought, view: View) -> None:
     one.words = [
         word
         for word in dict.fromkeys((*parts, *one.spoken.words))
-        if len(word.lstrip("-")) >= WORD_CHARS_MIN and word not in stems
+        if is_telling(word) and word not in stems
     ]
 
 
@@ -195,9 +195,7 @@ def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
     for name in targets.PLACES.get(tool, ()):
         base = name.rpartition("/")[2]
         every = [
-            path
-            for path in tree.by_name.get(base, ())
-            if path == name or path.endswith("/" + name)
+            path for path in tree.by_name.get(base, ()) if path == name or path.endswith("/" + name)
         ]
         near = [path for path in (f"{folder}/{name}", name) if path in tree.paths]
         rest = sorted(every, key=lambda path: (path.count("/"), path))
@@ -323,7 +321,7 @@ class _Maker:
         return min(standing, key=_remoteness)
 
     def _in_code(self, word: str) -> list[str]:
-        return [path for path in self.standing.get(word, ()) if not looking.is_prose(path)]
+        return [path for path in self.standing.get(word, ()) if looking.is_code(path)]
 
 
 def _remoteness(path: str) -> tuple[bool, int, str]:

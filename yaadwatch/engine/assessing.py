@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.core.truth.features import Sight, features
+from yaadwatch.core.truth.doubt.features import Sight, features
 from yaadwatch.core.truth.verdict import Judgement
 from yaadwatch.engine import seeing
 from yaadwatch.engine.looking import AtHead, View

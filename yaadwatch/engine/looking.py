@@ -3,6 +3,7 @@
 Only files that memories rest on, or that a text names, are opened, each at most once for a job.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,10 @@ from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
+_NO_CODE = re.compile(
+    r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
+    r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +318,11 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
 def is_prose(path: str) -> bool:
     """Return whether a file speaks of definitions and holds none."""
     return path.lower().endswith(_PROSE)
+
+
+def is_code(path: str) -> bool:
+    """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
+    return not is_prose(path) and not _NO_CODE.search(path)
 
 
 def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:

@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from yaadwatch.core.truth import successors, targets, values
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.truth.doubt import successors
+from yaadwatch.core.truth.doubt.successors import Successor
+from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.core.truth.successors import Successor
-from yaadwatch.core.truth.uses import Uses
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine import looking
 from yaadwatch.engine.looking import AtHead, View
@@ -69,11 +70,13 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         return seen
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
     instead = Counter(uses.replaced).most_common(1)
+    put, times = instead[0] if instead else ("", 0)
     return replace(
         seen,
         lost=len(uses.lost) / max(total, 1),
-        replaced=len(uses.replaced),
-        instead=seen.instead or (instead[0][0] if instead else ""),
+        lost_files=len(uses.lost),
+        replaced=times,
+        instead=seen.instead or put,
     )
 
 
@@ -145,11 +148,7 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
             return Seen(unknown=f"{place.place} could not be read")
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
-    holding = [
-        path
-        for path in view.holding(anchor.symbol, anchor.path)
-        if not looking.is_prose(path)
-    ]
+    holding = [path for path in view.holding(anchor.symbol, anchor.path) if looking.is_code(path)]
     if not holding and last_part(anchor.symbol) in view.listing().names():
         return Seen(place=place.place, span=Span.SAME)
     return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))

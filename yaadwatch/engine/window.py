@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from yaadwatch.core.truth import uses as using
-from yaadwatch.core.truth.uses import Uses
+from yaadwatch.core.truth.doubt import uses as using
+from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.engine.asking import History
 from yaadwatch.system.git.changes import Change
 
-FILES_MAX = 1_500
+FILES_MAX = 800
 """Changed files that are read to see where a word went; the others are as if unchanged."""
 _BYTES_MAX = 512 * 1024
 _NOT_READ = re.compile(
@@ -55,7 +55,9 @@ class Window:
         return self._changes
 
     def uses(self, word: str) -> Uses:
-        """Return where a word came to stand, and where it stands no more."""
+        """Return where a word came to stand, and where it stands no more; '' stands nowhere."""
+        if not word:
+            return Uses()
         if word not in self._uses:
             self.expect([word])
             wanted = [one for one in self._expected if one not in self._uses]

@@ -32,6 +32,8 @@ _OPTION = re.compile(r"(?<![\w$-])--[a-z][\w-]{2,60}(?![\w$-])")
 _GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
 _PATTERN_HAS = re.compile(r"\*.*[/.]|[/.].*\*|\{[\w@./*-]+,")
 _MEMBERS_MAX = 16
+_SPAN_WORDS_MAX = 5
+"""A longer piece of code is a sentence, or has one in it: its plain words mean nothing."""
 _TICKS = re.compile(r"`+")
 # A folder or file in brackets is a part of a path only beside another part: app/[id]/page.tsx.
 _BRACKETED = r"(?:\[{1,2}[\w.@-]{1,80}\]{1,2}|\([\w.@-]{1,80}\))"
@@ -125,7 +127,9 @@ def mentions(text: str) -> Mentions:
     for span in spans:
         paths |= dict.fromkeys(_paths(span, quoted=True))
         names |= dict.fromkeys(_names(span, quoted=len(span.split()) == 1))
-        words |= dict.fromkeys(_WORD.findall(span))
+        found = _WORD.findall(span)
+        short = len(span.split()) <= _SPAN_WORDS_MAX
+        words |= dict.fromkeys(word for word in found if short or not word.isalpha())
         runs |= dict.fromkeys(commands(span))
     for path in linked:
         paths |= dict.fromkeys(_spellings(path))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-
 PATTERN_STARS_MAX = 8
 """Stars of a pattern; one with more matches nothing, because each may be tried everywhere."""
 

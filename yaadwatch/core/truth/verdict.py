@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from yaadwatch.core.truth import values
+from yaadwatch.core.references import values
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 
 
@@ -34,8 +34,9 @@ class Seen:
         unknown: why it could not be told; then nothing else counts.
         likely: what probably took the place of what is gone.
         lost: the share of the places that named it and do so no more, 0..1.
-        replaced: lines on which something else stands in its place now.
-        instead: what that is most often.
+        lost_files: how many places that is.
+        replaced: lines on which `instead` stands in its place now.
+        instead: what stands most often where it stood, or the value that is there now.
     """
 
     place: str | None = None
@@ -46,6 +47,7 @@ class Seen:
     unknown: str = ""
     likely: str | None = None
     lost: float = 0.0
+    lost_files: int = 0
     replaced: int = 0
     instead: str = ""
 

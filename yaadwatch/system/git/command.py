@@ -47,9 +47,7 @@ _CHUNK_BYTES = 1024 * 1024
 class GitFailed(Exception):
     """Git answered with an error; `message` is the line in which it says why, of `errors`."""
 
-    def __init__(
-        self, command: str, status: int, message: str, errors: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, command: str, status: int, message: str, errors: Sequence[str] = ()) -> None:
         super().__init__(f"git {command} ended with {status}: {message}")
         self.status = status
         self.message = message

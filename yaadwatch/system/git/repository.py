@@ -9,7 +9,7 @@ file through a filter of the repository: no `status`, no `diff` against the work
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -182,13 +182,7 @@ class Repository:
         renamed without a change are found renamed.
         """
         options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
-        try:
-            output = self._ask(["diff-tree", "-M", *options])
-        except YaadError as error:
-            if error.code is not Code.UNAVAILABLE:
-                raise
-            output = self._ask(["diff-tree", "-M100%", *options])
-        return changing.parsed(output)
+        return changing.parsed(self._compared(options))
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -228,8 +222,8 @@ class Repository:
         if not commits:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
-        arguments = ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=RD", "--name-status"]
-        return _departures(self._ask(arguments, given=listed))
+        options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
+        return _departures(self._compared(options, given=listed))
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
@@ -283,6 +277,15 @@ class Repository:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
             ) from failure
+
+    def _compared(self, options: list[str], *, given: bytes | None = None) -> bytes:
+        """Return what git says of two trees, with renames as far as it has the files."""
+        try:
+            return self._ask(["diff-tree", "-M", *options], given=given)
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return self._ask(["diff-tree", "-M100%", *options], given=given)
 
     def _scan(
         self,

@@ -40,7 +40,9 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
     touched = [sight for sight in known if sight.judgement.verdict is Verdict.TOUCHED]
     files = {sight.judgement.anchor.path for sight in known}
     named = {
-        sight.judgement.anchor.path for sight in known if sight.judgement.anchor.method is Method.FILE
+        sight.judgement.anchor.path
+        for sight in known
+        if sight.judgement.anchor.method is Method.FILE
     }
     left = [
         sight
@@ -49,7 +51,10 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
         and sight.judgement.anchor.path in named
         and sight.judgement.place is None
     ]
-    used = [sight.seen for sight in known if sight.judgement.verdict not in _LOST]
+    used = [sight for sight in known if sight.judgement.verdict not in _LOST]
+    places = [one.seen for one in used if one.judgement.anchor.method in _PLACES]
+    names = [one.seen for one in used if one.judgement.anchor.method not in _PLACES]
+    replaced = max((one.seen.replaced for one in used), default=0)
     ours = len({s.judgement.anchor.path for s in (*gone, *moved, *changed, *touched)} & files)
     return {
         "place_gone": _any(gone, _PLACES),
@@ -63,13 +68,20 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
         "share_changed": len(changed) / total,
         "share_touched": len(touched) / total,
         "left_file": float(bool(left)),
-        "uses_lost": max((seen.lost for seen in used), default=0.0),
-        "replaced": math.log1p(max((seen.replaced for seen in used), default=0)),
+        "place_unused": max(map(_unused, places), default=0.0),
+        "name_unused": max(map(_unused, names), default=0.0),
+        "replaced": math.log1p(replaced),
+        "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
         "focus": min(1.0, ours / changed_files) if changed_files else 0.0,
         "window": math.log1p(changed_files),
         "anchors": math.log1p(total),
         "length": math.log1p(len(text)),
     }
+
+
+def _unused(seen: Seen) -> float:
+    """Return the share of its places that a thing lost; half of it when it had only one."""
+    return seen.lost if seen.lost_files >= _USED_MIN else seen.lost / 2
 
 
 def _any(sights: Sequence[Sight], methods: frozenset[Method]) -> float:

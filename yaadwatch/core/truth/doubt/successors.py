@@ -86,7 +86,9 @@ def _likeness(path: str, other: str) -> float:
     mine, theirs = _words(path), _words(other)
     own, its = _words(path.rpartition("/")[2]), _words(other.rpartition("/")[2])
     names = len(own & its) / max(len(own | its), 1)
-    begun = sum(any(a.startswith(b) or b.startswith(a) for b in its) for a in own) / max(len(own), 1)
+    begun = sum(any(a.startswith(b) or b.startswith(a) for b in its) for a in own) / max(
+        len(own), 1
+    )
     whole = len(mine & theirs) / max(len(mine | theirs), 1)
     return 0.4 * names + 0.3 * begun + 0.3 * whole
 
