@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.references import Tree
-from yaadwatch.core.truth import hunks, symbols
-from yaadwatch.core.truth.symbols import State
+from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.asking import History
 from yaadwatch.engine.workspace import Space
@@ -249,11 +249,12 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     data = view.read(path)
     if data is None:
         return None
-    if symbols.is_python(path):
-        definition = symbols.define(data, symbol)
-        if definition.state is not State.FOUND or definition.line is None:
+    if language_of(path) is not None:
+        definition = definitions.define(data, path, symbol)
+        if definition.state is State.FOUND and definition.line is not None:
+            return Method.TREE, definition.fingerprint, definition.line
+        if definition.state is not State.BROKEN:
             return None
-        return Method.TREE, definition.fingerprint, definition.line
     text = data.decode("utf-8", "replace")
     line = hunks.locate(text, symbol)
     if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
@@ -316,9 +317,11 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     if data is None:
         return Seen(unknown=f"{place} could not be read")
     if anchor.method is Method.TREE:
-        definition = symbols.define(data, anchor.symbol)
+        definition = definitions.define(data, place, anchor.symbol)
         if definition.state is State.BROKEN:
-            return Seen(unknown=f"{place} does not parse as Python at the moment")
+            language = language_of(place)
+            title = language.title if language is not None else "what it was"
+            return Seen(unknown=f"{place} does not parse as {title} at the moment")
         if definition.state is State.FOUND:
             same = definition.fingerprint == anchor.fingerprint
             span = Span.SAME if same else Span.DIFFERENT
