@@ -4,8 +4,8 @@ A candidate becomes an anchor only when it is found: a file, a folder, a definit
 code, what a command runs, a value. A word that stands everywhere anchors nothing.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
@@ -67,6 +67,22 @@ def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anch
     return [one.found[:ANCHORS_PER_NODE_MAX] for one in sought]
 
 
+def again(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
+    """Return `old` as it is now at `place`; None when that is not there."""
+    maker = _Maker(view, commit)
+    if old.method is Method.FOLDER:
+        made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
+    elif old.method is Method.FILE:
+        made = maker.file(place, old.trust)
+    elif old.method in (Method.TREE, Method.HUNKS):
+        made = maker.definition(place, old.symbol, old.trust)
+    else:
+        made = maker.anchor(
+            place, old.method, symbol=old.symbol, fingerprint=old.fingerprint, trust=old.trust
+        )
+    return replace(made, spread=old.spread, trust=old.trust) if made is not None else None
+
+
 def _name(one: _Sought, view: View) -> None:
     """Note the files, folders, definitions and words that the text may mean."""
     source, tree = one.source, view.listing()
@@ -93,9 +109,19 @@ def _name(one: _Sought, view: View) -> None:
     stems = {name.split(".")[0] for name in names} | names
     one.words = [
         word
-        for word in dict.fromkeys((*parts, *one.spoken.words))
+        for word in dict.fromkeys((*parts, *_forms(one.spoken.words)))
         if is_telling(word) and word not in stems
     ]
+
+
+def _forms(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words, and how the code of a program may write its options."""
+    for word in words:
+        yield word
+        bare = word.lstrip("-")
+        if bare != word:
+            yield bare
+            yield bare.replace("-", "_")
 
 
 def _words_of(sought: Iterable[_Sought]) -> list[str]:
@@ -180,13 +206,18 @@ def _spell(one: _Sought, maker: "_Maker") -> None:
     taken = {last_part(found.symbol) for found in one.found if found.symbol}
     taken |= {found.symbol for found in one.found}
     for word in one.words:
-        if last_part(word) in taken or word in taken:
+        if last_part(word) in taken or word in taken or _plain(word) in taken:
             continue
         path = maker.word_home(word, one.files)
         if path is not None:
-            taken |= {word, last_part(word)}
+            taken |= {word, last_part(word), _plain(word)}
             made = maker.anchor(path, Method.WORD, symbol=word, spread=maker.spread(word))
             maker.add(one, made)
+
+
+def _plain(word: str) -> str:
+    """Return an option's name in the one form that all of its forms have."""
+    return word.lstrip("-").replace("-", "_")
 
 
 def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:

@@ -1,22 +1,29 @@
 """What became of a memory: each anchor is looked at and judged, then all of them together."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaadwatch.core.truth import verdict as judging
+from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features
 from yaadwatch.core.truth.verdict import Judgement
 from yaadwatch.engine import seeing
 from yaadwatch.engine.looking import AtHead, View
-from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
 from yaadwatch.model.errors import YaadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessed:
-    """What became of a memory: the judgement that stands for it, and all it was taken from."""
+    """What became of a memory: the judgement that stands for it, and all it was taken from.
+
+    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect or ''.
+    """
 
     worst: Judgement
+    score: float
+    level: str
+    suggestion: Suggestion | None
     sights: tuple[Sight, ...]
     features: dict[str, float]
 
@@ -39,11 +46,53 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         seen = seeing.see(anchor, view, head)
         sights.append(Sight(judgement=judging.judge(anchor, seen), seen=seen))
     changed = max((_changed(anchor, head) for anchor in anchors), default=0)
+    found = features(sights, text=text, changed_files=changed)
+    score = weights.score(found)
+    level = weights.level(score)
+    worst = judging.combine([sight.judgement for sight in sights])
+    if worst.verdict is Verdict.UNKNOWN:
+        score, level = 0.0, ""
+    elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        replaced = _replaced(sights) if level else None
+        worst, score, level = (replaced, score, level) if replaced else (worst, 0.0, "")
+    elif worst.anchor.trust == "given":
+        # Whoever named a file or definition by itself wants to hear of it.
+        level = level or "suspect"
     return Assessed(
-        worst=judging.combine([sight.judgement for sight in sights]),
+        worst=worst,
+        score=score,
+        level=level,
+        suggestion=judging.suggest(text, worst),
         sights=tuple(sights),
-        features=features(sights, text=text, changed_files=changed),
+        features=found,
     )
+
+
+def committed(worst: Judgement, head: AtHead) -> Judgement:
+    """Return what became of the anchor of `worst` as far as commits have it."""
+    if worst.by_use:
+        return worst  # the use of a word is counted in commits only
+    return judging.judge(worst.anchor, seeing.see(worst.anchor, head, head))
+
+
+def _replaced(sights: Sequence[Sight]) -> Judgement | None:
+    """Return the judgement that another thing is used in place of what is still there."""
+    best = max(
+        sights,
+        key=lambda sight: (
+            sight.seen.replaced,
+            sight.seen.lost_files,
+            sight.judgement.anchor.path,
+            sight.judgement.anchor.symbol,
+        ),
+    )
+    if not best.seen.replaced and not best.seen.lost_files:
+        return None
+    anchor = best.judgement.anchor
+    name = anchor.symbol or anchor.path
+    now = f"; {best.seen.instead} stands in its place" if best.seen.replaced else ""
+    reason = f"{name} is there, but {best.seen.lost_files} files name it no more{now}"
+    return replace(best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True)
 
 
 def _changed(anchor: Anchor, head: AtHead) -> int:

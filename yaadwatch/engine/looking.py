@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.references.tree import Tree
-from yaadwatch.core.truth import hunks, symbols
-from yaadwatch.core.truth.symbols import State
+from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.asking import History
 from yaadwatch.engine.window import Window
@@ -147,6 +147,10 @@ class WorkTree:
         """
         return self.head.history.holding(word, _missed(self, like), at=None)
 
+    def using(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`; as `holding`."""
+        return self.holding(word, like)
+
     def _alike(self, start: str) -> list[str]:
         """Return untracked files that `start` may be now: those of its name, then of its kind."""
         if not self._untracked:
@@ -263,6 +267,11 @@ class AtHead:
             for word, paths in found.items()
         }
 
+    def using(self, word: str, like: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the files of the commit that hold `word`, as far as git has their content."""
+        lost = (one for window in self._windows.values() for one in window.lost())
+        return self.standing([word, *lost])[word]
+
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""
         if not self.head.commit:
@@ -332,11 +341,12 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     data = view.read(path)
     if data is None or hunks.last_part(symbol).encode() not in data:
         return None
-    if symbols.is_python(path):
-        definition = symbols.define(data, symbol)
-        if definition.state is not State.FOUND or definition.line is None:
+    if language_of(path) is not None:
+        definition = definitions.define(data, path, symbol)
+        if definition.state is State.FOUND and definition.line is not None:
+            return Method.TREE, definition.fingerprint, definition.line
+        if definition.state is not State.BROKEN:
             return None
-        return Method.TREE, definition.fingerprint, definition.line
     text = data.decode("utf-8", "replace")
     line = hunks.locate(text, symbol)
     if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
@@ -368,11 +378,6 @@ def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
             tree.names.setdefault(anchor.path, []).append(hunks.last_part(anchor.symbol))
 
 
-def index_of(space: Space) -> Tree:
-    """Return the tracked files, ready to be matched with what texts mention."""
-    return Tree.of(space.repository.tracked())
-
-
 def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
     """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
     if view.find(anchor.path) is not None:
@@ -399,9 +404,11 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     if data is None:
         return Seen(unknown=f"{place} could not be read")
     if anchor.method is Method.TREE:
-        definition = symbols.define(data, anchor.symbol)
+        definition = definitions.define(data, place, anchor.symbol)
         if definition.state is State.BROKEN:
-            return Seen(unknown=f"{place} does not parse as Python at the moment")
+            language = language_of(place)
+            title = language.title if language is not None else "what it was"
+            return Seen(unknown=f"{place} does not parse as {title} at the moment")
         if definition.state is State.FOUND:
             same = definition.fingerprint == anchor.fingerprint
             span = Span.SAME if same else Span.DIFFERENT

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.doubt import successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
@@ -69,8 +70,7 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     if not uses.lost and not uses.replaced:
         return seen
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
-    instead = Counter(uses.replaced).most_common(1)
-    put, times = instead[0] if instead else ("", 0)
+    put, times = _instead(uses)
     return replace(
         seen,
         lost=len(uses.lost) / max(total, 1),
@@ -78,6 +78,14 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         replaced=times,
         instead=seen.instead or put,
     )
+
+
+def _instead(uses: Uses) -> tuple[str, int]:
+    """Return what mostly stands where a word stood, and on how many lines; '' when it varies."""
+    for put, times in Counter(uses.replaced).most_common(1):
+        if is_telling(put) and 2 * times >= len(uses.replaced):
+            return put, times
+    return "", 0
 
 
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -148,7 +156,7 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
             return Seen(unknown=f"{place.place} could not be read")
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
-    holding = [path for path in view.holding(anchor.symbol, anchor.path) if looking.is_code(path)]
+    holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
     if not holding and last_part(anchor.symbol) in view.listing().names():
         return Seen(place=place.place, span=Span.SAME)
     return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))

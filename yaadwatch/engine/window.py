@@ -64,6 +64,10 @@ class Window:
             self._uses |= self._read(wanted)
         return self._uses[word]
 
+    def lost(self) -> list[str]:
+        """Return the expected words that stand no more where they stood."""
+        return [word for word in list(self._expected) if self.uses(word).lost]
+
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = using.Tally(words)
         for change in self._readable():

@@ -4,6 +4,7 @@ A target is a name that a file of the project defines: a rule of a Makefile, a s
 package.json. Where that file is, and whether it defines the name, is asked elsewhere.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def _plain(rest: list[str]) -> Iterator[str]:
 
 def _after_options(tool: str, rest: list[str]) -> Iterator[Command]:
     options = _WITH_OPTION[tool]
-    for option, value in zip(rest, rest[1:], strict=False):
+    for option, value in itertools.pairwise(rest):
         if option in options:
             for name in value.split(","):
                 if _TARGET.fullmatch(name):

@@ -29,6 +29,8 @@ _OWN_LINK = re.compile(
 """A file or folder of a repository, as its host shows it; whose it is, the tree tells."""
 _WORD = re.compile(r"(?<![\w$-])(?:--?)?[A-Za-z_$][\w$]*(?:-[\w$]+)*(?![\w$])")
 _OPTION = re.compile(r"(?<![\w$-])--[a-z][\w-]{2,60}(?![\w$-])")
+_METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
+"""A method of something that the text leaves out: `.close()`."""
 _GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
 _PATTERN_HAS = re.compile(r"\*.*[/.]|[/.].*\*|\{[\w@./*-]+,")
 _MEMBERS_MAX = 16
@@ -131,6 +133,8 @@ def mentions(text: str) -> Mentions:
         short = len(span.split()) <= _SPAN_WORDS_MAX
         words |= dict.fromkeys(word for word in found if short or not word.isalpha())
         runs |= dict.fromkeys(commands(span))
+        names |= dict.fromkeys(_METHOD.findall(span))
+    names |= dict.fromkeys(_METHOD.findall(prose))
     for path in linked:
         paths |= dict.fromkeys(_spellings(path))
     for piece in (*spans, prose):

@@ -87,8 +87,7 @@ def _tox(text: str) -> Iterable[str]:
     for found in _TOX.finditer(text):
         if found.group(1):
             yield found.group(1)
-        for name in re.findall(r"[\w.-]+", found.group(2) or ""):
-            yield name
+        yield from re.findall(r"[\w.-]+", found.group(2) or "")
 
 
 def _tables(text: str) -> frozenset[str]:

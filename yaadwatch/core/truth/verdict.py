@@ -56,7 +56,8 @@ class Seen:
 class Judgement:
     """What became of one anchor, in words; `place` is where it is now, when that is one place.
 
-    `likely` is what probably took its place, when it is gone.
+    `likely` is what probably took its place, when it is gone; `by_use`: it is there, unchanged, and
+    others use something else instead.
     """
 
     anchor: Anchor
@@ -64,18 +65,11 @@ class Judgement:
     reason: str
     place: str | None = None
     likely: str | None = None
+    by_use: bool = False
 
 
-SCORES = {
-    Verdict.FRESH: 0.0,
-    Verdict.TOUCHED: 0.0,
-    Verdict.UNKNOWN: 0.0,
-    Verdict.CHANGED: 0.7,
-    Verdict.MOVED: 0.9,
-    Verdict.GONE: 0.95,
-}
-"""How sure a verdict makes us that the text is no longer true, 0..1: a changed body often leaves a
-sentence true, a vanished file hardly ever. Set by judgement; to be fitted."""
+DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
+"""The verdicts that speak against a memory; how much, the features of all its anchors tell."""
 
 _BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 
@@ -87,11 +81,6 @@ _ORDER = (
     Verdict.MOVED,
     Verdict.GONE,
 )
-
-
-def level_of(verdict: Verdict) -> str:
-    """Return 'warn' for the verdicts that are shown, '' for the others."""
-    return "warn" if SCORES[verdict] > 0 else ""
 
 
 def judge(anchor: Anchor, seen: Seen) -> Judgement:
@@ -197,8 +186,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.span is not Span.MISSING:
         return _still_there(anchor, seen)
     if seen.elsewhere:
-        reason = f"{name} is no longer in {anchor.path}, but in {seen.elsewhere[0]}"
-        return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason=reason, place=None)
+        return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
     reason = {
         Method.GLOB: f"no file matches {name} any more",
         Method.TARGET: f"{anchor.path} does not define {name} any more",

@@ -12,8 +12,8 @@ _REGULAR = (b"100644", b"100755", b"100664")
 class Change:
     """What became of one file between two commits.
 
-    `old` is None for a file that is new, `new` for one that is gone; both are there, and differ, for
-    one that was renamed. The blobs are '' where there is no regular file.
+    `old` is None for a file that is new, `new` for one that is gone; both are there, and differ,
+    for one that was renamed. The blobs are '' where there is no regular file.
     """
 
     old: str | None

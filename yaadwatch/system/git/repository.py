@@ -30,10 +30,14 @@ _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
 _NO_TEXT = re.compile(
-    r"^error: '[^'\n]*(?:/(?:min|dist|vendor|node_modules)/[^'\n]*|\.min\.\w+|\.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar"
-    r"|war|whl|exe|dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd))'"
-    r": unable to read [0-9a-f]+$",
-    re.IGNORECASE,
+    r"""
+    ^error:[ ]'[^'\n]*
+    (?: /(?:min|dist|vendor|node_modules)/[^'\n]* | \.min\.\w+
+    | \.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar|war|whl|exe
+         |dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd) )
+    ':[ ]unable[ ]to[ ]read[ ][0-9a-f]+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
 _GREP = (

@@ -10,6 +10,8 @@ from yaadwatch.model.anchors import Method, Verdict
 _PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
 _DEFINED = frozenset((Method.TREE, Method.HUNKS))
 _LOST = frozenset((Verdict.GONE, Verdict.MOVED))
+_RARE = 6
+"""A word in no more files has a home among them."""
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
@@ -51,6 +53,13 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
         and sight.judgement.anchor.path in named
         and sight.judgement.place is None
     ]
+    homeless = [
+        sight
+        for sight in touched
+        if sight.judgement.anchor.method is Method.WORD
+        and sight.judgement.place is None
+        and 0 < sight.judgement.anchor.spread <= _RARE
+    ]
     used = [sight for sight in known if sight.judgement.verdict not in _LOST]
     places = [one.seen for one in used if one.judgement.anchor.method in _PLACES]
     names = [one.seen for one in used if one.judgement.anchor.method not in _PLACES]
@@ -68,6 +77,7 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
         "share_changed": len(changed) / total,
         "share_touched": len(touched) / total,
         "left_file": float(bool(left)),
+        "left_home": float(bool(homeless)),
         "place_unused": max(map(_unused, places), default=0.0),
         "name_unused": max(map(_unused, names), default=0.0),
         "replaced": math.log1p(replaced),

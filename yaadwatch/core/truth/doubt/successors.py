@@ -1,4 +1,4 @@
-"""What took the place of a file or folder that is gone? From renames, new files and changed uses."""
+"""What took the place of a file or folder that is gone: a renamed, new, or newly named one?"""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ class Successor:
 
 
 def of_folder(path: str, renamed: Mapping[str, str], added: Sequence[str]) -> Successor | None:
-    """Return where a folder went: where most of its renamed files went, or a new one of its name."""
+    """Return where a folder went: where most of its files are, or a new one of its name."""
     places: Counter[str] = Counter()
     for old, new in renamed.items():
         if old.startswith(path + "/"):
