@@ -21,7 +21,7 @@ anchors = st.builds(
     method=st.sampled_from(Method),
     fingerprint=st.just(""),
     line=st.none(),
-).filter(lambda anchor: (anchor.method is Method.FILE) == (not anchor.symbol))
+).filter(lambda anchor: (anchor.method in (Method.FILE, Method.FOLDER)) == (not anchor.symbol))
 sights = st.builds(
     Seen,
     place=st.sampled_from([None, *PATHS]),

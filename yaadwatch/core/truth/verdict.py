@@ -183,6 +183,9 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
         reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+    if seen.span is None and not seen.same_bytes:
+        reason = f"{name} was not looked for in {anchor.path}"
+        return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     if seen.span is not Span.MISSING:
         return _still_there(anchor, seen)
     if seen.elsewhere:

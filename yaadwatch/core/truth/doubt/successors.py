@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_OVERVIEWS = frozenset(("overview", "index", "readme"))
+_PACKAGES = frozenset(("__init__", "mod", "lib", "main"))
 _ALIKE = 0.5
 """Share of the words of two names that are the same, from which one may follow the other."""
 
@@ -44,19 +46,41 @@ def of_file(
         added: paths at which there was no file before.
         instead: paths that now stand where `path` was named, as often as they do.
     """
+    split = _split(path, renamed.get(path), added)
+    if split is not None:
+        return split
     if path in renamed:
         return Successor(renamed[path], sure=True)
+    folder, _, name = path.rpartition("/")
+    moved = of_folder(folder, renamed, ()) if folder else None
+    if moved is not None and f"{moved.path}/{name}" in added:
+        return Successor(f"{moved.path}/{name}", sure=True)
     same = _of_same_name(path, added)
     if same is not None and same.sure:
         return same
-    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
-    if stem and any(new.startswith(stem + "/") for new in added):
-        return Successor(stem, sure=True)
     named = Counter(one for one in instead if one != path)
     if named:
         best = max(named, key=lambda one: (_likeness(path, one), named[one], one))
         return Successor(best, sure=False)
     return same or _most_alike(path, added)
+
+
+def _split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
+    """Return the folder that a file became, or the file in it that speaks for the folder.
+
+    A page that became a folder of pages is its overview now; a module that became a package is the
+    package.
+    """
+    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
+    inside = [new for new in added if stem and new.startswith(stem + "/")]
+    if not inside or (renamed is not None and renamed not in inside):
+        return None
+    for new in sorted(inside):
+        name = new[len(stem) + 1 :].rpartition(".")[0]
+        if name.lower() in _OVERVIEWS:
+            return Successor(new, sure=True)
+    alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
+    return Successor(renamed if alone and renamed else stem, sure=True)
 
 
 def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
