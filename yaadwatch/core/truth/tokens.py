@@ -32,7 +32,8 @@ _BODIES = frozenset(
 _EMPTY_IN = frozenset(("program", "statement_block", "class_body"))
 _CONTINUED = re.compile(rb"\\\n")
 _MACRO = re.compile(
-    rb"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*|\\\n|\s+""", re.DOTALL
+    rb"""(?P<said>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*|(?:\\\n|\s)+""",
+    re.DOTALL,
 )
 
 
@@ -107,7 +108,7 @@ class _Reader:
                 elif item.type in ("preproc_arg", "jsx_text"):
                     yield _squeezed(word) if item.type == "preproc_arg" else _jsx(word)
                 elif word.strip():
-                    yield word
+                    yield word.strip()
             else:
                 inside = self._string(item) if item.type in strings else self._code(item)
                 stack.append(b">")
@@ -129,37 +130,37 @@ class _Reader:
 
     def _code(self, node: "Node") -> list["Node | bytes"]:
         """Return what a node is made of, with words that the grammar hides between its parts."""
+        kept = {child.id for child in self._parts(node)}
+        dropped = self._dropped(node)
         found: list[Node | bytes] = []
         position = node.start_byte
-        comments = self._language.comments
-        kept = set(self._kept(node))
         for child in node.children:
-            hidden = self._hidden(position, child.start_byte)
-            if hidden:
-                found.append(hidden)
+            found.append(self._hidden(position, child.start_byte, dropped))
             position = child.end_byte
-            if child.type not in comments and child.id in kept:
+            if child.id in kept:
                 found.append(child)
-        hidden = self._hidden(position, node.end_byte)
-        return [*found, hidden] if hidden else found
+        found.append(self._hidden(position, node.end_byte, dropped))
+        return [one for one in found if one]
 
-    def _hidden(self, start: int, end: int) -> bytes:
+    def _hidden(self, start: int, end: int, dropped: frozenset[str]) -> bytes:
         """Return the words between two nodes: some grammars have no nodes for some operators."""
         if start >= end:
             return b""
-        return b"".join(_CONTINUED.sub(b"", self._source[start:end]).split())
+        words = b"".join(_CONTINUED.sub(b"", self._source[start:end]).split())
+        return b"" if words.decode("utf-8", "replace") in dropped else words
 
-    def _kept(self, node: "Node") -> Iterator[int]:
-        yield from (child.id for child in self._parts(node))
+    def _dropped(self, node: "Node") -> frozenset[str]:
+        language = self._language
+        if node.type in language.counted_in:
+            return frozenset()
+        return language.dropped | language.dropped_in.get(node.type, frozenset())
 
     def _parts(self, node: "Node") -> list["Node"]:
         """Return the children of a node that make a difference."""
         language = self._language
         kind = node.type
         children = [child for child in node.children if child.type not in language.comments]
-        if kind in language.counted_in:
-            return children
-        dropped = language.dropped | language.dropped_in.get(kind, frozenset())
+        dropped = self._dropped(node)
         if dropped:
             children = [
                 child
@@ -215,9 +216,8 @@ def _has_body(node: "Node", rule: Rule) -> bool:
 
 
 def _squeezed(macro: bytes) -> bytes:
-    """Return the words of a macro, without what separates them."""
-    words = _MACRO.sub(lambda found: found[1] or b" ", macro)
-    return b" ".join(words.split())
+    """Return what a macro stands for: one blank for all that only separates its words."""
+    return _MACRO.sub(lambda found: found["said"] or b" ", macro).strip()
 
 
 def _jsx(words: bytes) -> bytes:
