@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bridges.registry import BRIDGES, for_path
 from yaadwatch import bench
+from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts
 
 INSTRUCTIONS = re.compile(
@@ -69,7 +70,10 @@ def features_of(repository, cases, folder):
         groups[case["mode"], case["head"]].append(case)
     rows = []
     for (_, head), group in sorted(groups.items()):
-        answers, seconds = look(folder, head, group, {case["doc"] for case in group})
+        try:
+            answers, seconds = look(folder, head, group, {case["doc"] for case in group})
+        except YaadError as error:  # it cannot be sent from one process to another as it is
+            raise RuntimeError(f"{repository} {head}: {error.message}") from None
         by_id = {case["id"]: case for case in group}
         for answer in answers:
             case = by_id[answer.memory.id]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features
-from yaadwatch.core.truth.verdict import Judgement
+from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine import seeing
 from yaadwatch.engine.looking import AtHead, View
 from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
@@ -55,9 +55,9 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         replaced = _replaced(sights) if level else None
         worst, score, level = (replaced, score, level) if replaced else (worst, 0.0, "")
-    elif worst.anchor.trust == "given":
-        # Whoever named a file or definition by itself wants to hear of it.
-        level = level or "suspect"
+    if any(_was_given(sight.judgement) for sight in sights):
+        score = max(score, weights.WARN)
+        level = weights.level(score)
     return Assessed(
         worst=worst,
         score=score,
@@ -66,6 +66,11 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         sights=tuple(sights),
         features=found,
     )
+
+
+def _was_given(judgement: Judgement) -> bool:
+    """Return whether a doubt is about what the caller named by itself, to hear of its changes."""
+    return judgement.anchor.trust == "given" and judgement.verdict in DOUBTS
 
 
 def committed(worst: Judgement, head: AtHead) -> Judgement:

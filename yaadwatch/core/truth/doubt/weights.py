@@ -4,9 +4,29 @@ import math
 from collections.abc import Mapping
 
 WEIGHTS = {
-    "intercept": -2.0,
+    "intercept": -4.192,
+    "anchors": 0.757,
+    "definition_gone": 1.165,
+    "definition_moved": -0.082,
+    "focus": 0.766,
+    "left_file": 1.506,
+    "left_home": 1.470,
+    "length": 0.182,
+    "name_unused": 1.522,
+    "place_gone": 2.969,
+    "place_moved": 2.416,
+    "place_unused": 3.548,
+    "replaced": 0.730,
+    "replaced_dense": 2.769,
+    "share_changed": 0.779,
+    "share_lost": 2.888,
+    "share_touched": 0.389,
+    "target_gone": 3.914,
+    "value_changed": 5.500,
+    "window": -0.150,
+    "word_gone": 2.704,
 }
-SUSPECT = 0.4
+SUSPECT = 0.35
 WARN = 0.8
 
 
