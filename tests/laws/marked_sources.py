@@ -34,7 +34,7 @@ class Marked:
         ]
 
     def text(self, edited=None):
-        """Return the source with its marks for formatting, and the token `edited` in its new form."""
+        """Return the source with its marks for layout, and the token `edited` in its new form."""
         number = -1
 
         def choose(found):
@@ -232,7 +232,8 @@ export async function wait<·T‸·>(·a·:·«T|number|wait»·)·:·Promise<vo
         public·class Retry<·T·>·extends·«Base|Other|Retry»·{
             private·static·final·int LIMIT·=·«3|4|Retry Retry.LIMIT»,·OTHER·=·4·;
 
-            @Override·public·int limit(·int a,·«int|long|Retry.limit» b·)·throws·E·{
+            @Override·public·int limit(
+                ·int a,·«int|long|Retry.limit» b·)·throws·E·{
                 int total·=·a·«+|-|Retry.limit»·2·;
                 for·(·int i = 0·;·i < «3|4|Retry.limit»·;·i++·)·{·call(·"«x  y|x y|Retry.limit»"·)·;·}
                 return new int[]·{·total,·1‸·}·[·«0|1|Retry.limit»·]·;
@@ -252,7 +253,8 @@ export async function wait<·T‸·>(·a·:·«T|number|wait»·)·:·Promise<vo
 
         const val LIMIT·=·«3|4|LIMIT»⁏
 
-        open class Retry<·T·>(·val max:·«Int|Long|Retry Retry.max»,·other: Int‸·)·:·«Base|Other|Retry»(·max·)·{
+        open class Retry<·T·>(
+            ·val max:·«Int|Long|Retry Retry.max»,·other: Int‸·)·:·«Base|Other|Retry»(·max·)·{
             val size·=·«1|2|Retry Retry.size»⁏
 
             private fun limit(·a: Int,·b: «Int|Long|Retry.limit»‸·):·Int·{

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Definition", "Kind", "Language", "Named", "State", "define", "language_of", "names"]
 
+_BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
 _CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
 
 
@@ -55,11 +56,13 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if len(found) > DEFINITIONS_MAX:
         return Definition(state=State.AMBIGUOUS)
     nodes = [one.node for one in found]
-    if any(one.is_lost or one.node.has_error for one in found) or _in_conflict(nodes, source):
+    if any(one.is_lost for one in found) or _in_conflict(nodes, source):
         return Definition(state=State.BROKEN)
     if root.has_error and _is_in_error(symbol, root, source, language):
         return Definition(state=State.BROKEN)
-    said = (token for one in found for token in tokens.tokens(one, source, language))
+    said = [token for one in found for token in tokens.tokens(one, source, language)]
+    if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
+        return Definition(state=State.BROKEN)
     return _defined(nodes[0], said, source)
 
 
@@ -137,6 +140,11 @@ def _in_conflict(nodes: "Sequence[Node]", source: bytes) -> bool:
         for found in _CONFLICT.finditer(source)
         for node in nodes
     )
+
+
+def _is_closed(said: Sequence[bytes]) -> bool:
+    """Return whether each bracket that is opened is closed, so that the end can be believed."""
+    return all(said.count(start) == said.count(end) for start, end in _BRACKETS)
 
 
 def _is_in_error(symbol: str, root: "Node", source: bytes, language: Language) -> bool:

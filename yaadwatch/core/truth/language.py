@@ -62,6 +62,8 @@ class Language:
         dropped_in: tokens that are dropped in some nodes only, by the node's type.
         counted_in: nodes in which no token is dropped.
         comma_counts: nodes in which a comma at the end makes a difference.
+        has_macros: what its grammar takes for an error may be none, because macros are no part of
+            it; the sequence of its tokens says everything, and their tree nothing more.
         is_settings: keys are what it defines.
     """
 
@@ -80,6 +82,7 @@ class Language:
     dropped_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
     counted_in: frozenset[str] = frozenset()
     comma_counts: frozenset[str] = frozenset()
+    has_macros: bool = False
     is_settings: bool = False
 
     def role_of(self, node: "Node", rule: Rule) -> Role:

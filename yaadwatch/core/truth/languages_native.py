@@ -108,6 +108,7 @@ C = Language(
     endings=(".c",),
     rules=_C_RULES,
     strings=_C_STRINGS,
+    has_macros=True,
 )
 
 CPP = Language(
@@ -127,6 +128,7 @@ CPP = Language(
         "lambda_expression": _BLOCK,
     },
     strings=_C_STRINGS,
+    has_macros=True,
 )
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
-_STEPS_MAX = 40_000
+_STEPS_MAX = 20_000
 _LOST_STEPS_MAX = 2_000
-"""Steps of the parser, and those after an error. 2 MiB of source take 11,000; without limits, 2 MiB
-of anything else take half a minute, in which no other thread runs."""
+"""Steps of the parser, and those after an error. 1 KiB of source takes 3 to 14, so that 2 MiB are
+mostly read; without limits, 2 MiB of anything else take minutes."""
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 """What does a definition say, apart from how it is laid out? For every language but Python.
 
 White space, comments, commas at the end of a list, and tokens that a line end replaces leave no
-trace. What is left are the tokens of the syntax tree, with the shape of the tree between them; the
-contents of strings count to the byte. Of a type it is the outline: its own lines, its fields, its
+trace. What is left are the tokens of the syntax tree, with the shape of the tree between them where
+line ends have a meaning; the contents of strings count to the byte. Of a type it is the outline: its own lines, its fields, its
 declarations, and the names of the members that have bodies, but not those bodies.
 """
 
@@ -32,9 +32,17 @@ _BODIES = frozenset(
 _EMPTY_IN = frozenset(("program", "statement_block", "class_body"))
 _CONTINUED = re.compile(rb"\\\n")
 _MACRO = re.compile(
-    rb"""(?P<said>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*|(?:\\\n|\s)+""",
+    rb"""(?P<said>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?:/\*.*?\*/|//[^\n]*|\\\n|\s)+""",
     re.DOTALL,
 )
+
+
+_WORDS_OF_C = re.compile(
+    rb"""R?"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.'])*"""
+    rb"""|<<=|>>=|<=>|->\*?|\+\+|--|&&|\|\||[-<>=!+*/%&|^]=|<<|::|\#\#|\.\.\.|\S""",
+    re.DOTALL,
+)
+"""`>>` is not one of them: it ends two lists of types."""
 
 
 def tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
@@ -94,11 +102,12 @@ class _Reader:
 
     def _walk(self, top: "Node", *, is_outline: bool) -> Iterator[bytes]:
         strings = self._language.strings
+        is_flat = self._language.has_macros
         stack: list[Node | bytes] = [top]
         while stack:
             item = stack.pop()
             if isinstance(item, bytes):
-                yield item
+                yield from _WORDS_OF_C.findall(item) if is_flat else (item,)
             elif is_outline and item != top and self._is_member(item):
                 continue
             elif item.child_count == 0:
@@ -108,12 +117,12 @@ class _Reader:
                 elif item.type in ("preproc_arg", "jsx_text"):
                     yield _squeezed(word) if item.type == "preproc_arg" else _jsx(word)
                 elif word.strip():
-                    yield word.strip()
+                    yield from _WORDS_OF_C.findall(word) if is_flat else (word.strip(),)
             else:
                 inside = self._string(item) if item.type in strings else self._code(item)
-                stack.append(b">")
+                stack.extend(() if is_flat else (b">",))
                 stack.extend(reversed(inside))
-                stack.append(b"<" + item.type.encode())
+                stack.extend(() if is_flat else (b"<" + item.type.encode(),))
 
     def _string(self, node: "Node") -> list["Node | bytes"]:
         """Return the pieces of a string as they stand, and the code between them."""
