@@ -125,7 +125,8 @@ def suggested(found: Assessed) -> str | None:
     """Return the path that a memory should name instead; None when none is proposed."""
     if found.suggestion is not None and found.suggestion.path:
         return found.suggestion.path
-    return found.worst.likely
+    likely = (sight.judgement.likely for sight in found.sights)
+    return found.worst.likely or next((path for path in likely if path), None)
 
 
 def _memory(line: str, base: str) -> Memory:

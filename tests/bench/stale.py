@@ -32,7 +32,7 @@ INSTRUCTIONS = re.compile(
     r"|^(docs/|\.github/|doc/|dev/|docs/dev/|docs/development/)?"
     r"(?i:CONTRIBUTING|ARCHITECTURE|DEVELOPMENT|DEVELOPING|HACKING|DEVELOPER|INTERNALS)\.(md|rst)$"
 )
-RIDGE = 3.0
+RIDGE = 10.0
 """Strength of the penalty on standardised weights."""
 RESAMPLES = 1000
 

@@ -62,10 +62,23 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         worst=worst,
         score=score,
         level=level,
-        suggestion=judging.suggest(text, worst),
+        suggestion=_suggestion(text, worst, sights),
         sights=tuple(sights),
         features=found,
     )
+
+
+def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
+    """Return what would mend the memory: what `worst` proposes, else what any other anchor does."""
+    moved = sorted(
+        (sight.judgement for sight in sights if sight.judgement.verdict is Verdict.MOVED),
+        key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
+    )
+    for found in (worst, *moved):
+        proposed = judging.suggest(text, found)
+        if proposed is not None:
+            return proposed
+    return None
 
 
 def _was_given(judgement: Judgement) -> bool:
