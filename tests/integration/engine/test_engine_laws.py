@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from yaadwatch.core.truth.doubt import weights
+from yaadwatch.model.anchors import Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import flags
 

@@ -148,16 +148,21 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     old = judgement.anchor.path
     if judgement.verdict is not Verdict.MOVED or new is None:
         return None
-    rewritten = _renamed(text, old, new)
+    folder = judgement.anchor.method is Method.FOLDER
+    rewritten = _renamed(text, old, new, folder=folder)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
-    if name != new_name:
+    if name != new_name and not folder:
         rewritten = _renamed(rewritten, name, new_name)
     return Suggestion(path=new, text=rewritten if rewritten != text else None)
 
 
-def _renamed(text: str, old: str, new: str) -> str:
-    """Return `text` with the path `old` put as `new` wherever it stands for itself."""
-    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?![\w/\\~-]|\.\w)"
+def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
+    """Return `text` with the path `old` put as `new` wherever it stands for itself.
+
+    What is below a folder is renamed with it; the bare name of a folder may be any word.
+    """
+    longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
+    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?!{longer})"
     return re.sub(alone, lambda found: found.group(1) + new, text)
 
 
