@@ -15,12 +15,10 @@ from bridges.registry import BRIDGES
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.core.references import Tree
-from yaadwatch.core.truth import verdict as judging
-from yaadwatch.engine import looking, remember, tracing
+from yaadwatch.engine import anchoring, assessing, looking, tracing
+from yaadwatch.engine.anchoring import Source
 from yaadwatch.engine.asking import History
 from yaadwatch.engine.looking import AtHead, View
-from yaadwatch.engine.remember import Draft
 from yaadwatch.engine.workspace import require_files, require_repository
 from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
 from yaadwatch.model.errors import Code, YaadError
@@ -142,6 +140,7 @@ def _check(
     judged = _anchored(rules, [_at(history, one) for one in since])
     if isinstance(view, looking.WorkTree):
         looking.expect(view, (anchor for _, own in judged for anchor in own))
+    assessing.expect((anchor for _, own in judged for anchor in own), head)
     found = (_judged(rule, own, view, head) for rule, own in judged)
     return Report(
         base=start or None,
@@ -246,41 +245,30 @@ def _anchored(rules: Sequence[Rule], then: Sequence[AtHead]) -> list[tuple[Rule,
 
 def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
     """Return what each rule rested on in an older commit."""
-    history, commit = then.history, then.head.commit
-
-    def search(words: Sequence[str]) -> dict[str, list[str]]:
-        return {word: list(history.holding(word, words, at=commit)) for word in words}
-
-    drafts = [
-        Draft(
-            text=privacy.mask(rule.statement.text).text,
-            origin=f"file:{rule.path}",
-            folder=rule.path.rpartition("/")[0],
-        )
+    sources = [
+        Source(text=privacy.mask(rule.statement.text).text, folder=rule.path.rpartition("/")[0])
         for rule in rules
     ]
-    index = Tree.of(history.paths_at(commit))
-    return remember.anchors_in(drafts, search, then, then, index)
+    return anchoring.anchor(sources, then, then.head.commit)
 
 
 def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Finding | None:
     """Return what became of a rule; None when it is as true as it was."""
-    sights = [judging.judge(anchor, looking.see(anchor, view, head)) for anchor in own]
-    worst = judging.combine(sights)
+    found = assessing.assess(rule.statement.text, own, view, head)
+    worst = found.worst
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
     evidence: tuple[Evidence, ...] = ()
     if worst.verdict is not Verdict.UNKNOWN:
-        committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
-        evidence, _ = tracing.explain(worst, committed, head)
+        evidence, _ = tracing.explain(worst, assessing.committed(worst, head), head)
     return Finding(
         rule=rule,
         verdict=worst.verdict,
-        score=judging.SCORES[worst.verdict],
-        level=judging.level_of(worst.verdict),
+        score=found.score,
+        level=found.level,
         reason=privacy.mask(worst.reason).text,
         evidence=evidence,
-        suggestion=judging.suggest(rule.statement.text, worst),
+        suggestion=found.suggestion,
     )
 
 

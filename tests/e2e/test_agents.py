@@ -20,6 +20,7 @@ import yaadwatch.client.shim
 SHIM = Path(yaadwatch.client.shim.__file__)
 HOOK = SHIM.with_name("hook.py")
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
+SYMBOL = "fetch_with_retry"
 ERAS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 PATIENCE_S = 60
 
@@ -71,7 +72,11 @@ def told(result):
 def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
     async def work(client):
         listed = (await client.list_tools()).tools
-        kept = data(await client.call_tool("yaad_remember", {"text": TEXT, "kind": "decision"}))
+        kept = data(
+            await client.call_tool(
+                "yaad_remember", {"text": TEXT, "kind": "decision", "symbols": [SYMBOL]}
+            )
+        )
         found = data(await client.call_tool("yaad_recall", {"query": "where is the retry limit"}))
         brief = await client.call_tool("yaad_context", {})
         stale = data(await client.call_tool("yaad_stale", {"all": True}))
@@ -96,7 +101,9 @@ def test_what_an_agent_remembers_bears_its_name(machine, watched, era):
     from mcp_types import Implementation
 
     async def work(client):
-        return data(await client.call_tool("yaad_remember", {"text": TEXT}))["id"]
+        return data(await client.call_tool("yaad_remember", {"text": TEXT, "symbols": [SYMBOL]}))[
+            "id"
+        ]
 
     who = Implementation(name="Shop Agent", version="1")
     memory = with_client(machine, watched, era, work, client_info=who)
@@ -105,7 +112,7 @@ def test_what_an_agent_remembers_bears_its_name(machine, watched, era):
 
 
 def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched, era):
-    machine.ask("remember", TEXT, cwd=watched.root)
+    machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
     commit = watched.commit("five tries")
     machine.ask("stale", cwd=watched.root)
@@ -246,7 +253,7 @@ def hook(machine, payload, *, as_command=False):
 
 @pytest.mark.parametrize("as_command", [False, True], ids=["file", "command"])
 def test_the_hook_tells_the_doubt_first_with_its_commit(machine, watched, as_command):
-    machine.ask("remember", TEXT, cwd=watched.root)
+    machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
     commit = watched.commit("five tries")

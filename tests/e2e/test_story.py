@@ -12,6 +12,7 @@ from machine import NET, alive, wait_until
 
 ROOT = Path(__file__).parents[2]
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
+SYMBOL = "fetch_with_retry"
 EDITED = NET.replace("tries=3", "tries=5")
 REFORMATTED = NET.replace(
     "def fetch_with_retry(url, tries=3):",
@@ -28,7 +29,7 @@ def watched(machine, checkout):
 
 @pytest.fixture
 def memory(machine, watched):
-    return machine.ask("remember", TEXT, "--project", watched.root)["id"]
+    return machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)["id"]
 
 
 def flagged(machine, checkout, memory):
@@ -81,7 +82,7 @@ def test_the_statements_of_agent_files_are_the_baseline(machine, watched):
 
 
 def test_remembering_answers_with_what_it_rests_on(machine, watched):
-    answer = machine.ask("remember", TEXT, "--project", watched.root)
+    answer = machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)
 
     assert answer["decision"] == "new"
     assert answer["text"] == TEXT
@@ -89,7 +90,10 @@ def test_remembering_answers_with_what_it_rests_on(machine, watched):
         ("src/net.py", None),
         ("src/net.py", "fetch_with_retry"),
     }
-    assert machine.ask("remember", TEXT, "--project", watched.root)["decision"] == "same"
+    assert (
+        machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)["decision"]
+        == "same"
+    )
 
 
 def test_a_secret_is_masked_everywhere(machine, watched):

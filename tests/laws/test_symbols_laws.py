@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 from hypothesis import assume, example, given
 from python_sources import dump, edit, function, indented, rewrite
 
-from yaadwatch.core.truth.symbols import State, define
+from yaadwatch.core.truth.found import State
+from yaadwatch.core.truth.symbols import define
 
 sizes = st.integers(min_value=0, max_value=12)
 seeds = st.integers(min_value=0, max_value=2**32)

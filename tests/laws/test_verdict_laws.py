@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.verdict import SCORES, Seen, Span, combine, judge, suggest
+from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, suggest
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PATHS = ("src/net.py", "src/http.py", "net.py")
@@ -21,7 +21,7 @@ anchors = st.builds(
     method=st.sampled_from(Method),
     fingerprint=st.just(""),
     line=st.none(),
-).filter(lambda anchor: (anchor.method is Method.FILE) == (not anchor.symbol))
+).filter(lambda anchor: (anchor.method in (Method.FILE, Method.FOLDER)) == (not anchor.symbol))
 sights = st.builds(
     Seen,
     place=st.sampled_from([None, *PATHS]),
@@ -62,7 +62,7 @@ def test_a_sight_is_always_judged_alike_and_a_place_is_where_it_is(anchor, seen)
 
     assert judged == judge(anchor, seen)
     assert judged.place in {None, seen.place, *seen.elsewhere}
-    assert (SCORES[judged.verdict] > 0) == (judged.verdict in ("changed", "moved", "gone"))
+    assert (judged.verdict in DOUBTS) == (judged.verdict in ("changed", "moved", "gone"))
 
 
 words = st.lists(

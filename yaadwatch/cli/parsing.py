@@ -54,6 +54,7 @@ COMMANDS = {
     "stop": "process",
     "hook": "agents",
     "mcp": "agents",
+    "bench": "bench",
     "completion": "completion",
 }
 """Command to module; the module's `add_COMMAND` builds its parser. In the order of the help."""

@@ -5,6 +5,7 @@ from typing import TypeVar, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.repository import Departure, LeftOut, Repository
 
 WORDS_PER_SCAN = 128
@@ -46,6 +47,18 @@ class History:
         """Return the files that were renamed between two commits, old path to new path."""
         return self._once(("renames", old, new), self._repository.renames, old, new)
 
+    def file_changes(self, old: str, new: str) -> Sequence[Change]:
+        """Return the files that differ between two commits, renames found by git."""
+        return self._once(("file_changes", old, new), self._repository.file_changes, old, new)
+
+    def paths_at(self, commit: str) -> Sequence[str]:
+        """Return the paths in a commit."""
+        return self._once(("paths_at", commit), self._repository.paths_at, commit)
+
+    def tracked(self) -> Sequence[str]:
+        """Return the paths in the index."""
+        return self._once(("tracked",), self._repository.tracked)
+
     def departures(self, since: str, until: str) -> Sequence[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first."""
         return self._once(("departures", since, until), self._repository.departures, since, until)
@@ -59,10 +72,6 @@ class History:
         """Return git's hunks between two texts, each given with its blob id."""
         key = ("hunks", old[0], new[0], name.rpartition(".")[2])
         return self._once(key, self._repository.hunks, old[1], new[1], name)
-
-    def paths_at(self, commit: str) -> Sequence[str]:
-        """Return the paths in a commit."""
-        return self._once(("paths_at", commit), self._repository.paths_at, commit)
 
     def untracked(self) -> Sequence[str]:
         """Return the files that git neither tracks nor ignores."""
@@ -87,6 +96,20 @@ class History:
         if ("holding", at, word) not in self._answers:
             self._once(("scan", at, word), self._scan, word, likely, at)
         return cast("Sequence[str]", self._answers["holding", at, word])
+
+    def standing(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
+        """Return the text files that hold each word; of a work tree the tracked ones only."""
+        kind = "standing"
+        wanted = [word for word in dict.fromkeys(words) if (kind, at, word) not in self._answers]
+        for start in range(0, len(wanted), WORDS_PER_SCAN):
+            piece = wanted[start : start + WORDS_PER_SCAN]
+            found = self._once((kind, at, *piece), self._hold, piece, at)
+            for word, paths in found.items():
+                self._answers[kind, at, word] = paths
+        return {word: cast("Sequence[str]", self._answers[kind, at, word]) for word in words}
+
+    def _hold(self, words: Sequence[str], at: str | None) -> dict[str, list[str]]:
+        return self._repository.files_with(words, at=at, whole=False)
 
     def _scan(self, word: str, likely: Iterable[str], at: str | None) -> None:
         news = (other for other in likely if ("holding", at, other) not in self._answers)

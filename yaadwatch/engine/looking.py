@@ -4,18 +4,19 @@ Only files that memories rest on, or that a text names, are opened, each at most
 """
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.core import privacy
-from yaadwatch.core.references import Tree
-from yaadwatch.core.truth import hunks, symbols
-from yaadwatch.core.truth.symbols import State
+from yaadwatch.core.references.tree import Tree
+from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.workspace import Space
+from yaadwatch.engine.window import Window
 from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import (
@@ -29,6 +30,10 @@ from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository, blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
+_NO_CODE = re.compile(
+    r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
+    r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,7 @@ class WorkTree:
     _found: dict[str, Found | None] = field(default_factory=dict)
     _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
     _untracked: dict[str, list[str]] = field(default_factory=dict)
+    _listing: Tree | None = None
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path`, or None; its bytes only when they were needed to know it."""
@@ -121,12 +127,43 @@ class WorkTree:
             self._found[path] = replace(found, data=None) if found is not None else None
         return None
 
+    def listing(self) -> Tree:
+        """Return the tracked files, whether they are still there or not."""
+        if self._listing is None:
+            self._listing = Tree.of(self.head.history.tracked())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file that git does not ignore is in the folder `path`."""
+        inside = path + "/"
+        tracked = (one for one in self.listing().paths if one.startswith(inside))
+        if any(self._is_there(one) for one in tracked):
+            return True
+        return any(one.startswith(inside) for one in self.head.history.untracked())
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file that git does not ignore matches the pattern."""
+        if any(self._is_there(path) for path in self.listing().matching(pattern)):
+            return True
+        return bool(Tree.of(self.head.history.untracked()).matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the tracked text files that hold each word."""
+        return self.head.history.standing(words, at=None)
+
+    def _is_there(self, path: str) -> bool:
+        return files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT
+
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.
 
         `like`: the file it was in; the other names of that file will be missed too.
         """
         return self.head.history.holding(word, _missed(self, like), at=None)
+
+    def using(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`; as `holding`."""
+        return self.holding(word, like)
 
     def _alike(self, start: str) -> list[str]:
         """Return untracked files that `start` may be now: those of its name, then of its kind."""
@@ -181,12 +218,22 @@ class WorkTree:
 
 @dataclass(slots=True, kw_only=True)
 class AtHead:
-    """The files as the checked-out commit has them."""
+    """The files as one commit has them: the one that is checked out, or any other.
+
+    Args:
+        history: who knows the commit.
+        head: the commit.
+        names: the definitions that the job is about, by the file they were in.
+        hidden: files that are there, and whose content is not to be looked at.
+    """
 
     history: History
     head: Head
     names: dict[str, list[str]]
+    hidden: frozenset[str] = frozenset()
     _found: dict[str, Found | None] = field(default_factory=dict)
+    _windows: dict[str, Window] = field(default_factory=dict)
+    _listing: Tree | None = None
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path` in the commit, or None."""
@@ -196,9 +243,11 @@ class AtHead:
         return self._found[path]
 
     def read(self, path: str) -> bytes | None:
-        """Return the file's bytes; None when it is not there or larger than 2 MiB."""
+        """Return the file's bytes; None when it is not there, hidden, or larger than 2 MiB."""
         found = self.find(path)
-        return self.history.read_blob(found.blob) if found is not None else None
+        if found is None or path in self.hidden:
+            return None
+        return self.history.read_blob(found.blob)
 
     def same_in(self, commit: str, path: str) -> bool:
         """Return whether the file at `path` is the same in another commit."""
@@ -206,10 +255,16 @@ class AtHead:
             return True
         return self.history.blob_at(commit, path) == self.history.blob_at(self.head.commit, path)
 
+    def window(self, since: str) -> Window:
+        """Return what happened between another commit, which is there, and this one."""
+        if since not in self._windows:
+            self._windows[since] = Window(self.history, since, self.head.commit, self.hidden)
+        return self._windows[since]
+
     def renamed_to(self, anchor: Anchor) -> str | None:
         """Return where the anchored file went between the anchor's commit and this one."""
         path = anchor.path
-        direct = self.history.renames(anchor.commit, self.head.commit).get(path)
+        direct = self.window(anchor.commit).changes.renamed.get(path)
         if direct is not None:
             return direct
         for departure in self.history.departures(anchor.commit, self.head.commit):
@@ -219,11 +274,42 @@ class AtHead:
                 path = departure.to
         return path if path != anchor.path and self.find(path) is not None else None
 
+    def listing(self) -> Tree:
+        """Return all files of the commit."""
+        if self._listing is None:
+            commit = self.head.commit
+            self._listing = Tree.of(self.history.paths_at(commit) if commit else ())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether the commit has a folder at `path`."""
+        return self.listing().has_folder(path)
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file of the commit matches the pattern."""
+        return bool(self.listing().matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the text files of the commit that hold each word, without hidden ones."""
+        if not self.head.commit:
+            return dict.fromkeys(words, ())
+        found = self.history.standing(words, at=self.head.commit)
+        return {
+            word: [path for path in paths if path not in self.hidden]
+            for word, paths in found.items()
+        }
+
+    def using(self, word: str, like: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the files of the commit that hold `word`, as far as git has their content."""
+        lost = (one for window in self._windows.values() for one in window.lost())
+        return self.standing([word, *lost])[word]
+
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""
         if not self.head.commit:
             return []
-        return self.history.holding(word, _missed(self, like), at=self.head.commit)
+        found = self.history.holding(word, _missed(self, like), at=self.head.commit)
+        return [path for path in found if path not in self.hidden]
 
 
 View = WorkTree | AtHead
@@ -275,18 +361,24 @@ def is_prose(path: str) -> bool:
     return path.lower().endswith(_PROSE)
 
 
+def is_code(path: str) -> bool:
+    """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
+    return not is_prose(path) and not _NO_CODE.search(path)
+
+
 def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
     """Return how, with what fingerprint and at which line `path` defines `symbol`; None if not."""
     if is_prose(path):
         return None
     data = view.read(path)
-    if data is None:
+    if data is None or hunks.last_part(symbol).encode() not in data:
         return None
-    if symbols.is_python(path):
-        definition = symbols.define(data, symbol)
-        if definition.state is not State.FOUND or definition.line is None:
+    if language_of(path) is not None:
+        definition = definitions.define(data, path, symbol)
+        if definition.state is State.FOUND and definition.line is not None:
+            return Method.TREE, definition.fingerprint, definition.line
+        if definition.state is not State.BROKEN:
             return None
-        return Method.TREE, definition.fingerprint, definition.line
     text = data.decode("utf-8", "replace")
     line = hunks.locate(text, symbol)
     if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
@@ -318,11 +410,6 @@ def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
             tree.names.setdefault(anchor.path, []).append(hunks.last_part(anchor.symbol))
 
 
-def index_of(space: Space) -> Tree:
-    """Return the tracked files, ready to be matched with what texts mention."""
-    return Tree.of(space.repository.tracked())
-
-
 def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
     """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
     if view.find(anchor.path) is not None:
@@ -349,9 +436,11 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     if data is None:
         return Seen(unknown=f"{place} could not be read")
     if anchor.method is Method.TREE:
-        definition = symbols.define(data, anchor.symbol)
+        definition = definitions.define(data, place, anchor.symbol)
         if definition.state is State.BROKEN:
-            return Seen(unknown=f"{place} does not parse as Python at the moment")
+            language = language_of(place)
+            title = language.title if language is not None else "what it was"
+            return Seen(unknown=f"{place} does not parse as {title} at the moment")
         if definition.state is State.FOUND:
             same = definition.fingerprint == anchor.fingerprint
             span = Span.SAME if same else Span.DIFFERENT

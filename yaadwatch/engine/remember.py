@@ -4,37 +4,27 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from yaadwatch.core import privacy, references, text
+from yaadwatch.core import privacy, text
 from yaadwatch.core.ingest import classify
 from yaadwatch.core.privacy import Masked
-from yaadwatch.core.references import Mentions, Tree
-from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.engine import looking, telling, writing
-from yaadwatch.engine.looking import AtHead, View, WorkTree
+from yaadwatch.engine import anchoring, looking, seeing, telling, writing
+from yaadwatch.engine.anchoring import Source
+from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
-from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import HOT, THINGS, Node, canonical_kind
-from yaadwatch.model.settings import (
-    ANCHORS_PER_NODE_MAX,
-    SYMBOL_FILES_MAX,
-    TEXT_CHARS_MAX,
-)
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, TEXT_CHARS_MAX
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-
-Search = Callable[[Sequence[str]], dict[str, list[str]]]
-"""Given words, the files that hold each of them."""
-WORDS_PER_SCAN = 64
-"""Names looked for in one scan of the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +156,8 @@ def anchor_again(
     is kept where it still exists; what is gone is dropped.
     """
     tree, head = looking.look_at(space, (), home.clock.now_ns())
-    index = looking.index_of(space)
-    draft = Draft(text=node.text, origin=node.origin, folder=folder)
-    found = anchors_in([draft], space.repository.files_with, tree, head, index)[0]
+    source = Source(text=node.text, folder=folder)
+    found = anchoring.anchor([source], tree, head.head.commit)[0]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
 
 
@@ -181,14 +170,14 @@ def _followed(
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
     for anchor in old:
-        seen = looking.see(anchor, tree, head)
+        seen = seeing.see(anchor, tree, head)
         if seen.unknown:
             both.setdefault((anchor.path, anchor.symbol), anchor)
             continue
         place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
         if place is None or (place, anchor.symbol) in both:
             continue
-        again = _anchor(tree, head, place, anchor.symbol, anchor.trust)
+        again = anchoring.again(anchor, place, tree, head.head.commit)
         if again is not None:
             both[place, anchor.symbol] = again
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
@@ -247,10 +236,13 @@ def prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Ready]:
         for draft, m in zip(drafts, masked, strict=True)
     ]
     tree, head = looking.look_at(space, (), home.clock.now_ns())
-    index = looking.index_of(space)
     for draft in cleaned:
         _require_files(draft, tree)
-    anchored = anchors_in(cleaned, space.repository.files_with, tree, head, index)
+    sources = [
+        Source(text=draft.text, folder=draft.folder, files=draft.files, symbols=draft.symbols)
+        for draft in cleaned
+    ]
+    anchored = anchoring.anchor(sources, tree, head.head.commit)
     ready = []
     for draft, mask, found in zip(cleaned, masked, anchored, strict=True):
         _require_symbols(draft, found)
@@ -319,128 +311,6 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
                 "file of the work tree; nothing was stored.",
                 hint="Give the file that defines it too.",
             )
-
-
-def anchors_in(
-    drafts: Sequence[Draft], search: Search, tree: View, head: AtHead, index: Tree
-) -> list[list[Anchor]]:
-    """Return for each draft what it rests on, given files first, then those its text names.
-
-    Args:
-        drafts: what is said; masked.
-        search: finds the files of `tree` that hold each of some words.
-        tree: where it is looked for: a work tree, or a commit.
-        head: the commit that `tree` shows, or has checked out.
-        index: the files of `tree`.
-    """
-    spoken = [references.mentions(draft.text) for draft in drafts]
-    named = [
-        _files(draft, mentions, tree, index) for draft, mentions in zip(drafts, spoken, strict=True)
-    ]
-    wanted = [
-        _symbols(draft, mentions, files)
-        for draft, mentions, files in zip(drafts, spoken, named, strict=True)
-    ]
-    found: list[list[Anchor]] = []
-    homeless: list[list[tuple[str, str]]] = []
-    for files, symbols in zip(named, wanted, strict=True):
-        own: list[Anchor] = []
-        without: list[tuple[str, str]] = []
-        for symbol, trust in symbols:
-            here = [_anchor(tree, head, path, symbol, trust) for path in files]
-            inside = [anchor for anchor in here if anchor is not None]
-            own.extend(inside)
-            if not inside:
-                without.append((symbol, trust))
-        found.append(own)
-        homeless.append(without)
-    _find_homes(homeless, found, search, tree, head)
-    for own, files in zip(found, named, strict=True):
-        for path, trust in files.items():
-            anchor = _anchor(tree, head, path, "", trust)
-            if anchor is not None:
-                own.append(anchor)
-    return [own[:ANCHORS_PER_NODE_MAX] for own in found]
-
-
-def _files(draft: Draft, mentions: Mentions, tree: View, index: Tree) -> dict[str, str]:
-    """Return the files a draft rests on, each with where the reference comes from."""
-    files = dict.fromkeys(draft.files, "given")
-    for mention in mentions.paths:
-        path = index.match(mention, folder=draft.folder)
-        if path is None and "/" in mention and not mention.endswith("/"):
-            found = tree.find(mention.removeprefix("./"))
-            path = mention.removeprefix("./") if found is not None and not found.odd else None
-        if path is not None:
-            files.setdefault(path, "text")
-    return files
-
-
-def _symbols(draft: Draft, mentions: Mentions, files: dict[str, str]) -> list[tuple[str, str]]:
-    symbols = dict.fromkeys(draft.symbols, "given")
-    names = {part for path in files for part in (path, path.rpartition("/")[2])}
-    for symbol in mentions.symbols:
-        if symbol not in names:
-            symbols.setdefault(symbol, "text")
-    return list(symbols.items())
-
-
-def _find_homes(
-    homeless: list[list[tuple[str, str]]],
-    found: list[list[Anchor]],
-    search: Search,
-    tree: View,
-    head: AtHead,
-) -> None:
-    """Anchor names whose file the text does not tell, where exactly one file defines them."""
-    words = list(dict.fromkeys(symbol for row in homeless for symbol, _ in row))
-    parts = {word: last_part(word) for word in words}
-    holding: dict[str, list[str]] = {}
-    unique = list(dict.fromkeys(parts.values()))
-    for start in range(0, len(unique), WORDS_PER_SCAN):
-        holding |= search(unique[start : start + WORDS_PER_SCAN])
-    only: dict[str, str | None] = {}
-    for word in words:
-        named = [path for path in holding[parts[word]] if not looking.is_prose(path)]
-        defining = (
-            [path for path in named if looking.define_in(tree, path, word) is not None]
-            if len(named) <= SYMBOL_FILES_MAX
-            else []
-        )
-        only[word] = defining[0] if len(defining) == 1 else None
-    for row, own in zip(homeless, found, strict=True):
-        for symbol, trust in row:
-            path = only[symbol]
-            anchor = _anchor(tree, head, path, symbol, trust) if path is not None else None
-            if anchor is not None:
-                own.append(anchor)
-
-
-def _anchor(tree: View, head: AtHead, path: str, symbol: str, trust: str) -> Anchor | None:
-    """Return the anchor on a file or a definition in it, as it is now; None if it is not there.
-
-    A file that is too large to be read is anchored without its blob: it can still go, or move.
-    """
-    found = tree.find(path)
-    if found is None or found.kind not in ("file", "too_large"):
-        return None
-    method, fingerprint, line = Method.FILE, "", None
-    if symbol:
-        defined = looking.define_in(tree, path, symbol)
-        if defined is None:
-            return None
-        method, fingerprint, line = defined
-    return Anchor(
-        node="",
-        path=path,
-        symbol=symbol,
-        commit=head.head.commit,
-        blob=found.blob,
-        method=method,
-        fingerprint=fingerprint,
-        line=line,
-        trust=trust,
-    )
 
 
 def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:

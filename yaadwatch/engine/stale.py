@@ -12,8 +12,7 @@ from pathlib import Path
 
 from bridges.registry import BRIDGES
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import verdict as judging
-from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine import assessing, identity, looking, telling, tracing
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
@@ -59,7 +58,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
     Args:
         home: what may be reached.
         call: whose work tree.
-        all: those of level suspect too.
+        all: those of level suspect too, and those that deserve no level.
         check: look at the files first, so that the answer is of this moment.
 
     Raises:
@@ -71,10 +70,14 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
-    levels = ("warn", "suspect") if all else ("warn",)
     living = [flag for flag in found if flag.node in known]
     shown = sorted(
-        (flag for flag in living if flag.level in levels), key=lambda flag: (-flag.score, flag.node)
+        (
+            flag
+            for flag in living
+            if flag.level == "warn" or (all and flag.verdict is not Verdict.UNKNOWN)
+        ),
+        key=lambda flag: (-flag.score, flag.node),
     )
     return {
         "stale": [telling.doubt_row(flag, known[flag.node]) for flag in shown],
@@ -192,6 +195,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         changed = _differing(space.root, wanted, known, tree.now_ns)
     else:
         changed = set(paths or ())
+    changed |= set(db.read(anchors.above, changed))
     affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
     affected |= flagged.keys() & hidden
     affected |= {
@@ -201,7 +205,9 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.many, affected)
-    looking.expect(tree, (anchor for own in anchored.values() for anchor in own))
+    every = [anchor for own in anchored.values() for anchor in own]
+    looking.expect(tree, every)
+    assessing.expect(every, head)
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     held = set()
     now = home.clock.now()
@@ -291,8 +297,8 @@ def _judge(
     changed the files of a doubt since, the commits behind that need not be sought again.
     """
     tree, head = views
-    sights = {anchor: looking.see(anchor, tree, head) for anchor in own}
-    worst = judging.combine([judging.judge(anchor, sights[anchor]) for anchor in own])
+    assessed = assessing.assess(node.text, own, tree, head)
+    worst = assessed.worst
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
     reason = privacy.mask(worst.reason).text
@@ -303,20 +309,20 @@ def _judge(
     if same is not None and same.reason == reason and _still_explains(same, places, head, head_was):
         evidence, uncommitted = same.evidence, same.uncommitted
     elif worst.verdict is not Verdict.UNKNOWN:
-        committed = judging.judge(worst.anchor, looking.see(worst.anchor, head, head))
+        committed = assessing.committed(worst, head)
         evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
         node=node.id,
         worktree=worktree,
         verdict=worst.verdict,
-        score=judging.SCORES[worst.verdict],
-        level=judging.level_of(worst.verdict),
+        score=assessed.score,
+        level=assessed.level,
         reason=reason,
         since=same.since if same is not None else now,
         branch=head.head.branch,
         uncommitted=uncommitted,
         evidence=evidence,
-        suggestion=judging.suggest(node.text, worst),
+        suggestion=assessed.suggestion,
     )
 
 

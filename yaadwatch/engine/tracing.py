@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import hunks, symbols
-from yaadwatch.core.truth.symbols import State
-from yaadwatch.core.truth.verdict import Judgement, level_of
+from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth.definitions import State
+from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.asking import History
 from yaadwatch.engine.looking import AtHead
 from yaadwatch.model.anchors import Anchor, Commit, Evidence, Method, Verdict
@@ -43,7 +43,7 @@ def explain(
     same = (committed.verdict, committed.reason) == (worst.verdict, worst.reason)
     steps: list[Step] = []
     untouched = not head.head.commit  # then nothing is in a commit
-    if head.head.commit and level_of(committed.verdict):
+    if head.head.commit and committed.verdict in DOUBTS:
         try:
             steps = _between(anchor, head)
             untouched = not steps and _untouched(anchor, head)
@@ -121,7 +121,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         return
     names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
     path = anchor.path
-    before = _Shape.of(anchor, history, blob)
+    before = _Shape.of(anchor, history, blob, path)
     for commit_id in history.changes(names, since, until):
         commit = history.commit(commit_id)
         if commit is None:
@@ -131,7 +131,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
             yield from _left([departure], history)
             path = departure.to or path
         now = history.blob_at(commit_id, path)
-        after = _Shape.of(anchor, history, now) if anchor.symbol and now is not None else None
+        after = _Shape.of(anchor, history, now, path) if anchor.symbol and now is not None else None
         if after is None:
             continue
         if departure is None and before and after.differs_from(before, anchor, path, history):
@@ -174,8 +174,11 @@ class _Shape:
     fingerprint: str
 
     @classmethod
-    def of(cls, anchor: Anchor, history: History, blob: str) -> "_Shape | None":
-        """Return it, not there when `blob` is ''; None when that version does not tell."""
+    def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":
+        """Return it, not there when `blob` is ''; None when that version does not tell.
+
+        `path`: what the file was called then, which tells its language.
+        """
         if not blob:
             return cls(blob=blob, there=False, fingerprint="")
         if anchor.method is Method.TREE and blob == anchor.blob:
@@ -184,7 +187,7 @@ class _Shape:
         if data is None:
             return None
         if anchor.method is Method.TREE:
-            found = symbols.define(data, anchor.symbol)
+            found = definitions.define(data, path, anchor.symbol)
             if found.state in (State.BROKEN, State.AMBIGUOUS):
                 return None
             there = found.state is State.FOUND

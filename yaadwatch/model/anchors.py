@@ -22,15 +22,45 @@ class Method(StrEnum):
     FILE = "file"  # only whether the file is there
     TREE = "tree"  # the definition's syntax tree, as a fingerprint
     HUNKS = "hunks"  # the function headers of git's hunks
+    FOLDER = "folder"  # only whether a file is in it
+    GLOB = "glob"  # only whether a file matches the pattern
+    WORD = "word"  # only whether the word still stands there, or anywhere
+    TARGET = "target"  # only whether the file still defines what a command runs
+    VALUE = "value"  # whether the file still has the value; the fingerprint says which
+
+
+class Reference(StrEnum):
+    """What a text refers to by an anchor."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    GLOB = "glob"
+    SYMBOL = "symbol"
+    WORD = "word"
+    COMMAND = "command"
+    VALUE = "value"
+
+
+REFERENCES = {
+    Method.FILE: Reference.FILE,
+    Method.TREE: Reference.SYMBOL,
+    Method.HUNKS: Reference.SYMBOL,
+    Method.FOLDER: Reference.DIRECTORY,
+    Method.GLOB: Reference.GLOB,
+    Method.WORD: Reference.WORD,
+    Method.TARGET: Reference.COMMAND,
+    Method.VALUE: Reference.VALUE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
     """A node rests on a file, or on a definition in it, as it was at a commit.
 
-    `path` is relative to the work tree with '/' separators; `symbol` is empty for a whole file;
-    `commit` is empty before the first commit; `blob` is git's id of the file's bytes at that time,
-    committed or not.
+    `path` is relative to the work tree with '/' separators; `symbol` is empty for a whole file or
+    folder, else the definition, pattern, word, target or value; `commit` is empty before the first
+    commit; `blob` is git's id of the file's bytes at that time, committed or not; `spread` is in
+    how many files the name stood then, 0 when that was not counted.
     """
 
     node: str
@@ -42,6 +72,12 @@ class Anchor:
     fingerprint: str
     line: int | None
     trust: str = "text"
+    spread: int = 0
+
+    @property
+    def reference(self) -> Reference:
+        """Return what the text refers to."""
+        return REFERENCES[self.method]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

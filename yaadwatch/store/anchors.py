@@ -1,4 +1,4 @@
-"""Which files and definitions the memories rest on, as they were when last confirmed."""
+"""What the memories rest on, as it was when they were last confirmed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,11 +18,12 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
     conn.executemany(
         """
         INSERT INTO file_watch (node, path, symbol, commit_id, blob, method, fingerprint, line,
-                                trust)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                trust, spread)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (node, path, symbol) DO UPDATE
            SET commit_id = excluded.commit_id, blob = excluded.blob, method = excluded.method,
-               fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust
+               fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust,
+               spread = excluded.spread
         """,
         [
             (
@@ -35,6 +36,7 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
                 anchor.fingerprint,
                 anchor.line,
                 anchor.trust,
+                anchor.spread,
             )
             for anchor in anchors
         ],
@@ -49,7 +51,8 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor
     wanted = sorted(set(ids))
     rows = conn.execute(
         """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
+               spread
           FROM file_watch
          WHERE node IN (SELECT value FROM json_each(?))
          ORDER BY node, id
@@ -67,7 +70,8 @@ def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
     """Return the anchors of living nodes on any of `paths`, by path, then node."""
     rows = conn.execute(
         """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
+               spread
           FROM file_watch
          WHERE path IN (SELECT value FROM json_each(?))
            AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
@@ -82,7 +86,8 @@ def everything(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes, by path, then node."""
     rows = conn.execute(
         """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
+               spread
           FROM file_watch
          WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
@@ -104,13 +109,35 @@ def paths(conn: apsw.Connection) -> list[str]:
     return [path for (path,) in rows]
 
 
+def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
+    """Return the folders that living nodes rest on, and that one of `changed` is in, sorted."""
+    inside: set[str] = set()
+    for path in changed:
+        while path := path.rpartition("/")[0]:
+            if path in inside:
+                break
+            inside.add(path)
+    rows = conn.execute(
+        """
+        SELECT DISTINCT path
+          FROM file_watch
+         WHERE reference IN ('directory', 'glob')
+           AND (path = '' OR path IN (SELECT value FROM json_each(?)))
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path
+        """,
+        (json_list(sorted(inside)),),
+    )
+    return [path for (path,) in rows]
+
+
 def drop(conn: apsw.Connection, node: str) -> None:
     """Take every anchor of a node away."""
     conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
 
 
 def _anchor(row: tuple[Any, ...]) -> Anchor:
-    node, path, symbol, commit, blob, method, fingerprint, line, trust = row
+    node, path, symbol, commit, blob, method, fingerprint, line, trust, spread = row
     return Anchor(
         node=node,
         path=path,
@@ -121,4 +148,5 @@ def _anchor(row: tuple[Any, ...]) -> Anchor:
         fingerprint=fingerprint,
         line=line,
         trust=trust,
+        spread=spread,
     )

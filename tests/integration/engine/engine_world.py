@@ -178,7 +178,9 @@ class Tree:
         return projects.remove(self.home, self.call)
 
     def remember(self, text: str = RETRY, **fields) -> str:
-        """Remember `text` and return the id."""
+        """Remember `text` and return the id; RETRY with its definition given, to hear of it."""
+        if text == RETRY:
+            fields.setdefault("symbols", ["fetch_with_retry"])
         return self.remembered(text, **fields)["id"]
 
     def remembered(self, text: str = RETRY, **fields):

@@ -53,7 +53,7 @@ def test_a_doubt_about_what_an_agent_file_says_is_told(world):
     repo.write("CLAUDE.md", f"# Rules\n\n- {RETRY}\n")
     repo.commit("rules")
     repo.add()
-    repo.write("src/net.py", FIVE_TRIES)
+    repo.move("src/net.py", "src/http.py")
 
     assert context(repo)["stale"] == 1
 

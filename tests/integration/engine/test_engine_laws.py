@@ -10,6 +10,8 @@ from engine_world import NET, World, dump, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from yaadwatch.core.truth.doubt import weights
+from yaadwatch.model.anchors import Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import flags
 
@@ -268,8 +270,10 @@ def test_a_doubt_says_what_can_be_checked(stories, story):
 
     for flag in told.flags():
         assert flag.reason
-        assert bool(flag.level) == (flag.score > 0)
-        assert bool(flag.evidence) == bool(flag.level)
+        told_why = flag.verdict is not Verdict.UNKNOWN
+        assert (flag.score > 0) == told_why
+        assert bool(flag.evidence) == told_why
+        assert flag.level == weights.level(flag.score)
         assert flag.uncommitted == any("(uncommitted)" in row.summary for row in flag.evidence)
         for row in flag.evidence:
             assert row.summary

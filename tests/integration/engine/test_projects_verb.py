@@ -494,7 +494,7 @@ class TestBaseline:
         tree.git("mv", "src/net.py", "src/http.py")
         tree.commit("rename")
 
-        assert sorted(row["verdict"] for row in tree.stale()["stale"]) == ["moved", "moved"]
+        assert sorted(row["verdict"] for row in tree.stale(all=True)["stale"]) == ["moved", "moved"]
 
     def test_two_files_that_say_the_same_are_one_memory_with_two_places(self, world):
         tree = world.repo()
@@ -614,18 +614,18 @@ class TestBaseline:
         tree.write("CLAUDE.md", RULES)
         tree.add()
         tree.git("mv", "src/net.py", "src/http.py")
-        assert len(tree.stale()["stale"]) == 2
+        assert len(tree.stale(all=True)["stale"]) == 2
         tree.commit("rename")
 
         tree.write("CLAUDE.md", RULES.replace("src/net.py", "src/http.py"))
         tree.add()
 
-        assert [row["text"] for row in tree.stale()["stale"]] == [
+        assert [row["text"] for row in tree.stale(all=True)["stale"]] == [
             "Use `fetch_with_retry` for all calls."
         ]
         tree.write("CLAUDE.md", RULES)
         tree.add()
-        assert len(tree.stale()["stale"]) == 2
+        assert len(tree.stale(all=True)["stale"]) == 2
 
     @pytest.mark.parametrize("how", ["deleted", "linked", "emptied"])
     def test_a_file_that_is_gone_says_nothing_any_more(self, world, how):

@@ -159,11 +159,13 @@ def test_a_given_definition_is_found_without_its_file(repo):
     ]
 
 
-def test_a_definition_in_two_files_anchors_nothing_by_name_alone(repo):
+def test_a_definition_in_two_files_is_anchored_as_a_word_alone(repo):
     repo.write("src/more.py", NET)
     repo.commit("two of them")
 
-    assert places(repo.remembered("Retries are in `fetch_with_retry`")) == []
+    assert places(repo.remembered("Retries are in `fetch_with_retry`")) == [
+        ("src/more.py", "fetch_with_retry", None)
+    ]
     assert places(repo.remembered("See `fetch_with_retry` in src/more.py"))[0][0] == "src/more.py"
 
 
@@ -383,7 +385,7 @@ def test_many_threads_can_remember_while_checks_run(repo):
     assert len(repo.memories()) == 12 * 5 + 1
     for name in names:
         repo.write(f"src/{name}.py", f"def {name}():\n    return 99\n")
-    assert len(repo.stale()["stale"]) == 12 * 5
+    assert len(repo.stale(all=True)["stale"]) == 12 * 5
 
 
 SAYINGS = st.text(max_size=200) | st.text(alphabet="`/._-a(){}[]*\\\n :#~@$'\"", max_size=60)

@@ -61,10 +61,28 @@ last() {
   echo "x - 1"
 }
 """
-BY_HUNKS = [
+SCALA = """package net
+
+def other(x: Int): Int = {
+  return x + 1
+}
+
+def fetchWithRetry(url: String): Unit = {
+  val limit = 3
+  for (i <- 0 until limit) {
+    println(url)
+  }
+}
+
+def last(x: Int): Int = {
+  return x - 1
+}
+"""
+OTHER_LANGUAGES = [
     pytest.param("src/net.go", "FetchWithRetry", GO, "limit := 3", id="go"),
     pytest.param("src/net.ts", "fetchWithRetry", TYPESCRIPT, "limit = 3", id="typescript"),
     pytest.param("bin/net.sh", "fetch_with_retry", SHELL, "limit=3", id="shell"),
+    pytest.param("src/net.scala", "fetchWithRetry", SCALA, "limit = 3", id="by-hunks"),
 ]
 
 
@@ -167,8 +185,10 @@ def test_what_leaves_the_definition_alone_raises_nothing(repo, retry, harmless):
     assert repo.verdict(retry) == "fresh"
 
 
-@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
-def test_other_languages_are_compared_by_gits_hunks(repo, path, symbol, source, limit):
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), OTHER_LANGUAGES)
+def test_other_languages_are_compared_by_their_syntax_or_by_gits_hunks(
+    repo, path, symbol, source, limit
+):
     repo.write(path, source)
     repo.commit("another language")
     memory = repo.remember(f"The retry limit lives in {path}, in `{symbol}`")
@@ -193,7 +213,7 @@ def test_other_languages_are_compared_by_gits_hunks(repo, path, symbol, source, 
     assert repo.verdict(memory) == "fresh"
 
 
-@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), OTHER_LANGUAGES)
 def test_a_definition_put_in_or_taken_out_behind_it_raises_nothing(
     repo, path, symbol, source, limit
 ):
@@ -321,7 +341,7 @@ def test_a_call_is_no_definition(repo, path):
     assert repo.verdict(memory["id"]) == "changed"
 
 
-@pytest.mark.parametrize(("path", "symbol", "source", "limit"), BY_HUNKS)
+@pytest.mark.parametrize(("path", "symbol", "source", "limit"), OTHER_LANGUAGES)
 def test_other_languages_lose_and_move_definitions_too(repo, path, symbol, source, limit):
     repo.write(path, source)
     repo.commit("another language")
@@ -527,15 +547,15 @@ def test_committing_what_was_remembered_uncommitted_changes_nothing(repo):
     assert repo.verdict(memory) == "fresh"
 
 
-def test_uncommitted_text_of_another_language_is_unknown_once_it_is_overwritten(repo):
-    repo.write("src/net.go", GO)
-    memory = repo.remember("See src/net.go, FetchWithRetry()")
+def test_uncommitted_text_without_a_grammar_is_unknown_once_it_is_overwritten(repo):
+    repo.write("src/net.scala", SCALA)
+    memory = repo.remember("See src/net.scala, fetchWithRetry()")
 
-    repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
+    repo.write("src/net.scala", SCALA.replace("x + 1", "x + 2"))
 
     assert repo.verdict(memory) == "unknown"
     assert "uncommitted" in repo.stale()["unknown"][0]["reason"]
-    repo.write("src/net.go", GO)
+    repo.write("src/net.scala", SCALA)
     assert repo.verdict(memory) == "fresh"
 
 
@@ -650,17 +670,17 @@ def collect_garbage(repo):
     repo.git("gc", "-q", "--prune=now")
 
 
-def test_another_language_whose_old_text_was_collected_is_unknown(repo):
-    repo.write("src/net.go", GO)
-    repo.commit("go")
-    memory = repo.remember("See src/net.go, FetchWithRetry()")
-    repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
+def test_a_file_without_a_grammar_whose_old_text_was_collected_is_unknown(repo):
+    repo.write("src/net.scala", SCALA)
+    repo.commit("scala")
+    memory = repo.remember("See src/net.scala, fetchWithRetry()")
+    repo.write("src/net.scala", SCALA.replace("x + 1", "x + 2"))
     repo.git("add", "-A")
-    repo.git("commit", "-q", "--amend", "-m", "go, amended")
+    repo.git("commit", "-q", "--amend", "-m", "scala, amended")
 
     assert repo.verdict(memory) == "fresh"
     collect_garbage(repo)
-    repo.write("src/net.go", GO.replace("x + 1", "x + 3"))
+    repo.write("src/net.scala", SCALA.replace("x + 1", "x + 3"))
 
     assert repo.verdict(memory) == "unknown"
     assert "rewritten" in repo.stale()["unknown"][0]["reason"]
@@ -769,6 +789,17 @@ def test_a_shallow_clone_judges_by_what_it_has(world):
     shallow.git("mv", "src/net.py", "src/http.py")
     shallow.commit("rename")
     assert shallow.verdict(memory) == "moved"
+
+
+def test_what_does_not_parse_is_unknown_and_says_in_which_language(repo):
+    repo.write("src/net.go", GO)
+    repo.commit("go")
+    memory = repo.remember("See src/net.go, FetchWithRetry()")
+
+    repo.write("src/net.go", GO.replace("limit := 3", "limit := := 3 ("))
+
+    assert repo.verdict(memory) == "unknown"
+    assert "does not parse as Go" in repo.stale()["unknown"][0]["reason"]
 
 
 def test_line_ends_that_git_turns_round_are_no_change(world):

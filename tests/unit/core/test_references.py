@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.references import MENTIONS_MAX, Tree, mentions
+from yaadwatch.core.references.mentions import MENTIONS_MAX, mentions
+from yaadwatch.core.references.tree import Tree
 
 TREE = Tree.of(
     [

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from yaadwatch.core.truth.symbols import Definition, State, define, is_python
+from yaadwatch.core.truth.found import Definition, State
+from yaadwatch.core.truth.symbols import define
 
 SOURCE = '''"""Words."""
 
@@ -405,10 +406,3 @@ def test_a_table_of_data_is_compared_as_text():
 
     assert same(one, other)
     assert not same(one, one.replace("4999}", "0}").replace(": 4999", ": 0"))
-
-
-def test_only_python_files_are_read_as_python():
-    assert is_python("src/net.py")
-    assert is_python("net.pyi")
-    assert not is_python("net.pyc")
-    assert not is_python("py")

@@ -2,17 +2,19 @@ import itertools
 
 import pytest
 
-from yaadwatch.core.truth.verdict import SCORES, Seen, Span, combine, judge, level_of, suggest
+from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, suggest
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PLACES = (None, "src/net.py", "src/http.py")
 SPANS = (None, Span.SAME, Span.DIFFERENT, Span.MISSING)
 ELSEWHERE = ((), ("src/tcp.py",), ("src/tcp.py", "src/udp.py"))
+WHOLE = (Method.FILE, Method.FOLDER)
+BY_NAME = (Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE)
 WORLDS = list(itertools.product(Method, PLACES, SPANS, ELSEWHERE, (False, True), ("", "no idea")))
 
 
 def anchor(method=Method.TREE, *, path="src/net.py", node="n1"):
-    symbol = "" if method is Method.FILE else "fetch"
+    symbol = "" if method in WHOLE else "fetch"
     return Anchor(
         node=node,
         path=path,
@@ -41,19 +43,34 @@ def test_every_sight_has_a_verdict_and_a_doubt_has_a_reason(world):
         assert (judged.verdict, judged.reason) == (Verdict.UNKNOWN, "no idea")
 
 
-@pytest.mark.parametrize("world", [world for world in WORLDS if not world[-1]])
+@pytest.mark.parametrize(
+    "world", [world for world in WORLDS if not world[-1] and world[0] not in BY_NAME]
+)
 def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(world):
     method, place, span, elsewhere, same_bytes, _ = world
-    in_place = place == "src/net.py" and (method is Method.FILE or span in {None, Span.SAME})
-    told = method is Method.FILE or span is Span.SAME or same_bytes
+    in_place = place == "src/net.py" and (method in WHOLE or span in {None, Span.SAME})
+    told = method in WHOLE or span is Span.SAME or same_bytes
 
     judged = judge(anchor(method), seen(place, span, elsewhere, same_bytes, ""))
 
-    assert (level_of(judged.verdict) == "") == in_place
+    assert (judged.verdict not in DOUBTS) == in_place
     if in_place and told:
         assert judged.verdict is (Verdict.FRESH if same_bytes else Verdict.TOUCHED)
     elif in_place:
         assert judged.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "world", [world for world in WORLDS if not world[-1] and world[0] in BY_NAME]
+)
+def test_a_name_is_gone_only_when_it_stands_nowhere(world):
+    method, place, span, elsewhere, same_bytes, _ = world
+
+    judged = judge(anchor(method), seen(place, span, elsewhere, same_bytes, ""))
+
+    assert (judged.verdict is Verdict.GONE) == (span is Span.MISSING and not elsewhere)
+    assert (judged.verdict is Verdict.CHANGED) == (span is Span.DIFFERENT)
+    assert (judged.verdict is Verdict.UNKNOWN) == (span is None and not same_bytes)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +99,7 @@ def test_a_file_that_is_gone_says_less_than_where_its_definition_went():
     assert combine([symbol, file]) == symbol
 
 
-@pytest.mark.parametrize("verdicts", list(itertools.combinations(SCORES, 2)))
+@pytest.mark.parametrize("verdicts", list(itertools.combinations(Verdict, 2)))
 def test_the_gravest_stands_for_all_in_any_order(verdicts):
     sights = {
         Verdict.FRESH: Seen(place="src/net.py", span=Span.SAME, same_bytes=True),
@@ -95,7 +112,7 @@ def test_the_gravest_stands_for_all_in_any_order(verdicts):
     one, other = (judge(anchor(), sights[verdict]) for verdict in verdicts)
 
     assert combine([one, other]).verdict == combine([other, one]).verdict
-    assert SCORES[combine([one, other]).verdict] == max(SCORES[v] for v in verdicts)
+    assert (combine([one, other]).verdict in DOUBTS) == bool(DOUBTS & set(verdicts))
 
 
 @pytest.mark.parametrize(

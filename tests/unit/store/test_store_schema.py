@@ -3,6 +3,7 @@
 import pytest
 from store_samples import NOW, edge, empty_store, node
 
+from yaadwatch.model.anchors import REFERENCES, Method
 from yaadwatch.store import anchors, edges, flags, fulltext, nodes, provenance, sightings
 
 LOOKUPS = {
@@ -64,15 +65,15 @@ def test_every_table_holds_the_types_it_says():
     assert loose == []
 
 
-def test_an_anchor_says_whether_it_rests_on_a_file_or_on_a_definition():
+def test_an_anchor_says_what_its_text_refers_to():
     conn = empty_store()
     nodes.insert(conn, node("a"))
-    for symbol in ("", "verify"):
+    for symbol, method in enumerate(Method):
         conn.execute(
             "INSERT INTO file_watch (node, path, symbol, blob, method, trust)"
-            " VALUES ('a', 'src/auth.py', ?, 'b10b', 'file', 'text')",
-            (symbol,),
+            " VALUES ('a', 'src/auth.py', ?, 'b10b', ?, 'text')",
+            (str(symbol), method.value),
         )
 
-    rows = conn.execute("SELECT symbol, reference FROM file_watch ORDER BY symbol").fetchall()
-    assert rows == [("", "file"), ("verify", "symbol")]
+    rows = dict(conn.execute("SELECT method, reference FROM file_watch").fetchall())
+    assert rows == {method.value: REFERENCES[method].value for method in Method}

@@ -4,24 +4,19 @@ The fingerprint is taken from what the syntax tree means, see `meaning`, so that
 nothing.
 """
 
-import functools
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from yaadwatch.core.truth.found import Definition, Kind, Named, State, matching
 from yaadwatch.core.truth.meaning import meaning
+from yaadwatch.core.truth.parsing import grammar, parse, unified
 from yaadwatch.model.settings import DEFINITIONS_MAX
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node
-
-_STEPS_MAX = 40_000
-_LOST_STEPS_MAX = 2_000
-"""Steps of the parser, and those after an error. 2 MiB of source take 11,000; without limits, 2 MiB
-of anything else take half a minute, in which no other thread runs."""
+    from tree_sitter import Node
 
 _BLOCKS = frozenset(
     (
@@ -36,51 +31,24 @@ _ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
 _TARGETS = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern"})
 
 
-class State(StrEnum):
-    """What became of the search for a definition."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A definition: `node` with its decorators."""
 
-    FOUND = "found"
-    MISSING = "missing"
-    AMBIGUOUS = "ambiguous"
-    BROKEN = "broken"  # the file cannot be parsed where it matters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """A definition, or why there is none. `line` counts from 1; `fingerprint` is SHA-256, hex."""
-
-    state: State
-    line: int | None = None
-    fingerprint: str = ""
-
-
-def is_python(path: str) -> bool:
-    """Return whether the definitions of this file can be found here."""
-    return path.endswith((".py", ".pyi"))
+    name: tuple[str, ...]
+    kind: Kind
+    node: "Node"
 
 
 def define(source: bytes, symbol: str) -> Definition:
-    """Return the definition of `symbol` in Python source; never raises.
-
-    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
-    and only where there is none, the methods of that name. All that is defined under the name
-    counts (overloads, branches of an `if`), up to three.
-
-    Args:
-        source: the file's bytes; anything at all.
-        symbol: a name, or names joined with '.', '::' or '#' (`Class.method`); a module
-            in front is ignored.
-    """
-    source = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    root = _parse(source)
+    """Return the definition of `symbol` in Python source; see `definitions.define`."""
+    source = unified(source)
+    root = parse(source, grammar("tree_sitter_python"))
     if root is None:
         return Definition(state=State.BROKEN)
-    # The parser takes any indentation for an end of a class; Python does not.
-    broken = root.has_error or any(
-        child.type in _COMPOUND and _is_indented(child, source) for child in root.named_children
-    )
-    defined = list(_definitions(root, source, broken=broken))
-    nodes = _matching(defined, symbol.replace("::", ".").replace("#", "."))
+    broken = _is_broken(root, source)
+    found = matching(list(_definitions(root, source, broken=broken)), symbol)
+    nodes = sorted((one.node for one in found), key=lambda node: node.start_byte)
     if not nodes:
         return Definition(state=State.BROKEN if broken else State.MISSING)
     if len(nodes) > DEFINITIONS_MAX:
@@ -92,91 +60,68 @@ def define(source: bytes, symbol: str) -> Definition:
         for token in meaning(node, source):
             digest.update(token)
             digest.update(b"\0")
-    line = nodes[0].start_point[0] + 1
-    return Definition(state=State.FOUND, line=line, fingerprint=digest.hexdigest())
+    return Definition(
+        state=State.FOUND,
+        line=nodes[0].start_point[0] + 1,
+        end_line=nodes[0].end_point[0] + 1,
+        fingerprint=digest.hexdigest(),
+    )
 
 
-@functools.cache
-def _language() -> "Language":
-    import tree_sitter_python
-    from tree_sitter import Language
-
-    return Language(tree_sitter_python.language())
-
-
-def _parse(source: bytes) -> "Node | None":
-    """Return the syntax tree, or None when that would take too long."""
-    from tree_sitter import Parser
-
-    steps = lost = 0
-
-    def is_too_much(_offset: int, after_error: bool) -> bool:
-        nonlocal steps, lost
-        steps += 1
-        lost += after_error
-        return steps > _STEPS_MAX or lost > _LOST_STEPS_MAX
-
-    whole = memoryview(source)
-    try:
-        tree = Parser(_language()).parse(
-            lambda offset, _point: whole[offset:], progress_callback=is_too_much
+def names(source: bytes) -> Sequence[Named]:
+    """Return all definitions of a Python file, in its order; none when it cannot be read."""
+    source = unified(source)
+    root = parse(source, grammar("tree_sitter_python"))
+    if root is None:
+        return ()
+    found = _definitions(root, source, broken=_is_broken(root, source))
+    return [
+        Named(
+            name=".".join(one.name),
+            kind=one.kind,
+            line=one.node.start_point[0] + 1,
+            end_line=one.node.end_point[0] + 1,
         )
-    except ValueError:  # what the parser raises when it was told to stop
-        return None
-    return tree.root_node
+        for one in sorted(found, key=lambda one: one.node.start_byte)
+    ]
 
 
-_Named = tuple[list[str], "Node"]
+def _is_broken(root: "Node", source: bytes) -> bool:
+    """Return whether a part of the file cannot be read.
+
+    The parser takes any indentation for an end of a class; Python does not.
+    """
+    return root.has_error or any(
+        child.type in _COMPOUND and _is_indented(child, source) for child in root.named_children
+    )
 
 
-def _matching(defined: list[_Named], symbol: str) -> list["Node"]:
-    """Return the nodes that `symbol` means, in the order of the file."""
-    wanted = symbol.split(".")
-    if "" in wanted:
-        return []
-    whole = [node for name, node in defined if name == wanted]
-    ending = [node for name, node in defined if name[-len(wanted) :] == wanted]
-    nodes = whole or ending or _in_module(defined, wanted)
-    return sorted(nodes, key=lambda node: node.start_byte)
-
-
-def _in_module(defined: list[_Named], wanted: list[str]) -> list["Node"]:
-    """Return what `wanted` means when its first names are those of packages and a module."""
-    own = {tuple(name[start:]) for name, _ in defined for start in range(len(name))}
-    for packages in range(1, len(wanted)):
-        if any(tuple(wanted[start:packages]) in own for start in range(packages)):
-            return []  # what is in front is no module: it is defined here, and lacks the rest
-        found = [node for name, node in defined if name == wanted[packages:]]
-        if found:
-            return found
-    return []
-
-
-def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Named]:
-    """Yield (qualified name, node): functions, classes, and what modules and classes assign.
+def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Found]:
+    """Yield what a file defines: functions, classes, and what modules and classes assign.
 
     In a broken file the parser may lose a class and take its members for the module's; those are
     known by their indentation and passed over, because nobody can say whose they are.
     """
-    stack: list[tuple[list[str], bool, Node]] = [([], True, root)]
+    stack: list[tuple[tuple[str, ...], bool, Node]] = [((), True, root)]
     while stack:
         scope, fields_count, node = stack.pop()
-        below: list[tuple[list[str], bool, Node]] = []
+        below: list[tuple[tuple[str, ...], bool, Node]] = []
         for child in node.named_children:
             if broken and node.parent is None and _is_indented(child, source):
                 continue
             definition = child.child_by_field_name("definition") or child
             if definition.type in ("function_definition", "class_definition"):
-                name = [*scope, _text(definition.child_by_field_name("name"), source)]
-                yield name, child
+                name = (*scope, _text(definition.child_by_field_name("name"), source))
+                is_class = definition.type == "class_definition"
+                yield _Found(name, Kind.TYPE if is_class else Kind.FUNCTION, child)
                 body = definition.child_by_field_name("body")
                 if body is not None:
-                    below.append((name, definition.type == "class_definition", body))
+                    below.append((name, is_class, body))
             elif definition.type in _BLOCKS:
                 below.append((scope, fields_count, definition))
             elif fields_count:
                 for name_text in _assigned(definition, source):
-                    yield [*scope, name_text], definition
+                    yield _Found((*scope, name_text), Kind.VALUE, definition)
         stack.extend(reversed(below))
 
 

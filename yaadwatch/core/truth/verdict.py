@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from yaadwatch.core.references import values
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 
 
@@ -31,6 +32,11 @@ class Seen:
         elsewhere: other files that define the symbol now; only looked for when it is missing.
         line: first line of the definition now.
         unknown: why it could not be told; then nothing else counts.
+        likely: what probably took the place of what is gone.
+        lost: the share of the places that named it and do so no more, 0..1.
+        lost_files: how many places that is.
+        replaced: lines on which `instead` stands in its place now.
+        instead: what stands most often where it stood, or the value that is there now.
     """
 
     place: str | None = None
@@ -39,28 +45,33 @@ class Seen:
     elsewhere: tuple[str, ...] = ()
     line: int | None = None
     unknown: str = ""
+    likely: str | None = None
+    lost: float = 0.0
+    lost_files: int = 0
+    replaced: int = 0
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What became of one anchor, in words; `place` is where it is now, when that is one place."""
+    """What became of one anchor, in words; `place` is where it is now, when that is one place.
+
+    `likely` is what probably took its place, when it is gone; `by_use`: it is there, unchanged, and
+    others use something else instead.
+    """
 
     anchor: Anchor
     verdict: Verdict
     reason: str
     place: str | None = None
+    likely: str | None = None
+    by_use: bool = False
 
 
-SCORES = {
-    Verdict.FRESH: 0.0,
-    Verdict.TOUCHED: 0.0,
-    Verdict.UNKNOWN: 0.0,
-    Verdict.CHANGED: 0.7,
-    Verdict.MOVED: 0.9,
-    Verdict.GONE: 0.95,
-}
-"""How sure a verdict makes us that the text is no longer true, 0..1: a changed body often leaves a
-sentence true, a vanished file hardly ever. Set by judgement; to be fitted."""
+DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
+"""The verdicts that speak against a memory; how much, the features of all its anchors tell."""
+
+_BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 
 _ORDER = (
     Verdict.FRESH,
@@ -72,17 +83,14 @@ _ORDER = (
 )
 
 
-def level_of(verdict: Verdict) -> str:
-    """Return 'warn' for the verdicts that are shown, '' for the others."""
-    return "warn" if SCORES[verdict] > 0 else ""
-
-
 def judge(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of `anchor`, given what was seen."""
     if seen.unknown:
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
-    if anchor.method is Method.FILE:
+    if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
+    if anchor.method in _BY_NAME:
+        return _judge_by_name(anchor, seen)
     name = anchor.symbol
     if seen.place is None or seen.span is Span.MISSING:
         return _judge_missing(anchor, seen)
@@ -140,26 +148,59 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     old = judgement.anchor.path
     if judgement.verdict is not Verdict.MOVED or new is None:
         return None
-    rewritten = _renamed(text, old, new)
+    folder = judgement.anchor.method is Method.FOLDER
+    rewritten = _renamed(text, old, new, folder=folder)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
-    if name != new_name:
+    if name != new_name and not folder:
         rewritten = _renamed(rewritten, name, new_name)
     return Suggestion(path=new, text=rewritten if rewritten != text else None)
 
 
-def _renamed(text: str, old: str, new: str) -> str:
-    """Return `text` with the path `old` put as `new` wherever it stands for itself."""
-    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?![\w/\\~-]|\.\w)"
+def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
+    """Return `text` with the path `old` put as `new` wherever it stands for itself.
+
+    What is below a folder is renamed with it; the bare name of a folder may be any word.
+    """
+    longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
+    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?!{longer})"
     return re.sub(alone, lambda found: found.group(1) + new, text)
 
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None:
-        return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=f"{anchor.path} is gone")
+        after = f"; {seen.likely} may be in its place" if seen.likely else ""
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.GONE,
+            reason=f"{anchor.path} is gone{after}",
+            likely=seen.likely,
+        )
     if seen.place != anchor.path:
         reason = f"{anchor.path} is now {seen.place}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     return _still_there(anchor, seen)
+
+
+def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
+    """Return what became of a pattern, a word, a target or a value."""
+    name = anchor.symbol
+    if seen.span is Span.DIFFERENT:
+        about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
+        reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"
+        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+    if seen.span is None and not seen.same_bytes:
+        reason = f"{name} was not looked for in {anchor.path}"
+        return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
+    if seen.span is not Span.MISSING:
+        return _still_there(anchor, seen)
+    if seen.elsewhere:
+        return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
+    reason = {
+        Method.GLOB: f"no file matches {name} any more",
+        Method.TARGET: f"{anchor.path} does not define {name} any more",
+        Method.VALUE: f"{anchor.path} does not say {name} any more",
+    }.get(anchor.method, f"{name} stands nowhere in the code any more")
+    return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
 
 
 def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:

@@ -45,12 +45,13 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 class GitFailed(Exception):
-    """Git answered with an error; `message` is the line in which it says why."""
+    """Git answered with an error; `message` is the line in which it says why, of `errors`."""
 
-    def __init__(self, command: str, status: int, message: str) -> None:
+    def __init__(self, command: str, status: int, message: str, errors: Sequence[str] = ()) -> None:
         super().__init__(f"git {command} ended with {status}: {message}")
         self.status = status
         self.message = message
+        self.errors = tuple(errors)
 
 
 class GitRunner:
@@ -126,9 +127,9 @@ class GitRunner:
                 _end(process)
         if self._closed:
             raise _closed_error(command)
-        told, is_error = _told(errors)
-        if process.returncode not in allowed or (strict and is_error):
-            raise GitFailed(command, process.returncode, told)
+        told, complaints = _told(errors)
+        if process.returncode not in allowed or (strict and complaints):
+            raise GitFailed(command, process.returncode, told, complaints)
         return output
 
     def close(self) -> None:
@@ -274,11 +275,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _told(messages: bytes) -> tuple[str, bool]:
-    """Return the line in which git says what is wrong, and whether it calls that an error."""
+def _told(messages: bytes) -> tuple[str, list[str]]:
+    """Return the line in which git says what is wrong, and all that it calls an error."""
     lines = messages.decode("utf-8", "replace").strip().splitlines()
     errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (errors or lines or ["no message"])[0], bool(errors)
+    return (errors or lines or ["no message"])[0], errors
 
 
 def _closed_error(command: str) -> YaadError:

@@ -9,7 +9,7 @@ file through a filter of the repository: no `status`, no `diff` against the work
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,9 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
+from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.changes import Change, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
@@ -29,6 +31,17 @@ _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
+_NO_TEXT = re.compile(
+    r"""
+    ^error:[ ]'[^'\n]*
+    (?: /(?:min|dist|vendor|node_modules)/[^'\n]* | \.min\.\w+
+    | \.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar|war|whl|exe
+         |dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd) )
+    ':[ ]unable[ ]to[ ]read[ ][0-9a-f]+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
 _GREP = (
     *("grep", "-I", "-o", "-z", "-w", "-F", "--full-name", "--no-color", "--no-line-number"),
     *(
@@ -217,6 +230,15 @@ class Repository:
         made = self._ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
         return made.decode().strip()
 
+    def file_changes(self, old: str, new: str) -> list[Change]:
+        """Return the files that differ between two commits, renames found by git.
+
+        Where git does not have the content of a file (a partial clone), only files that were
+        renamed without a change are found renamed.
+        """
+        options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
+        return changing.parsed(self._compared(options))
+
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
@@ -266,7 +288,7 @@ class Repository:
         sparse, modules = {}, set()
         for row in self._ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
-            (path,) = _texts([name])
+            (path,) = path_texts([name])
             if not path:
                 continue
             tag, mode, blob, _ = about.decode().split()
@@ -310,8 +332,8 @@ class Repository:
         if not commits:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
-        arguments = ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=RD", "--name-status"]
-        return _departures(self._ask(arguments, given=listed))
+        options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
+        return _departures(self._compared(options, given=listed))
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
@@ -326,7 +348,12 @@ class Repository:
         return [commit for commit in found if commit not in cut]
 
     def files_with(
-        self, words: Sequence[str], *, at: str | None = None, untracked: bool = False
+        self,
+        words: Sequence[str],
+        *,
+        at: str | None = None,
+        untracked: bool = False,
+        whole: bool = True,
     ) -> dict[str, list[str]]:
         """Return for each word the text files that hold it as a whole word, sorted.
 
@@ -334,6 +361,7 @@ class Repository:
             words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
             untracked: also files that git neither tracks nor ignores; only of the work tree.
+            whole: a text that git does not have is an error; else it is as if it held nothing.
         """
         found: dict[str, set[str]] = {word: set() for word in words}
         wanted = [word for word in found if word and not _UNSEARCHABLE.search(word)]
@@ -341,12 +369,12 @@ class Repository:
         if wanted and somewhere:
             scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
             try:
-                self._scan(scan, wanted, at, found)
+                self._scan(scan, wanted, at, found, whole)
             except YaadError as error:
                 if error.code is not Code.TOO_LARGE:
                     raise
                 for word in wanted:
-                    self._scan([*scan, "-l"], [word], at, found)
+                    self._scan([*scan, "-l"], [word], at, found, whole)
         return {word: sorted(paths) for word, paths in found.items()}
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
@@ -362,19 +390,37 @@ class Repository:
                 Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
             ) from failure
 
+    def _compared(self, options: list[str], *, given: bytes | None = None) -> bytes:
+        """Return what git says of two trees, with renames as far as it has the files."""
+        try:
+            return self._ask(["diff-tree", "-M", *options], given=given)
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return self._ask(["diff-tree", "-M100%", *options], given=given)
+
     def _scan(
-        self, scan: Sequence[str], words: Sequence[str], at: str | None, found: dict[str, set[str]]
+        self,
+        scan: Sequence[str],
+        words: Sequence[str],
+        at: str | None,
+        found: dict[str, set[str]],
+        whole: bool,
     ) -> None:
         """Note in `found` which files hold which of `words`."""
         arguments = [*scan, *([at] if at else []), "--"]
-        # A blob that is missing (a partial clone) is told as an error, and the rest is answered.
+        # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+        # that is good enough only where no text can be missing.
         output = self._ask(
-            arguments, given="\n".join(words).encode(), allowed=(0, 1), strict=at is not None
+            arguments,
+            given="\n".join(words).encode(),
+            allowed=(0, 1),
+            strict=whole and at is not None,
         )
         only = words[0] if "-l" in scan else None
         position = 0
         while (end := output.find(b"\0", position)) >= 0:
-            paths = _texts([output[position:end]])
+            paths = path_texts([output[position:end]])
             position = end + 1
             word = only
             if only is None:
@@ -409,6 +455,8 @@ class Repository:
                 index=index,
             )
         except GitFailed as failure:
+            if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
+                return self._ask(arguments, given=given, allowed=allowed)
             if _NOT_OURS.search(failure.message):
                 raise YaadError(
                     Code.REFUSED,
@@ -454,21 +502,11 @@ def _commits(*ids: str) -> tuple[str, ...]:
 
 def _split(output: bytes) -> list[str]:
     """Return the paths of a NUL-separated list; those that are not UTF-8 cannot be named here."""
-    return [path for path in _texts(output.split(b"\0")) if path]
-
-
-def _texts(fields: Iterable[bytes]) -> list[str]:
-    texts = []
-    for field in fields:
-        try:
-            texts.append(field.decode("utf-8"))
-        except UnicodeDecodeError:
-            texts.append("")
-    return texts
+    return [path for path in path_texts(output.split(b"\0")) if path]
 
 
 def _pairs(output: bytes) -> dict[str, str]:
-    fields = _texts(output.split(b"\0"))
+    fields = path_texts(output.split(b"\0"))
     return {
         old: new
         for status, old, new in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
@@ -477,7 +515,7 @@ def _pairs(output: bytes) -> dict[str, str]:
 
 
 def _departures(output: bytes) -> list[Departure]:
-    fields = _texts(output.split(b"\0"))
+    fields = path_texts(output.split(b"\0"))
     found = []
     commit = ""
     position = 0

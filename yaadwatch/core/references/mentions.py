@@ -1,4 +1,4 @@
-"""Which files and names does a text speak of?
+"""Which files, names, commands and values does a text speak of?
 
 Candidates come from the words; files are matched with a tree. Taking too much here is harmless: a
 candidate counts only when it is found in the tree. What is taken for a name without backticks must
@@ -6,8 +6,11 @@ look like code (RetryPolicy, retry_limit, retry.limit(), retry()).
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaadwatch.core.references.commands import Command, commands
+from yaadwatch.core.references.values import Version, line_counts, versions
 
 MENTIONS_MAX = 64
 """Candidates of each sort taken from one text."""
@@ -19,6 +22,20 @@ _ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
     re.IGNORECASE,
 )
+_OWN_LINK = re.compile(
+    r"https://(?:github|gitlab)\.com/[\w.-]{1,80}/[\w.-]{1,120}/(?:-/)?(?:blob|tree)/[\w.-]{1,80}/"
+    r"([\w@./+-]{1,300})"
+)
+"""A file or folder of a repository, as its host shows it; whose it is, the tree tells."""
+_WORD = re.compile(r"(?<![\w$-])(?:--?)?[A-Za-z_$][\w$]*(?:-[\w$]+)*(?![\w$])")
+_OPTION = re.compile(r"(?<![\w$-])--[a-z][\w-]{2,60}(?![\w$-])")
+_METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
+"""A method of something that the text leaves out: `.close()`."""
+_GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
+_PATTERN_HAS = re.compile(r"\*.*[/.]|[/.].*\*|\{[\w@./*-]+,")
+_MEMBERS_MAX = 16
+_SPAN_WORDS_MAX = 5
+"""A longer piece of code is a sentence, or has one in it: its plain words mean nothing."""
 _TICKS = re.compile(r"`+")
 # A folder or file in brackets is a part of a path only beside another part: app/[id]/page.tsx.
 _BRACKETED = r"(?:\[{1,2}[\w.@-]{1,80}\]{1,2}|\([\w.@-]{1,80}\))"
@@ -82,62 +99,81 @@ _KNOWN_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """What a text may speak of, in the order of first mention; one word may be both."""
+    """What a text may speak of, in the order of first mention; one word may be several things.
+
+    `words` are words in backticks that may be a key, an option, a variable, or a part of a name.
+    """
 
     paths: tuple[str, ...]
     symbols: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """The files of a repository, ready to be looked up by path, by end of path and by name."""
-
-    paths: frozenset[str]
-    by_name: dict[str, tuple[str, ...]] = field(repr=False)
-
-    @classmethod
-    def of(cls, paths: Iterable[str]) -> "Tree":
-        """Return the tree of `paths` (relative, '/' separators)."""
-        by_name: dict[str, list[str]] = {}
-        listed = frozenset(paths)
-        for path in sorted(listed):
-            by_name.setdefault(path.rpartition("/")[2], []).append(path)
-        return cls(listed, {name: tuple(found) for name, found in by_name.items()})
-
-    def match(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one file that `mention` means, or None when there is none or more than one.
-
-        In this order: relative to `folder` (where the text stands), the exact path, the only path
-        that ends in the mention. A name alone must be the only file of that name.
-        """
-        for candidate in (_join(folder, mention), _join("", mention)):
-            if candidate and candidate in self.paths:
-                return candidate
-        if mention.startswith("../"):
-            return None
-        tail = "/".join(part for part in mention.split("/") if part not in ("", "."))
-        if not tail:
-            return None
-        same_name = self.by_name.get(tail.rpartition("/")[2], ())
-        ending = [path for path in same_name if path == tail or path.endswith("/" + tail)]
-        return ending[0] if len(ending) == 1 else None
+    globs: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    lines: tuple[int, ...] = ()
+    versions: tuple[Version, ...] = ()
 
 
 def mentions(text: str) -> Mentions:
-    """Return the paths and names that `text` may speak of; at most 64 of each.
+    """Return what `text` may speak of; at most 64 of each sort.
 
     What stands in backticks is taken first, and then the order of the text counts.
     """
+    linked = [found.group(1) for found in _OWN_LINK.finditer(text)]
     plain = _ADDRESS.sub(" ", text)
     spans, prose = _code_of(plain)
     paths: dict[str, None] = {}
     names: dict[str, None] = {}
+    globs: dict[str, None] = {}
+    words: dict[str, None] = {}
+    runs: dict[Command, None] = {}
     for span in spans:
         paths |= dict.fromkeys(_paths(span, quoted=True))
         names |= dict.fromkeys(_names(span, quoted=len(span.split()) == 1))
+        found = _WORD.findall(span)
+        short = len(span.split()) <= _SPAN_WORDS_MAX
+        words |= dict.fromkeys(word for word in found if short or not word.isalpha())
+        runs |= dict.fromkeys(commands(span))
+        names |= dict.fromkeys(_METHOD.findall(span))
+    names |= dict.fromkeys(_METHOD.findall(prose))
+    for path in linked:
+        paths |= dict.fromkeys(_spellings(path))
+    for piece in (*spans, prose):
+        for pattern in _patterns(piece):
+            listed = _braced(pattern)
+            sort = globs if "*" in pattern else paths
+            sort |= dict.fromkeys(listed)
     paths |= dict.fromkeys(_paths(prose, quoted=False))
     names |= dict.fromkeys(_names(prose, quoted=False))
-    return Mentions(paths=tuple(paths)[:MENTIONS_MAX], symbols=tuple(names)[:MENTIONS_MAX])
+    for line in prose.split("\n"):
+        if line.lstrip().startswith("$ "):
+            runs |= dict.fromkeys(commands(line))
+    words |= dict.fromkeys(_OPTION.findall(prose))
+    return Mentions(
+        paths=tuple(paths)[:MENTIONS_MAX],
+        symbols=tuple(names)[:MENTIONS_MAX],
+        globs=tuple(globs)[:MENTIONS_MAX],
+        words=tuple(words)[:MENTIONS_MAX],
+        commands=tuple(runs)[:MENTIONS_MAX],
+        lines=tuple(line_counts(text))[:MENTIONS_MAX],
+        versions=tuple(versions(plain))[:MENTIONS_MAX],
+    )
+
+
+def _patterns(text: str) -> Iterator[str]:
+    """Yield what may be a pattern of paths: with a star, or with a list in braces."""
+    for found in _GLOB.finditer(text):
+        token = found.group().rstrip(".,;:")
+        if len(token) <= PATH_CHARS_MAX and _PATTERN_HAS.search(token):
+            yield token.removeprefix("./")
+
+
+def _braced(pattern: str) -> list[str]:
+    """Return a pattern once for each member of its first list in braces."""
+    before, opening, rest = pattern.partition("{")
+    inside, closing, after = rest.partition("}")
+    if not (opening and closing and "," in inside):
+        return [pattern]
+    return [f"{before}{member.strip()}{after}" for member in inside.split(",")[:_MEMBERS_MAX]]
 
 
 def _code_of(text: str) -> tuple[list[str], str]:
@@ -219,18 +255,3 @@ def _is_code(name: str) -> bool:
 def _last(name: str) -> str:
     """Return the last of names that a full stop joins, in lower case; '' when there is none."""
     return name.rpartition(".")[2].lower() if "." in name else ""
-
-
-def _join(folder: str, mention: str) -> str | None:
-    """Return `mention` seen from `folder`, without '.' and '..'; None when it leaves the tree."""
-    parts: list[str] = []
-    for part in [*folder.split("/"), *mention.split("/")]:
-        if part in ("", "."):
-            continue
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts) or None

@@ -1,0 +1,172 @@
+"""What a doubt is made of: uses, successors, features and their weights."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.core.truth import verdict
+from yaadwatch.core.truth.doubt import successors, weights
+from yaadwatch.core.truth.doubt.features import Sight, features
+from yaadwatch.core.truth.doubt.successors import Successor
+from yaadwatch.core.truth.doubt.uses import Tally
+from yaadwatch.core.truth.verdict import Seen, Span
+from yaadwatch.model.anchors import Anchor, Method
+
+
+def uses(word, *files):
+    tally = Tally([word])
+    for old_path, new_path, old, new in files:
+        tally.add(old_path, new_path, old, new)
+    return tally.found()[word]
+
+
+def test_a_word_is_lost_kept_or_gained_file_by_file():
+    found = uses(
+        "retry",
+        ("a", "a", b"retry now\n", b"wait now\n"),
+        ("b", "b", b"retry\nx\n", b"retry\ny\n"),
+        ("c", "c", b"x\n", b"retry\n"),
+        (None, "d", b"", b"retry\n"),
+        ("e", None, b"retry\n", b""),
+        ("f", "f", b"retrying\n", b"x\n"),
+    )
+
+    assert (found.lost, found.kept, found.gained) == (("a", "e"), ("b",), ("c", "d"))
+    assert found.removed == 2
+
+
+def test_what_stands_in_a_words_place_on_lines_that_are_alike_is_told():
+    old = b"run: node tool.js list\nrun: node tool.js show\nother\n"
+    new = b"run: taskly list\nrun: taskly show\nother\n"
+
+    assert set(uses("tool.js", ("doc", "doc", old, new)).replaced) == {"taskly"}
+
+
+def test_a_line_that_moved_in_its_file_is_not_removed():
+    assert uses("retry", ("a", "a", b"retry\nb\n", b"b\n  retry\n")).removed == 0
+
+
+def test_binary_files_use_nothing():
+    assert uses("retry", ("a", "a", b"\0retry", b"\0")).lost == ()
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.sampled_from(["a", "ab", "--a", "$b"]))
+def test_any_bytes_have_an_answer(old, new, word):
+    found = uses(word, ("x", "x", old, new))
+
+    assert len(found.lost) + len(found.kept) + len(found.gained) <= 1
+    assert len(found.replaced) <= found.removed
+
+
+@pytest.mark.parametrize(
+    ("path", "renamed", "added", "instead", "found"),
+    [
+        ("a/x.py", {"a/x.py": "b/y.py"}, ["b/y.py"], [], Successor("b/y.py", sure=True)),
+        ("a/x.py", {}, ["b/x.py"], [], Successor("b/x.py", sure=True)),
+        ("a/x.py", {}, ["c/x.py", "a/b/x.py"], [], Successor("a/b/x.py", sure=False)),
+        ("a/x.py", {}, ["a/x/__init__.py", "a/x/y.py"], [], Successor("a/x", sure=True)),
+        (
+            "d/x.md",
+            {},
+            ["d/x/overview.md", "d/x/y.md"],
+            [],
+            Successor("d/x/overview.md", sure=True),
+        ),
+        (
+            "a/x.py",
+            {"a/x.py": "a/x/__init__.py"},
+            ["a/x/__init__.py"],
+            [],
+            Successor("a/x", sure=True),
+        ),
+        (
+            "old/README.md",
+            {"old/a.ts": "new/a.ts"},
+            ["new/a.ts", "new/README.md", "z/README.md"],
+            [],
+            Successor("new/README.md", sure=True),
+        ),
+        ("poetry.lock", {}, ["z.py"], ["uv.lock", "uv.lock"], Successor("uv.lock", sure=False)),
+        (
+            "s/validate_config.py",
+            {},
+            ["s/v/validate_all_configs.py", "s/net.py"],
+            [],
+            Successor("s/v/validate_all_configs.py", sure=False),
+        ),
+        ("a/x.py", {}, ["b/y.ts"], [], None),
+        ("a/x.py", {}, [], [], None),
+    ],
+)
+def test_what_took_the_place_of_a_file(path, renamed, added, instead, found):
+    assert successors.of_file(path, renamed, added, instead) == found
+
+
+@pytest.mark.parametrize(
+    ("renamed", "added", "found"),
+    [
+        ({"a/b/x": "c/b/x", "a/b/y": "c/b/y"}, [], Successor("c/b", sure=True)),
+        ({"a/b/x": "c/x", "a/b/y": "d/y"}, [], Successor("d", sure=False)),
+        ({}, ["c/b/z"], Successor("c/b", sure=True)),
+        ({"e/x": "f/x"}, [], None),
+    ],
+)
+def test_where_a_folder_went(renamed, added, found):
+    assert successors.of_folder("a/b", renamed, added) == found
+
+
+def anchor(method, path="src/net.py", symbol="", spread=0):
+    return Anchor(
+        node="n", path=path, symbol=symbol, commit="c" * 40, blob="b", method=method,
+        fingerprint="20", line=None, spread=spread,
+    )  # fmt: skip
+
+
+def sight(method, seen, **fields):
+    return Sight(judgement=verdict.judge(anchor(method, **fields), seen), seen=seen)
+
+
+FRESH = sight(Method.FILE, Seen(place="src/net.py", same_bytes=True))
+GONE = sight(Method.FILE, Seen(), path="src/old.py")
+WORD = sight(Method.WORD, Seen(span=Span.MISSING), symbol="retry_limit")
+REPLACED = sight(
+    Method.FILE,
+    Seen(place="bin/x", same_bytes=True, lost=0.8, lost_files=8, replaced=30),
+    path="bin/x",
+)
+VALUE = sight(Method.VALUE, Seen(place="p", span=Span.DIFFERENT, instead="18"), symbol="node")
+ALL = (FRESH, GONE, WORD, REPLACED, VALUE)
+
+
+def score(*sights, changed=10):
+    return weights.score(features(sights, text="x" * 100, changed_files=changed))
+
+
+def test_without_anchors_that_can_be_told_there_is_no_score():
+    assert score() == 0.0
+    assert score(sight(Method.FILE, Seen(unknown="no idea"))) == 0.0
+
+
+def test_what_holds_is_below_every_threshold_and_what_is_gone_above():
+    assert weights.level(score(FRESH)) == ""
+    assert weights.level(score(GONE)) != ""
+    assert weights.level(score(VALUE)) != ""
+    assert weights.level(score(REPLACED)) != ""
+
+
+def test_more_that_is_lost_makes_a_memory_no_less_doubtful():
+    assert score(FRESH, GONE) < score(GONE)
+    assert score(FRESH, GONE) <= score(FRESH, GONE, WORD)
+
+
+def test_the_order_of_sights_plays_no_part():
+    assert len({score(*order) for order in itertools.permutations(ALL)}) == 1
+
+
+def test_every_weight_is_of_a_feature_and_every_feature_has_a_weight():
+    found = features(ALL, text="x", changed_files=3)
+
+    assert set(weights.WEIGHTS) == {"intercept", *found}
+    assert 0 < weights.SUSPECT < weights.WARN < 1

@@ -1,0 +1,171 @@
+"""Each sort of reference a text may make, and each place it may be defined in."""
+
+import pytest
+
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.commands import Command, commands
+from yaadwatch.core.references.mentions import mentions
+from yaadwatch.core.references.tree import PATTERN_STARS_MAX, Tree
+from yaadwatch.core.references.values import Version
+from yaadwatch.core.references.words import is_telling
+
+TREE = Tree.of(
+    ["src/net.py", "src/retry/limits.py", "web/retry/page.tsx", "docs/a/b.md", ".ci/x.yml"]
+)
+
+
+@pytest.mark.parametrize(
+    ("mention", "folder", "found"),
+    [
+        ("src/retry/", "", "src/retry"),
+        ("src/retry", "", "src/retry"),
+        ("retry/", "src", "src/retry"),
+        ("a/", "", "docs/a"),
+        ("../src/retry", "docs", "src/retry"),
+        (".ci/", "", ".ci"),
+        ("retry/", "", None),
+        ("retry", "", None),
+        ("src/net.py", "", None),
+        ("nowhere/", "", None),
+    ],
+)
+def test_a_folder_is_found_as_a_file_is_but_never_by_a_bare_word(mention, folder, found):
+    assert TREE.match_folder(mention, folder=folder) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("src/*.py", ["src/net.py"]),
+        ("src/**/*.py", ["src/net.py", "src/retry/limits.py"]),
+        ("*.tsx", ["web/retry/page.tsx"]),
+        ("docs/**", ["docs/a/b.md"]),
+        ("src/*.ts", []),
+        ("*" * (PATTERN_STARS_MAX + 1) + ".py", []),
+    ],
+)
+def test_a_pattern_stands_for_the_files_it_names(pattern, found):
+    assert TREE.matching(pattern) == found
+
+
+def test_patterns_and_lists_in_braces_are_taken_from_a_text():
+    found = mentions("Rules are in `.ai/*.md`; see src/{net,tcp}.py and web/**/page.tsx.")
+
+    assert {".ai/*.md", "web/**/page.tsx"} <= set(found.globs)
+    assert {"src/net.py", "src/tcp.py"} <= set(found.paths)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("make lint test", [("make", "lint"), ("make", "test")]),
+        ("make -j 4 -C docs html", [("make", "html")]),
+        ("CI=1 npm run build:all -- --watch", [("npm", "build:all")]),
+        ("pnpm --filter web test", [("pnpm", "test")]),
+        ("yarn lint && yarn run check", [("yarn", "lint"), ("yarn", "check")]),
+        ("$ just fmt", [("just", "fmt")]),
+        ("tox -e py311,lint", [("tox", "py311"), ("tox", "lint")]),
+        ("nox -s docs", [("nox", "docs")]),
+        ("cargo test -p core", [("cargo", "core"), ("cargo", "test")]),
+        ("uv run serve", [("uv", "serve")]),
+        ("uv sync", []),
+        ("deno task dev", [("deno", "dev")]),
+        ("poetry install", []),
+        ("make", []),
+        ("echo make lint", []),
+    ],
+)
+def test_a_command_runs_targets(line, found):
+    assert list(commands(line)) == [Command(*one) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "target"),
+    [
+        ("Makefile", ".PHONY: lint\nlint test: deps ## both\n\truff check\n", "lint"),
+        ("docs/Makefile", "html::\n\tsphinx\n", "html"),
+        ("justfile", "@fmt *args: deps\n  ruff format\n", "fmt"),
+        ("Taskfile.yml", "tasks:\n  build:\n    cmds: [go build]\n", "build"),
+        ("package.json", '{"scripts": {"build:all": "tsc"}}', "build:all"),
+        ("deno.json", '{"tasks": {"dev": "x"}}', "dev"),
+        ("tox.ini", "[tox]\nenvlist = py311, lint\n[testenv:docs]\n", "docs"),
+        ("tox.ini", "[tox]\nenvlist =\n  py311\n  lint\n", "lint"),
+        ("noxfile.py", "@nox.session\ndef docs(session):\n    pass\n", "docs"),
+        ("pyproject.toml", '[project.scripts]\nserve = "a:b"\n[tool.x]\ny = 1\n', "serve"),
+        ("Cargo.toml", '[package]\nname = "core"\n', "core"),
+        (".cargo/config.toml", '[alias]\nxtask = "run"\n', "xtask"),
+        ("Rakefile", "task :spec do\nend\n", "spec"),
+    ],
+)
+def test_a_build_file_defines_its_targets_and_no_others(path, text, target):
+    assert targets.defines_target(path, text, target)
+    assert not targets.defines_target(path, text, "nothing-like-it")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"scripts": 3}', "[" * 5_000, ""])
+def test_a_broken_build_file_defines_nothing(text):
+    assert targets.targets_of("package.json", text) == frozenset()
+
+
+def test_a_key_of_another_table_is_no_target():
+    assert not targets.defines_target("pyproject.toml", '[tool.ruff]\nlint = "x"\n', "lint")
+
+
+def test_a_text_states_versions_and_lengths():
+    found = mentions("`src/net.py` (1,203 lines) needs Python 3.11+ and node@20; step 3 is next.")
+
+    assert found.lines == (1203,)
+    assert Version("Python", "3.11") in found.versions
+    assert Version("node", "20") in found.versions
+    assert all(version.thing != "step" for version in found.versions)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "thing", "version"),
+    [
+        ("pyproject.toml", 'requires-python = ">=3.11"\n', "Python", "3.11"),
+        (".nvmrc", "v20.1.0\n", "nvm", "20.1.0"),
+        (".python-version", "3.12\n", "Python", "3.12"),
+        ("package.json", '{"engines": {"node": ">=18"}}', "Node", "18"),
+        ("go.mod", "module x\n\ngo 1.22\n", "Go", "1.22"),
+        ("go.mod", "module x\n", "Go", None),
+    ],
+)
+def test_a_file_gives_a_thing_its_version(path, text, thing, version):
+    assert values.states_versions(path) == (path != "x")
+    assert values.version_in(path, text, thing) == version
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "same"),
+    [("3.11", "3.11.4", True), ("3", "3.11", True), ("3.1", "3.11", False), ("20", "18", False)],
+)
+def test_a_version_holds_when_one_begins_like_the_other(stated, found, same):
+    assert values.same_version(stated, found) is same
+    assert values.same_version(found, stated) is same
+
+
+def test_a_length_holds_until_a_tenth_of_it_is_off():
+    assert values.lines_hold(100, 109)
+    assert values.lines_hold(5, 8)
+    assert not values.lines_hold(100, 111)
+
+
+def test_a_plain_common_word_names_nothing():
+    assert not any(map(is_telling, ("build", "test", "run", "Table", "src")))
+    assert all(
+        map(is_telling, ("retry_limit", "--dry-run", "gofumpt", "APP_KEY", "web-ui", "py311"))
+    )
+
+
+def test_links_to_files_of_a_repository_on_its_host_are_paths():
+    found = mentions(
+        "See https://github.com/ada/net/blob/main/src/net.py and https://example.org/x.py"
+    )
+
+    assert found.paths[0] == "src/net.py"
+    assert all("x.py" not in path for path in found.paths)
+
+
+def test_a_method_without_what_it_belongs_to_is_a_name():
+    assert "ensure_open" in mentions("Call `await .ensure_open(actor)` first").symbols

@@ -1,0 +1,150 @@
+"""Answers the contract of a benchmark of staleness, with the functions that the daemon uses.
+
+A memory is anchored in the files of the commit at which it was written, and judged by those of
+another one; there is no store, and no work tree.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from yaadwatch.engine import anchoring, assessing
+from yaadwatch.engine.anchoring import Source
+from yaadwatch.engine.asking import History
+from yaadwatch.engine.assessing import Assessed
+from yaadwatch.engine.looking import AtHead
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.repository import Repository
+
+TIMEOUT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A text as it was at the commit `base`, in the file `doc`."""
+
+    id: str
+    text: str
+    base: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a memory; None: it rests on nothing."""
+
+    memory: Memory
+    assessed: Assessed | None
+
+
+class Judge:
+    """Judges memories at one commit of a repository.
+
+    Args:
+        layout: of the repository.
+        head: the commit.
+        hidden: files whose content may not be read.
+    """
+
+    def __init__(self, layout: Layout, head: str, hidden: frozenset[str]) -> None:
+        self._runner = GitRunner(TIMEOUT)
+        self._history = History(Repository(layout, self._runner))
+        self._hidden = hidden
+        self._now = self._at(head)
+
+    def anchor(self, memories: Sequence[Memory]) -> list[list[Anchor]]:
+        """Return what each memory rested on when it was written."""
+        found: dict[str, list[Anchor]] = {}
+        for base in dict.fromkeys(memory.base for memory in memories):
+            written = [memory for memory in memories if memory.base == base]
+            sources = [
+                Source(text=memory.text, folder=memory.doc.rpartition("/")[0]) for memory in written
+            ]
+            own = anchoring.anchor(sources, self._at(base), base)
+            found |= {memory.id: rests for memory, rests in zip(written, own, strict=True)}
+        return [found[memory.id] for memory in memories]
+
+    def judge(
+        self, memories: Sequence[Memory], rests_on: Sequence[Sequence[Anchor]]
+    ) -> Iterator[Answer]:
+        """Yield what became of each memory, given what it rests on."""
+        assessing.expect((anchor for own in rests_on for anchor in own), self._now)
+        for memory, own in zip(memories, rests_on, strict=True):
+            found = assessing.assess(memory.text, own, self._now, self._now) if own else None
+            yield Answer(memory=memory, assessed=found)
+
+    def close(self) -> None:
+        """End what is still running."""
+        self._runner.close()
+
+    def _at(self, commit: str) -> AtHead:
+        head = Head(commit=commit, branch="")
+        return AtHead(history=self._history, head=head, names={}, hidden=self._hidden)
+
+
+def stale(
+    *, git_dir: str, base: str, head: str, memories: str, mask: str | None
+) -> Iterator[dict[str, object]]:
+    """Yield for each memory of a file what the contract asks: id, score, stale, reason, path.
+
+    Args:
+        git_dir: a repository.
+        base: the commit of a memory that names none.
+        head: the commit at which they are judged.
+        memories: a file with a line of JSON for each memory.
+        mask: a file with the paths that must not be read.
+
+    Raises:
+        YaadError: BAD_REQUEST when a file cannot be read, or is not as it should be.
+    """
+    layout = layouts.find(Path(git_dir))
+    if layout is None:
+        raise YaadError(Code.BAD_REQUEST, f"{git_dir} is no git repository; nothing was judged.")
+    written = [_memory(line, base) for line in _lines(memories)]
+    hidden = frozenset(_lines(mask)) if mask else frozenset()
+    judge = Judge(layout, head, hidden)
+    for answer in judge.judge(written, judge.anchor(written)):
+        found = answer.assessed
+        yield {
+            "id": answer.memory.id,
+            "score": round(found.score, 4) if found else 0.0,
+            "stale": bool(found and found.level),
+            "reason": found.worst.reason if found else "",
+            "suggested_path": suggested(found) if found else None,
+        }
+    judge.close()
+
+
+def suggested(found: Assessed) -> str | None:
+    """Return the path that a memory should name instead; None when none is proposed."""
+    if found.suggestion is not None and found.suggestion.path:
+        return found.suggestion.path
+    likely = (sight.judgement.likely for sight in found.sights)
+    return found.worst.likely or next((path for path in likely if path), None)
+
+
+def _memory(line: str, base: str) -> Memory:
+    try:
+        row = json.loads(line)
+        return Memory(
+            id=row["id"], text=row["text"], base=row.get("base", base), doc=row.get("doc", "")
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise YaadError(
+            Code.BAD_REQUEST, f"A line of the memories makes no sense ({error}); none was judged."
+        ) from error
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return [line for line in Path(path).read_text("utf-8").split("\n") if line.strip()]
+    except (OSError, ValueError) as error:
+        raise YaadError(
+            Code.BAD_REQUEST, f"{path} cannot be read ({error}); nothing was judged."
+        ) from error

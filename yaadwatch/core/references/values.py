@@ -1,0 +1,108 @@
+"""Which values does a text state, and does a file still have them: its length, a version in it?"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
+_VERSION = re.compile(
+    r"(?<![\w./-])([A-Za-z][A-Za-z0-9_.+#-]{1,39})`?(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)`? ?"
+    r"[v^~=]?(\d{1,4}(?:\.\d{1,5}){0,3})\+?(?![\w.-]*[\w-])"
+)
+_NO_THING = frozenset(
+    (
+        *("the", "a", "an", "of", "in", "to", "is", "at", "by", "for", "and", "or", "than", "step"),
+        *(
+            "about",
+            "only",
+            "least",
+            "most",
+            "first",
+            "last",
+            "next",
+            "over",
+            "under",
+            "with",
+            "phase",
+        ),
+        *("between", "every", "all", "some", "up", "max", "min", "limit", "port", "level", "line"),
+        *("version", "issue", "pr", "section", "chapter", "day", "exit", "code", "status", "http"),
+        *("than", "are", "has", "have", "priority", "from", "top", "on", "as", "be", "page"),
+    )
+)
+LINES = "lines"
+"""The symbol of an anchor on the number of lines of a file."""
+TOLERANCE = 0.1
+"""A number of lines is still true when it is off by less than this share of it."""
+_PLACES = frozenset(
+    (
+        *("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"),
+        *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
+        *("rust-toolchain", "rust-toolchain.toml", "composer.json", "Gemfile", "Dockerfile"),
+        *("mise.toml", ".mise.toml", "pom.xml", "build.gradle", "build.gradle.kts", "global.json"),
+        *(
+            "gradle.properties",
+            "Package.swift",
+            "deno.json",
+            "tsconfig.json",
+            ".pre-commit-config.yaml",
+        ),
+    )
+)
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A thing and the version that the text gives it: ('Python', '3.11')."""
+
+    thing: str
+    version: str
+
+
+def line_counts(text: str) -> Iterator[int]:
+    """Yield the numbers of lines that the text states ("843 lines")."""
+    for found in _LINES.finditer(text):
+        yield int(found.group(1).replace(",", ""))
+
+
+def versions(text: str) -> Iterator[Version]:
+    """Yield the versions that the text states ("Python 3.11+", "node@20")."""
+    for found in _VERSION.finditer(text):
+        if found.group(1).lower() not in _NO_THING:
+            yield Version(found.group(1), found.group(2))
+
+
+def states_versions(path: str) -> bool:
+    """Return whether a file of this name says which versions are used."""
+    return path.rpartition("/")[2] in _PLACES
+
+
+def lines_hold(count: int, now: int) -> bool:
+    """Return whether a file of `now` lines has about `count` lines."""
+    return abs(now - count) <= max(TOLERANCE * count, 3)
+
+
+def version_in(path: str, text: str, thing: str) -> str | None:
+    """Return the version that a file gives a thing: the first number on a line that names it.
+
+    A file that is named for the thing (.nvmrc, .python-version) holds just its version.
+    """
+    if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
+        found = _NUMBER.search(text)
+        return found.group() if found else None
+    word = re.compile(
+        rf"(?<![\w-]){re.escape(thing.lower())}(?![\w])|requires-{re.escape(thing.lower())}"
+    )
+    for line in text.lower().split("\n"):
+        named = word.search(line)
+        number = _NUMBER.search(line, named.end()) if named else None
+        if number:
+            return number.group()
+    return None
+
+
+def same_version(stated: str, found: str) -> bool:
+    """Return whether one of two versions is the beginning of the other: 3.11 and 3.11.4."""
+    short, long = sorted((stated.split("."), found.split(".")), key=len)
+    return long[: len(short)] == short

@@ -1,0 +1,161 @@
+"""Where is a definition, and what does it say apart from its formatting? In every known language.
+
+`define` looks for one name, `names` lists them all. The fingerprint is taken from what the syntax
+tree means, see `meaning` (Python), `tokens` (other languages) and `settings_keys` (files of
+settings), so that a formatter changes nothing.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from yaadwatch.core.truth import outlines, settings_keys, symbols, tokens
+from yaadwatch.core.truth.found import Definition, Kind, Named, State, matching, parts_of
+from yaadwatch.core.truth.language import Language
+from yaadwatch.core.truth.languages import PYTHON, language_of
+from yaadwatch.core.truth.parsing import grammar, parse, unified
+from yaadwatch.model.settings import DEFINITIONS_MAX
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["Definition", "Kind", "Language", "Named", "State", "define", "language_of", "names"]
+
+_BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
+_CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
+
+
+def define(source: bytes, path: str, symbol: str) -> Definition:
+    """Return the definition of `symbol` in a file; never raises.
+
+    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
+    and only where there is none, the methods of that name. All that is defined under the name
+    counts (overloads, branches of a condition), up to three.
+
+    Args:
+        source: the file's bytes; anything at all.
+        path: its name, which tells the language; in an unknown one everything is missing.
+        symbol: a name, or names joined with '.', '::' or '#' (`Class.method`, `scripts.build`); a
+            module in front is ignored.
+    """
+    language = language_of(path)
+    if language is None:
+        return Definition(state=State.MISSING)
+    if language is PYTHON:
+        return symbols.define(source, symbol)
+    source = unified(source)
+    root = parse(source, grammar(language.module, language.function))
+    if root is None:
+        return Definition(state=State.BROKEN)
+    if language.is_settings:
+        return _define_key(root, source, symbol)
+    found = matching(list(outlines.definitions(root, source, language)), symbol)
+    if not found:
+        return _without(root, source, symbol)
+    if len(found) > DEFINITIONS_MAX:
+        return Definition(state=State.AMBIGUOUS)
+    nodes = [one.node for one in found]
+    if any(one.is_lost for one in found) or _in_conflict(nodes, source):
+        return Definition(state=State.BROKEN)
+    if root.has_error and _is_in_error(symbol, root, source, language):
+        return Definition(state=State.BROKEN)
+    said = [token for one in found for token in tokens.tokens(one, source, language)]
+    if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
+        return Definition(state=State.BROKEN)
+    return _defined(nodes[0], said, source)
+
+
+def names(source: bytes, path: str) -> Sequence[Named]:
+    """Return all definitions of a file, in its order; none when it cannot be read."""
+    language = language_of(path)
+    if language is None:
+        return ()
+    if language is PYTHON:
+        return symbols.names(source)
+    source = unified(source)
+    root = parse(source, grammar(language.module, language.function))
+    if root is None:
+        return ()
+    if language.is_settings:
+        return [
+            _named(key.name, Kind.KEY, key.nodes[0], source)
+            for key in settings_keys.keys(root, source)
+        ]
+    found = outlines.definitions(root, source, language)
+    return [_named(one.name, one.kind, one.node, source) for one in found]
+
+
+def _define_key(root: "Node", source: bytes, symbol: str) -> Definition:
+    found = matching(settings_keys.keys(root, source), symbol)
+    if not found:
+        return _without(root, source, symbol)
+    if max(len(found), *(len(key.nodes) for key in found)) > DEFINITIONS_MAX:
+        return Definition(state=State.AMBIGUOUS)
+    said = [token for key in found for token in settings_keys.tokens(key, source)]
+    known = [token for token in said if token is not None]
+    nodes = [node for key in found for node in key.nodes]
+    is_lost = len(known) < len(said) or any(key.is_lost for key in found)
+    if is_lost or _in_conflict(nodes, source):
+        return Definition(state=State.BROKEN)
+    return _defined(nodes[0], known, source)
+
+
+def _without(root: "Node", source: bytes, symbol: str) -> Definition:
+    """Return that a name is missing, unless it may be defined where the file is broken."""
+    is_broken = root.has_error or _CONFLICT.search(source) is not None
+    if is_broken and _word(symbol).search(source):
+        return Definition(state=State.BROKEN)
+    return Definition(state=State.MISSING)
+
+
+def _defined(node: "Node", said: Iterable[bytes], source: bytes) -> Definition:
+    digest = hashlib.sha256()
+    for token in said:
+        digest.update(token)
+        digest.update(b"\0")
+    return Definition(
+        state=State.FOUND,
+        line=node.start_point[0] + 1,
+        end_line=_end_line(node, source),
+        fingerprint=digest.hexdigest(),
+    )
+
+
+def _named(name: tuple[str, ...], kind: Kind, node: "Node", source: bytes) -> Named:
+    line = node.start_point[0] + 1
+    return Named(name=".".join(name), kind=kind, line=line, end_line=_end_line(node, source))
+
+
+def _end_line(node: "Node", source: bytes) -> int:
+    """Return the last line of a node; some end with the empty lines behind them."""
+    said = source[node.start_byte : node.end_byte].rstrip()
+    return node.start_point[0] + 1 + said.count(b"\n")
+
+
+def _in_conflict(nodes: "Sequence[Node]", source: bytes) -> bool:
+    """Return whether a merge conflict stands in one of these."""
+    return any(
+        found.start() < node.end_byte and node.start_byte < found.end()
+        for found in _CONFLICT.finditer(source)
+        for node in nodes
+    )
+
+
+def _is_closed(said: Sequence[bytes]) -> bool:
+    """Return whether each bracket that is opened is closed, so that the end can be believed."""
+    return all(said.count(start) == said.count(end) for start, end in _BRACKETS)
+
+
+def _is_in_error(symbol: str, root: "Node", source: bytes, language: Language) -> bool:
+    """Return whether the name stands where the parser gave up: it may be defined there as well."""
+    word = _word(symbol)
+    return any(
+        word.search(source, node.start_byte, node.end_byte)
+        for node in outlines.errors(root, language)
+    )
+
+
+def _word(symbol: str) -> re.Pattern[bytes]:
+    last = parts_of(symbol)[-1].encode("utf-8", "replace")
+    return re.compile(rb"(?<![\w$])" + re.escape(last) + rb"(?![\w$])")

@@ -1,0 +1,137 @@
+"""What took the place of a file or folder that is gone: a renamed, new, or newly named one?"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_OVERVIEWS = frozenset(("overview", "index", "readme"))
+_PACKAGES = frozenset(("__init__", "mod", "lib", "main"))
+_ALIKE = 0.5
+"""Share of the words of two names that are the same, from which one may follow the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A path that took the place of another; `sure`: it is the same thing, elsewhere."""
+
+    path: str
+    sure: bool
+
+
+def of_folder(path: str, renamed: Mapping[str, str], added: Sequence[str]) -> Successor | None:
+    """Return where a folder went: where most of its files are, or a new one of its name."""
+    places: Counter[str] = Counter()
+    for old, new in renamed.items():
+        if old.startswith(path + "/"):
+            rest = old[len(path) :]
+            place = new[: -len(rest)] if new.endswith(rest) else new.rpartition("/")[0]
+            if place and place != path:
+                places[place] += 1
+    if places:
+        best, count = max(places.items(), key=lambda item: (item[1], item[0]))
+        return Successor(best, sure=2 * count > places.total())
+    return _of_same_name(path, _folders(added))
+
+
+def of_file(
+    path: str, renamed: Mapping[str, str], added: Sequence[str], instead: Iterable[str]
+) -> Successor | None:
+    """Return what took the place of a file that is gone; None when nothing is like it.
+
+    Args:
+        path: of the file.
+        renamed: files that git found renamed.
+        added: paths at which there was no file before.
+        instead: paths that now stand where `path` was named, as often as they do.
+    """
+    split = _split(path, renamed.get(path), added)
+    if split is not None:
+        return split
+    if path in renamed:
+        return Successor(renamed[path], sure=True)
+    folder, _, name = path.rpartition("/")
+    moved = of_folder(folder, renamed, ()) if folder else None
+    if moved is not None and f"{moved.path}/{name}" in added:
+        return Successor(f"{moved.path}/{name}", sure=True)
+    same = _of_same_name(path, added)
+    if same is not None and same.sure:
+        return same
+    named = Counter(one for one in instead if one != path)
+    if named:
+        best = max(named, key=lambda one: (_likeness(path, one), named[one], one))
+        return Successor(best, sure=False)
+    return same or _most_alike(path, added)
+
+
+def _split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
+    """Return the folder that a file became, or the file in it that speaks for the folder.
+
+    A page that became a folder of pages is its overview now; a module that became a package is the
+    package.
+    """
+    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
+    inside = [new for new in added if stem and new.startswith(stem + "/")]
+    if not inside or (renamed is not None and renamed not in inside):
+        return None
+    for new in sorted(inside):
+        name = new[len(stem) + 1 :].rpartition(".")[0]
+        if name.lower() in _OVERVIEWS:
+            return Successor(new, sure=True)
+    alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
+    return Successor(renamed if alone and renamed else stem, sure=True)
+
+
+def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
+    name = path.rpartition("/")[2]
+    found = [new for new in added if new.rpartition("/")[2] == name and new != path]
+    if not found:
+        return None
+    near = max(found, key=lambda new: (_common(path, new), new))
+    return Successor(near, sure=len(found) == 1)
+
+
+def _most_alike(path: str, added: Iterable[str]) -> Successor | None:
+    suffix = path.rpartition(".")[2] if "." in path.rpartition("/")[2] else ""
+    alike = [
+        (likeness, new)
+        for new in added
+        if (not suffix or new.endswith("." + suffix)) and (likeness := _likeness(path, new)) > 0
+    ]
+    if not alike:
+        return None
+    best, new = max(alike)
+    return Successor(new, sure=False) if best >= _ALIKE else None
+
+
+def _likeness(path: str, other: str) -> float:
+    """Return how alike two paths are, 0..1: by the words of their names, then of their folders."""
+    mine, theirs = _words(path), _words(other)
+    own, its = _words(path.rpartition("/")[2]), _words(other.rpartition("/")[2])
+    names = len(own & its) / max(len(own | its), 1)
+    begun = sum(any(a.startswith(b) or b.startswith(a) for b in its) for a in own) / max(
+        len(own), 1
+    )
+    whole = len(mine & theirs) / max(len(mine | theirs), 1)
+    return 0.4 * names + 0.3 * begun + 0.3 * whole
+
+
+def _words(path: str) -> frozenset[str]:
+    stem = re.sub(r"\.\w+$", "", path)
+    return frozenset(part.lower() for part in _PARTS.findall(stem))
+
+
+def _common(path: str, other: str) -> int:
+    """Return how many folder names two paths share."""
+    return len(set(path.split("/")[:-1]) & set(other.split("/")[:-1]))
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    found: set[str] = set()
+    for path in paths:
+        while path := path.rpartition("/")[0]:
+            if path in found:
+                break
+            found.add(path)
+    return sorted(found)

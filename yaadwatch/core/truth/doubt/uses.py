@@ -1,0 +1,131 @@
+"""Where did a word come to stand, and where does it stand no more, between two trees?
+
+A thing that is still there but that nobody uses any more has been replaced: the lines that named it
+are gone, or name another thing in its place.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+LINES_MAX = 40
+"""Lost lines of one word that are compared with new ones."""
+FRESH_MAX = 400
+"""New lines of one file that a lost line is compared with."""
+_LINE_BYTES_MAX = 600
+_ALIKE = 0.5
+"""Words that a line and the one in its place share, of all that both have."""
+_WORDS = re.compile(rb"[\w./@-]*\w")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """How the use of a word changed: files by their older path (`gained`: by their newer one).
+
+    `kept` are changed files in which it still stands. `removed` counts lines that had it and are
+    gone; `replaced` are what stands in its place on lines that are otherwise alike.
+    """
+
+    lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    removed: int = 0
+    replaced: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Counted:
+    lost: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    gained: list[str] = field(default_factory=list)
+    removed: int = 0
+    replaced: list[str] = field(default_factory=list)
+
+
+class Tally:
+    """Counts the uses of words in changed files, one file after the other."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [(word, word.encode(), _whole(word)) for word in dict.fromkeys(words)]
+        self._counted = {word: _Counted() for word, _, _ in self._words}
+
+    def add(self, old_path: str | None, new_path: str | None, old: bytes, new: bytes) -> None:
+        """Take a file into account that was `old` and is `new`; a missing one is empty."""
+        if b"\0" in old[:4096] or b"\0" in new[:4096]:
+            return
+        lines: _Lines | None = None
+        for word, plain, whole in self._words:
+            before = plain in old and whole.search(old) is not None
+            after = plain in new and whole.search(new) is not None
+            if not before and not after:
+                continue
+            counted = self._counted[word]
+            if not before:
+                counted.gained.append(new_path or "")
+                continue
+            (counted.kept if after else counted.lost).append(old_path or "")
+            if lines is None:
+                lines = _Lines(old, new)
+            self._compare(counted, whole, old, lines)
+
+    def found(self) -> dict[str, Uses]:
+        """Return the uses of each word."""
+        return {
+            word: Uses(
+                lost=tuple(sorted(counted.lost)),
+                kept=tuple(sorted(counted.kept)),
+                gained=tuple(sorted(counted.gained)),
+                removed=counted.removed,
+                replaced=tuple(counted.replaced),
+            )
+            for word, counted in self._counted.items()
+        }
+
+    def _compare(
+        self, counted: _Counted, whole: re.Pattern[bytes], old: bytes, lines: "_Lines"
+    ) -> None:
+        for found in whole.finditer(old):
+            start = old.rfind(b"\n", 0, found.start()) + 1
+            end = old.find(b"\n", found.end())
+            line = old[start : end if end >= 0 else len(old)].strip()
+            if line in lines.now or len(line) > _LINE_BYTES_MAX:
+                continue
+            counted.removed += 1
+            if counted.removed <= LINES_MAX:
+                put = lines.instead_of(line, found.group(), whole)
+                if put is not None:
+                    counted.replaced.append(put)
+
+
+def _whole(word: str) -> re.Pattern[bytes]:
+    before = rb"(?<![\w])" if word[:1].isalnum() or word[:1] == "_" else rb"(?<![\w-])"
+    return re.compile(before + re.escape(word.encode()) + rb"(?!\w)")
+
+
+class _Lines:
+    """The lines of a text as they were and as they are, ready to be paired."""
+
+    def __init__(self, old: bytes, new: bytes) -> None:
+        self.now = {line.strip() for line in new.split(b"\n")}
+        self._then = {line.strip() for line in old.split(b"\n")}
+        self._fresh: list[tuple[bytes, frozenset[bytes]]] | None = None
+
+    def instead_of(self, line: bytes, word: bytes, whole: re.Pattern[bytes]) -> str | None:
+        """Return what stands for `word` on a new line that is otherwise like `line`, or None."""
+        if self._fresh is None:
+            fresh = sorted(one for one in self.now - self._then if 0 < len(one) <= _LINE_BYTES_MAX)
+            self._fresh = [(one, frozenset(_WORDS.findall(one))) for one in fresh[:FRESH_MAX]]
+        rest = {one for one in _WORDS.findall(line) if word not in one}
+        best: frozenset[bytes] = frozenset()
+        alike = _ALIKE
+        for other, words in self._fresh:
+            both = len(rest & words)
+            if not both:
+                continue
+            news = len(words) - both
+            share = both / max(len(rest) + news - (news > 0), 1)
+            if share >= alike and not whole.search(other):
+                best, alike = words - rest, share
+        if not best:
+            return None
+        return max(sorted(best), key=len).decode("utf-8", "replace")

@@ -1,0 +1,151 @@
+"""The keys of files of settings (JSON, TOML, YAML), by their whole path: `tool.ruff.line-length`.
+
+What a key means is its value, however it is written: `[a]` with `b = 1` below, `a.b = 1` and
+`a = { b = 1 }` are the same, and the order of keys does not count. A key that holds other keys is
+known by its outline: its own plain values, and the names of those keys in it that hold more.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from yaadwatch.core.truth import settings_values
+from yaadwatch.core.truth.found import parts_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MAPPINGS = frozenset(("object", "inline_table", "block_mapping", "flow_mapping"))
+_PAIRS = frozenset(("pair", "block_mapping_pair", "flow_pair"))
+_WRAPPERS = frozenset(("document", "block_node", "flow_node"))
+_TABLES = frozenset(("table", "table_array_element"))
+_KEYS = frozenset(("bare_key", "quoted_key", "dotted_key"))
+_DEPTH_MAX = 100
+"""Keys inside more than this many others are a part of the value around them."""
+
+
+@dataclass(slots=True, eq=False)
+class Key:
+    """A key with all that is written of it, at one place or at several.
+
+    Args:
+        name: its path from the top of the file.
+        nodes: where it is written; of a table, its heads.
+        values: its plain values: those that hold no keys.
+        below: the keys in it.
+        items: what the entries of a list of tables hold, each under a key of its own.
+        is_lost: it stands where the parser gave up, so it may belong elsewhere.
+    """
+
+    name: tuple[str, ...]
+    nodes: "list[Node]" = field(default_factory=list)
+    values: "list[Node]" = field(default_factory=list)
+    below: "dict[str, Key]" = field(default_factory=dict)
+    items: "list[Key]" = field(default_factory=list)
+    is_lost: bool = False
+
+
+def keys(root: "Node", source: bytes) -> list[Key]:
+    """Return the keys of a file, an outer one before those in it."""
+    top = Key(())
+    stack: list[tuple[Key, Node, int, bool]] = [(top, root, 0, False)]
+    while stack:
+        scope, node, depth, is_lost = stack.pop()
+        below: list[tuple[Key, Node, int, bool]] = []
+        for child in node.named_children:
+            kind = child.type
+            if kind in _PAIRS:
+                key = _key(scope, _path(child, source), child, is_lost=is_lost)
+                value = _value(child)
+                if value is None:
+                    continue
+                holder = settings_values.bare(value)
+                if holder.type in _MAPPINGS and holder.named_child_count and depth < _DEPTH_MAX:
+                    below.append((key, holder, depth + 1, is_lost))
+                else:
+                    key.values.append(value)
+            elif kind in _TABLES:
+                key = _key(top, _path(child, source), child, is_lost=is_lost)
+                if kind == "table_array_element":
+                    key.items.append(Key(()))
+                    key = key.items[-1]
+                below.append((key, child, depth + 1, is_lost))
+            elif kind in _MAPPINGS or kind in _WRAPPERS or kind == "ERROR":
+                below.append((scope, child, depth, is_lost or kind == "ERROR"))
+        stack.extend(reversed(below))
+    return list(_named(top))
+
+
+def tokens(key: Key, source: bytes) -> Iterator[bytes | None]:
+    """Yield the tokens of what a key means; None where it cannot be read."""
+    yield from _plain(key, source)
+    for name in sorted(key.below):
+        inner = key.below[name]
+        if inner.below or inner.items:
+            yield b"<keys " + name.encode()
+        else:
+            yield b"<key " + name.encode()
+            yield from _plain(inner, source)
+
+
+def _plain(key: Key, source: bytes) -> Iterator[bytes | None]:
+    for value in key.values:
+        yield from settings_values.tokens(value, source)
+    stack: list[tuple[str, Key]] = [("", item) for item in reversed(key.items)]
+    while stack:
+        name, inner = stack.pop()
+        yield b"<item " + name.encode()
+        for value in inner.values:
+            yield from settings_values.tokens(value, source)
+        stack.extend((name, inner.below[name]) for name in sorted(inner.below, reverse=True))
+        stack.extend(("", item) for item in reversed(inner.items))
+
+
+def _named(top: Key) -> Iterator[Key]:
+    stack = list(reversed(top.below.values()))
+    while stack:
+        key = stack.pop()
+        yield key
+        stack.extend(reversed(key.below.values()))
+
+
+def _key(scope: Key, path: list[str], node: "Node", *, is_lost: bool) -> Key:
+    """Return the key at `path` below `scope`, with `node` as one of its places."""
+    key = scope
+    for part in path:
+        if key.items:
+            key = key.items[-1]
+        found = key.below.get(part)
+        if found is None:
+            found = key.below[part] = Key((*key.name, *parts_of(part)), [node])
+        key = found
+    if key is not scope:
+        if key.nodes[-1] != node:
+            key.nodes.append(node)
+        key.is_lost = key.is_lost or is_lost
+    return key
+
+
+def _path(node: "Node", source: bytes) -> list[str]:
+    """Return the parts of the key that a pair or the head of a table begins with."""
+    written = node.child_by_field_name("key")
+    if written is not None:
+        inner = settings_values.bare(written)
+        return [settings_values.plain_text(inner, source)] if inner.child_count < 4 else []
+    found: list[str] = []
+    stack = [child for child in node.named_children if child.type in _KEYS][:1]
+    while stack:
+        part = stack.pop()
+        if part.type == "dotted_key":
+            stack.extend(reversed(part.named_children))
+        else:
+            found.append(settings_values.plain_text(part, source))
+    return found
+
+
+def _value(pair: "Node") -> "Node | None":
+    found = pair.child_by_field_name("value")
+    if found is None and pair.type == "pair":
+        rest = [child for child in pair.named_children if child.type not in (*_KEYS, "comment")]
+        return rest[-1] if rest else None
+    return found

@@ -1,0 +1,360 @@
+"""What does a text rest on? Its references, found in a view of the files; the view may be any.
+
+A candidate becomes an anchor only when it is found: a file, a folder, a definition, a word of the
+code, what a command runs, a value. A word that stands everywhere anchors nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.mentions import Mentions, mentions
+from yaadwatch.core.references.tree import Tree
+from yaadwatch.core.references.words import is_telling
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.engine import looking
+from yaadwatch.engine.looking import View
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
+
+_TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A text, the folder where its relative paths start, and what the caller says it rests on."""
+
+    text: str
+    folder: str = ""
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Sought:
+    """A text on its way to its anchors."""
+
+    source: Source
+    spoken: Mentions
+    files: dict[str, str] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    symbols: list[tuple[str, str]] = field(default_factory=list)
+    homeless: list[tuple[str, str]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    found: list[Anchor] = field(default_factory=list)
+
+
+def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anchor]]:
+    """Return for each text what it rests on in `view`, given files and definitions first.
+
+    Args:
+        sources: the texts.
+        view: where it is looked for.
+        commit: the commit that `view` shows or has checked out; '' before the first one.
+    """
+    maker = _Maker(view, commit)
+    sought = [_Sought(source, mentions(source.text)) for source in sources]
+    for one in sought:
+        _name(one, view)
+    standing = view.standing(_words_of(sought))
+    maker.standing = standing
+    for one in sought:
+        _define(one, maker)
+    for one in sought:
+        _home(one, maker)
+        _point(one, maker)
+        _spell(one, maker)
+    return [one.found[:ANCHORS_PER_NODE_MAX] for one in sought]
+
+
+def again(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
+    """Return `old` as it is now at `place`; None when that is not there."""
+    maker = _Maker(view, commit)
+    if old.method is Method.FOLDER:
+        made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
+    elif old.method is Method.FILE:
+        made = maker.file(place, old.trust)
+    elif old.method in (Method.TREE, Method.HUNKS):
+        made = maker.definition(place, old.symbol, old.trust)
+    else:
+        made = maker.anchor(
+            place, old.method, symbol=old.symbol, fingerprint=old.fingerprint, trust=old.trust
+        )
+    return replace(made, spread=old.spread, trust=old.trust) if made is not None else None
+
+
+def _name(one: _Sought, view: View) -> None:
+    """Note the files, folders, definitions and words that the text may mean."""
+    source, tree = one.source, view.listing()
+    one.files = dict.fromkeys(source.files, "given")
+    for mention in one.spoken.paths:
+        path = tree.match(mention, folder=source.folder)
+        if path is None and "/" in mention and not mention.endswith("/"):
+            place = mention.removeprefix("./")
+            found = view.find(place)
+            path = place if found is not None and not found.odd else None
+        if path is not None:
+            one.files.setdefault(path, "text")
+            continue
+        folder = tree.match_folder(mention, folder=source.folder)
+        if folder is not None and folder not in one.folders:
+            one.folders.append(folder)
+    symbols = dict.fromkeys(source.symbols, "given")
+    names = {part for path in one.files for part in (path, path.rpartition("/")[2])}
+    for symbol in one.spoken.symbols:
+        if symbol not in names:
+            symbols.setdefault(symbol, "text")
+    one.symbols = list(symbols.items())
+    parts = [part for symbol, _ in one.symbols for part in (last_part(symbol), symbol)]
+    stems = {name.split(".")[0] for name in names} | names
+    one.words = [
+        word
+        for word in dict.fromkeys((*parts, *_forms(one.spoken.words)))
+        if is_telling(word) and word not in stems
+    ]
+
+
+def _forms(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words, and how the code of a program may write its options."""
+    for word in words:
+        yield word
+        bare = word.lstrip("-")
+        if bare != word:
+            yield bare
+            yield bare.replace("-", "_")
+
+
+def _words_of(sought: Iterable[_Sought]) -> list[str]:
+    """Return every word whose places must be known: names, words, and the names of files."""
+    words: dict[str, None] = {}
+    for one in sought:
+        words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.symbols)
+        words |= dict.fromkeys(one.words)
+        words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
+    return [word for word in words if word]
+
+
+def path_word(path: str) -> str:
+    """Return the word by which other files speak of a file or folder: its name."""
+    return path.rpartition("/")[2]
+
+
+def _define(one: _Sought, maker: "_Maker") -> None:
+    """Anchor names in the files that the text names."""
+    for symbol, trust in one.symbols:
+        here = [maker.definition(path, symbol, trust) for path in one.files]
+        inside = [found for found in here if found is not None]
+        one.found.extend(inside)
+        if not inside:
+            one.homeless.append((symbol, trust))
+
+
+def _home(one: _Sought, maker: "_Maker") -> None:
+    """Anchor names whose file the text does not tell, where exactly one file defines them."""
+    for symbol, trust in one.homeless:
+        path = maker.only_home(symbol)
+        found = maker.definition(path, symbol, trust) if path is not None else None
+        if found is not None:
+            one.found.append(found)
+
+
+def _point(one: _Sought, maker: "_Maker") -> None:
+    """Anchor files, folders, patterns, commands and values."""
+    view = maker.view
+    for path, trust in one.files.items():
+        maker.add(one, maker.file(path, trust))
+    for folder in one.folders:
+        maker.add(one, maker.anchor(folder, Method.FOLDER, spread=maker.spread(path_word(folder))))
+    for pattern in one.spoken.globs:
+        for start in dict.fromkeys((one.source.folder, "")):
+            whole = f"{start}/{pattern}" if start and "/" in pattern else pattern
+            if view.matching(whole):
+                first = whole.partition("*")[0].rpartition("/")[0]
+                maker.add(one, maker.anchor(first, Method.GLOB, symbol=whole))
+                break
+    for command in one.spoken.commands:
+        for path in _build_files(command.tool, one.source.folder, view.listing()):
+            if targets.defines_target(path, maker.text(path), command.target):
+                maker.add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
+                break
+    _value(one, maker)
+
+
+def _value(one: _Sought, maker: "_Maker") -> None:
+    counts, files = one.spoken.lines, list(one.files)
+    if len(counts) == 1 and len(files) == 1:
+        now = maker.text(files[0]).count("\n")
+        if values.lines_hold(counts[0], now):
+            made = maker.anchor(
+                files[0], Method.VALUE, symbol=values.LINES, fingerprint=str(counts[0])
+            )
+            maker.add(one, made)
+    for stated in one.spoken.versions:
+        places = [path for path in maker.version_places() if path in maker.view.listing().paths]
+        for path in places:
+            found = values.version_in(path, maker.text(path), stated.thing)
+            if found is not None and values.same_version(stated.version, found):
+                made = maker.anchor(
+                    path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version
+                )
+                maker.add(one, made)
+                break
+
+
+def _spell(one: _Sought, maker: "_Maker") -> None:
+    """Anchor words of the code that no definition, file or target stands for already."""
+    taken = {last_part(found.symbol) for found in one.found if found.symbol}
+    taken |= {found.symbol for found in one.found}
+    for word in one.words:
+        if last_part(word) in taken or word in taken or _plain(word) in taken:
+            continue
+        path = maker.word_home(word, one.files)
+        if path is not None:
+            taken |= {word, last_part(word), _plain(word)}
+            made = maker.anchor(path, Method.WORD, symbol=word, spread=maker.spread(word))
+            maker.add(one, made)
+
+
+def _plain(word: str) -> str:
+    """Return an option's name in the one form that all of its forms have."""
+    return word.lstrip("-").replace("-", "_")
+
+
+def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
+    """Return the files where a tool's targets may be defined: nearest first, then every other."""
+    found: list[str] = []
+    for name in targets.PLACES.get(tool, ()):
+        base = name.rpartition("/")[2]
+        every = [
+            path for path in tree.by_name.get(base, ()) if path == name or path.endswith("/" + name)
+        ]
+        near = [path for path in (f"{folder}/{name}", name) if path in tree.paths]
+        rest = sorted(every, key=lambda path: (path.count("/"), path))
+        found += [path for path in (*near, *rest) if path not in found]
+    return found[:SYMBOL_FILES_MAX]
+
+
+class _Maker:
+    """Makes anchors from what one view shows."""
+
+    def __init__(self, view: View, commit: str) -> None:
+        self.view = view
+        self.standing: dict[str, Sequence[str]] = {}
+        self._commit = commit
+        self._homes: dict[str, str | None] = {}
+        self._versions: list[str] | None = None
+
+    def add(self, one: _Sought, made: Anchor | None) -> None:
+        """Note an anchor, once."""
+        key = (made.path, made.symbol) if made is not None else None
+        if made is not None and key not in {(has.path, has.symbol) for has in one.found}:
+            one.found.append(made)
+
+    def file(self, path: str, trust: str) -> Anchor | None:
+        """Return the anchor on a file; None when it is not there.
+
+        One that is too large to be read is anchored without its blob: it can still go, or move.
+        """
+        found = self.view.find(path)
+        if found is None or found.kind not in ("file", "too_large"):
+            return None
+        spread = self.spread(path_word(path))
+        return self.anchor(path, Method.FILE, blob=found.blob, trust=trust, spread=spread)
+
+    def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
+        """Return the anchor on a definition in a file; None when it is not there."""
+        found = self.view.find(path)
+        if found is None or found.kind != "file":
+            return None
+        defined = looking.define_in(self.view, path, symbol)
+        if defined is None:
+            return None
+        method, fingerprint, line = defined
+        return self.anchor(
+            path,
+            method,
+            symbol=symbol,
+            blob=found.blob,
+            fingerprint=fingerprint,
+            line=line,
+            trust=trust,
+            spread=self.spread(last_part(symbol)),
+        )
+
+    def anchor(
+        self,
+        path: str,
+        method: Method,
+        *,
+        symbol: str = "",
+        blob: str | None = None,
+        fingerprint: str = "",
+        line: int | None = None,
+        trust: str = "text",
+        spread: int = 0,
+    ) -> Anchor:
+        """Return an anchor of this view; the blob is that of the file at `path`."""
+        if blob is None:
+            found = self.view.find(path) if method not in (Method.FOLDER, Method.GLOB) else None
+            blob = found.blob if found is not None else ""
+        return Anchor(
+            node="",
+            path=path,
+            symbol=symbol,
+            commit=self._commit,
+            blob=blob,
+            method=method,
+            fingerprint=fingerprint,
+            line=line,
+            trust=trust,
+            spread=spread,
+        )
+
+    def spread(self, word: str) -> int:
+        """Return in how many files a word stands."""
+        return len(self.standing.get(word, ()))
+
+    def text(self, path: str) -> str:
+        """Return what a file says; '' when it cannot be read."""
+        return (self.view.read(path) or b"").decode("utf-8", "replace")
+
+    def version_places(self) -> list[str]:
+        """Return the files that say which versions are used, those at the top first."""
+        if self._versions is None:
+            found = [path for path in self.view.listing().paths if values.states_versions(path)]
+            found.sort(key=lambda path: (path.count("/"), path))
+            self._versions = found[:SYMBOL_FILES_MAX]
+        return self._versions
+
+    def only_home(self, symbol: str) -> str | None:
+        """Return the one file that defines `symbol`; None when there is none, or several."""
+        if symbol not in self._homes:
+            named = self._in_code(last_part(symbol))
+            defining = (
+                [path for path in named if looking.define_in(self.view, path, symbol) is not None]
+                if len(named) <= SYMBOL_FILES_MAX
+                else []
+            )
+            self._homes[symbol] = defining[0] if len(defining) == 1 else None
+        return self._homes[symbol]
+
+    def word_home(self, word: str, named: Iterable[str]) -> str | None:
+        """Return the file in which a word is anchored; None when it is in no code, or everywhere.
+
+        One that the text names, else the one that is most likely its own: no test, high up.
+        """
+        standing = self._in_code(word)
+        if not standing or len(standing) > WORD_FILES_MAX:
+            return None
+        for path in named:
+            if path in standing:
+                return path
+        return min(standing, key=_remoteness)
+
+    def _in_code(self, word: str) -> list[str]:
+        return [path for path in self.standing.get(word, ()) if looking.is_code(path)]
+
+
+def _remoteness(path: str) -> tuple[bool, int, str]:
+    lower = path.lower()
+    return any(part in lower for part in _TESTS), path.count("/"), path

@@ -1,0 +1,123 @@
+"""What became of a memory: each anchor is looked at and judged, then all of them together."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from yaadwatch.core.truth import verdict as judging
+from yaadwatch.core.truth.doubt import weights
+from yaadwatch.core.truth.doubt.features import Sight, features
+from yaadwatch.core.truth.verdict import DOUBTS, Judgement
+from yaadwatch.engine import seeing
+from yaadwatch.engine.looking import AtHead, View
+from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
+from yaadwatch.model.errors import YaadError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessed:
+    """What became of a memory: the judgement that stands for it, and all it was taken from.
+
+    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect or ''.
+    """
+
+    worst: Judgement
+    score: float
+    level: str
+    suggestion: Suggestion | None
+    sights: tuple[Sight, ...]
+    features: dict[str, float]
+
+
+def expect(anchors: Iterable[Anchor], head: AtHead) -> None:
+    """Tell which anchors the job will ask about, so that files are read once for all."""
+    for anchor in anchors:
+        if anchor.commit and anchor.commit != head.head.commit:
+            head.window(anchor.commit).expect([seeing.word_of(anchor)])
+
+
+def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> Assessed:
+    """Return what became of a memory that says `text` and rests on `anchors`.
+
+    Raises:
+        ValueError: it rests on nothing.
+    """
+    sights = []
+    for anchor in anchors:
+        seen = seeing.see(anchor, view, head)
+        sights.append(Sight(judgement=judging.judge(anchor, seen), seen=seen))
+    changed = max((_changed(anchor, head) for anchor in anchors), default=0)
+    found = features(sights, text=text, changed_files=changed)
+    score = weights.score(found)
+    level = weights.level(score)
+    worst = judging.combine([sight.judgement for sight in sights])
+    if worst.verdict is Verdict.UNKNOWN:
+        score, level = 0.0, ""
+    elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        replaced = _replaced(sights) if level else None
+        worst, score, level = (replaced, score, level) if replaced else (worst, 0.0, "")
+    if any(_was_given(sight.judgement) for sight in sights):
+        score = max(score, weights.WARN)
+        level = weights.level(score)
+    return Assessed(
+        worst=worst,
+        score=score,
+        level=level,
+        suggestion=_suggestion(text, worst, sights),
+        sights=tuple(sights),
+        features=found,
+    )
+
+
+def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
+    """Return what would mend the memory: what `worst` proposes, else what any other anchor does."""
+    moved = sorted(
+        (sight.judgement for sight in sights if sight.judgement.verdict is Verdict.MOVED),
+        key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
+    )
+    for found in (worst, *moved):
+        proposed = judging.suggest(text, found)
+        if proposed is not None:
+            return proposed
+    return None
+
+
+def _was_given(judgement: Judgement) -> bool:
+    """Return whether a doubt is about what the caller named by itself, to hear of its changes."""
+    return judgement.anchor.trust == "given" and judgement.verdict in DOUBTS
+
+
+def committed(worst: Judgement, head: AtHead) -> Judgement:
+    """Return what became of the anchor of `worst` as far as commits have it."""
+    if worst.by_use:
+        return worst  # the use of a word is counted in commits only
+    return judging.judge(worst.anchor, seeing.see(worst.anchor, head, head))
+
+
+def _replaced(sights: Sequence[Sight]) -> Judgement | None:
+    """Return the judgement that another thing is used in place of what is still there."""
+    best = max(
+        sights,
+        key=lambda sight: (
+            sight.seen.replaced,
+            sight.seen.lost_files,
+            sight.judgement.anchor.path,
+            sight.judgement.anchor.symbol,
+        ),
+    )
+    if not best.seen.replaced and not best.seen.lost_files:
+        return None
+    anchor = best.judgement.anchor
+    name = anchor.symbol or anchor.path
+    now = f"; {best.seen.instead} stands in its place" if best.seen.replaced else ""
+    reason = f"{name} is there, but {best.seen.lost_files} files name it no more{now}"
+    return replace(best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True)
+
+
+def _changed(anchor: Anchor, head: AtHead) -> int:
+    commit = anchor.commit
+    if not commit or commit == head.head.commit or not head.history.has_commit(commit):
+        return 0
+    try:
+        return len(head.window(commit).changes.listed)
+    except YaadError:  # a broken history costs this feature, not the verdict
+        return 0

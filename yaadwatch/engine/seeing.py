@@ -1,0 +1,214 @@
+"""What a view shows of any anchor: files, folders, patterns, definitions, words, targets, values.
+
+What is gone is looked for elsewhere, and so is what took its place.
+"""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.words import is_telling
+from yaadwatch.core.truth.doubt import successors
+from yaadwatch.core.truth.doubt.successors import Successor
+from yaadwatch.core.truth.doubt.uses import Uses
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.core.truth.verdict import Seen, Span
+from yaadwatch.engine import looking
+from yaadwatch.engine.looking import AtHead, View
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.errors import YaadError
+
+ELSEWHERE_MAX = 8
+"""Files named of those in which a word stands now."""
+USES_MAX = 40
+"""A word in more files is too common for its uses to tell anything."""
+_PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
+
+
+def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return what `view` shows of an anchor; what cannot be told is unknown, never fresh.
+
+    Args:
+        anchor: what to look for.
+        view: the work tree, or a commit.
+        head: the commit that is checked out, which knows what happened since the anchor's.
+    """
+    try:
+        if anchor.method in _SIGHTS:
+            seen = _SIGHTS[anchor.method](anchor, view, head)
+        else:
+            seen = looking.see(anchor, view, head)
+            if anchor.method is Method.FILE and seen.place is None and not seen.unknown:
+                seen = _followed(anchor, view, head)
+        return _with_uses(anchor, seen, head)
+    except YaadError as error:
+        return Seen(unknown=error.message.rstrip("."))
+
+
+def word_of(anchor: Anchor) -> str:
+    """Return the word by which other files speak of what is anchored; '' when there is none."""
+    if anchor.method in (Method.GLOB, Method.VALUE, Method.TARGET):
+        return ""
+    if anchor.spread > USES_MAX:
+        return ""
+    return last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
+
+
+def _knows(anchor: Anchor, head: AtHead) -> bool:
+    """Return whether what happened since the anchor's commit can be told."""
+    since, until = anchor.commit, head.head.commit
+    return bool(since and until and since != until and head.history.has_commit(since))
+
+
+def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
+    """Return `seen` with how the places that speak of the anchor changed."""
+    word = word_of(anchor)
+    if seen.unknown or not word or not _knows(anchor, head):
+        return seen
+    uses = head.window(anchor.commit).uses(word)
+    if not uses.lost and not uses.replaced:
+        return seen
+    total = max(anchor.spread, len(uses.lost) + len(uses.kept))
+    put, times = _instead(uses)
+    return replace(
+        seen,
+        lost=len(uses.lost) / max(total, 1),
+        lost_files=len(uses.lost),
+        replaced=times,
+        instead=seen.instead or put,
+    )
+
+
+def _instead(uses: Uses) -> tuple[str, int]:
+    """Return what mostly stands where a word stood, and on how many lines; '' when it varies."""
+    for put, times in Counter(uses.replaced).most_common(1):
+        if is_telling(put) and 2 * times >= len(uses.replaced):
+            return put, times
+    return "", 0
+
+
+def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return where a file that is gone went, or what took its place."""
+    found = _successor(anchor, head)
+    if found is None:
+        return Seen()
+    there = view.find(found.path) is not None or view.has_folder(found.path)
+    if not there:
+        return Seen()
+    return Seen(place=found.path) if found.sure else Seen(likely=found.path)
+
+
+def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
+    if not _knows(anchor, head):
+        return None
+    window = head.window(anchor.commit)
+    changes = window.changes
+    if anchor.method is Method.FOLDER:
+        return successors.of_folder(anchor.path, changes.renamed, changes.added)
+    uses = window.uses(word_of(anchor))
+    instead = list(_named(uses, head))
+    return successors.of_file(anchor.path, changes.renamed, changes.added, instead)
+
+
+def _named(uses: Uses, head: AtHead) -> list[str]:
+    """Return the files that stand where another one was named."""
+    tree = head.listing()
+    named = []
+    for put in uses.replaced:
+        token = put.strip("./")
+        path = tree.match(token) if _PATHS.fullmatch(token) else None
+        if path is not None:
+            named.append(path)
+    return named
+
+
+def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    if view.has_folder(anchor.path):
+        return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
+    if view.find(anchor.path) is not None:
+        return Seen(unknown=f"{anchor.path} is a file now")
+    return _followed(anchor, view, head)
+
+
+def _touched_inside(anchor: Anchor, head: AtHead) -> bool:
+    if not _knows(anchor, head):
+        return False
+    inside = anchor.path + "/"
+    return any(path.startswith(inside) for path in head.window(anchor.commit).changes.touched)
+
+
+def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:  # noqa: ARG001
+    if view.matching(anchor.symbol):
+        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
+    return Seen(place=anchor.path, span=Span.MISSING)
+
+
+def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    place = looking.see(replace(anchor, method=Method.FILE), view, head)
+    if place.unknown:
+        return place
+    if place.same_bytes:
+        return replace(place, span=Span.SAME)
+    if place.place is not None:
+        data = view.read(place.place)
+        if data is None:
+            return Seen(unknown=f"{place.place} could not be read")
+        if _stands(anchor.symbol, data):
+            return Seen(place=place.place, span=Span.SAME)
+    holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
+    if not holding and last_part(anchor.symbol) in view.listing().names():
+        return Seen(place=place.place, span=Span.SAME)
+    return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))
+
+
+def _stands(word: str, data: bytes) -> bool:
+    whole = re.compile(rb"(?<!\w)" + re.escape(word.encode()) + rb"(?!\w)")
+    return whole.search(data) is not None
+
+
+def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    text, seen = _text(anchor, view, head)
+    if text is None:
+        return seen
+    there = targets.defines_target(seen.place or anchor.path, text, anchor.symbol)
+    return replace(seen, span=Span.SAME if there else Span.MISSING)
+
+
+def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    text, seen = _text(anchor, view, head)
+    if text is None:
+        return seen
+    if anchor.symbol == values.LINES:
+        now: str | None = str(text.count("\n"))
+        same = values.lines_hold(int(anchor.fingerprint), text.count("\n"))
+    else:
+        now = values.version_in(seen.place or anchor.path, text, anchor.symbol)
+        same = now is not None and values.same_version(anchor.fingerprint, now)
+    if now is None:
+        return replace(seen, span=Span.MISSING)
+    return replace(seen, span=Span.SAME if same else Span.DIFFERENT, instead=now)
+
+
+def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
+    """Return what the anchored file says now; None when that need not, or cannot, be read."""
+    seen = looking.see(replace(anchor, method=Method.FILE), view, head)
+    if seen.unknown:
+        return None, seen
+    if seen.place is None:
+        return None, replace(seen, span=Span.MISSING)
+    if seen.same_bytes:
+        return None, replace(seen, span=Span.SAME)
+    data = view.read(seen.place)
+    if data is None:
+        return None, Seen(unknown=f"{seen.place} could not be read")
+    return data.decode("utf-8", "replace"), seen
+
+
+_SIGHTS = {
+    Method.FOLDER: _see_folder,
+    Method.GLOB: _see_pattern,
+    Method.WORD: _see_word,
+    Method.TARGET: _see_target,
+    Method.VALUE: _see_value,
+}

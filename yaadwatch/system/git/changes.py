@@ -1,0 +1,60 @@
+"""What git prints about whole trees: the files of a commit, and those that differ between two."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_ABOUT = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])\d*")
+_REGULAR = (b"100644", b"100755", b"100664")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What became of one file between two commits.
+
+    `old` is None for a file that is new, `new` for one that is gone; both are there, and differ,
+    for one that was renamed. The blobs are '' where there is no regular file.
+    """
+
+    old: str | None
+    new: str | None
+    old_blob: str = ""
+    new_blob: str = ""
+
+
+def parsed(output: bytes) -> list[Change]:
+    """Return the changes of `git diff-tree -r -z --raw --no-abbrev`; odd names are left out."""
+    fields = output.split(b"\0")
+    found = []
+    position = 0
+    while position < len(fields):
+        about = _ABOUT.fullmatch(fields[position])
+        position += 1
+        if about is None:
+            continue
+        old_mode, new_mode, old_blob, new_blob, status = about.groups()
+        names = fields[position : position + (2 if status in b"RC" else 1)]
+        position += len(names)
+        texts = path_texts(names)
+        if not all(texts):
+            continue
+        found.append(
+            Change(
+                old=None if status == b"A" else texts[0],
+                new=None if status == b"D" else texts[-1],
+                old_blob=old_blob.decode() if old_mode in _REGULAR else "",
+                new_blob=new_blob.decode() if new_mode in _REGULAR else "",
+            )
+        )
+    return found
+
+
+def path_texts(fields: Iterable[bytes]) -> list[str]:
+    """Return paths as text; '' for one that is not UTF-8, which cannot be named here."""
+    texts = []
+    for field in fields:
+        try:
+            texts.append(field.decode("utf-8"))
+        except UnicodeDecodeError:
+            texts.append("")
+    return texts
