@@ -256,7 +256,7 @@ def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Find
     """Return what became of a rule; None when it is as true as it was."""
     found = assessing.assess(rule.statement.text, own, view, head)
     worst = found.worst
-    if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+    if not found.level and worst.verdict is not Verdict.UNKNOWN:
         return None
     evidence: tuple[Evidence, ...] = ()
     if worst.verdict is not Verdict.UNKNOWN:
