@@ -64,6 +64,8 @@ class Language:
         comma_counts: nodes in which a comma at the end makes a difference.
         has_macros: what its grammar takes for an error may be none, because macros are no part of
             it; the sequence of its tokens says everything, and their tree nothing more.
+        nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
+        indents: the grammar crashes at hundreds of levels of indentation.
         is_settings: keys are what it defines.
     """
 
@@ -83,6 +85,8 @@ class Language:
     counted_in: frozenset[str] = frozenset()
     comma_counts: frozenset[str] = frozenset()
     has_macros: bool = False
+    nests: bool = False
+    indents: bool = False
     is_settings: bool = False
 
     def role_of(self, node: "Node", rule: Rule) -> Role:
