@@ -55,7 +55,6 @@ class Language:
         lambdas: the types of values that are functions.
         classes: the types of values that are classes.
         strings: nodes whose white space counts; what is interpolated in them is code again.
-        dedented: those of them whose common indentation does not count.
         comments: nodes that say nothing to a compiler.
         before: nodes in front of a definition that belong to it: attributes.
         dropped: tokens that separate what the end of a line separates as well.
@@ -77,7 +76,6 @@ class Language:
     lambdas: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
     strings: frozenset[str] = frozenset()
-    dedented: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     before: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
