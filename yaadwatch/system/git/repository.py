@@ -183,7 +183,12 @@ class Repository:
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
         named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-        found = self._ask(named, allowed=(0, 1, 128)).decode("ascii", "replace").strip()
+        try:
+            found = self._ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return None  # a branch without an upstream, a name that git cannot read
         return found if _ID.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
