@@ -88,7 +88,6 @@ def ask_everything(repo, runner):
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
-        "paths_at": lambda: opened.paths_at(last),
         "changes": lambda: opened.changes(["moved.py"], first, last),
         "files_with": lambda: opened.files_with(["line"], at=last),
         "files_with, untracked": lambda: opened.files_with(["line"], untracked=True),

@@ -17,13 +17,11 @@ def add_bench(commands: Commands) -> Parser:
         "judge memories between two commits, for benchmarks",
         bench,
         examples=[
-            (
-                "yaadwatch bench stale --git-dir .git --base v1 --head v2 --memories m.jsonl",
-                "a line of JSON for each memory",
-            )
+            ("yaadwatch bench stale --git-dir . --base v1 --head v2 --memories m", "lines"),
+            ("yaadwatch bench --help", "what the files have to hold"),
         ],
         starts_daemon=False,
-        more="No daemon and no store is used; the memories are anchored at their own commits.",
+        more="No daemon and no store is used; memories are anchored at their own commits.",
     )
     command.add_argument("what", choices=("stale",), help="what is asked")
     command.add_argument("--git-dir", required=True, help="a repository, or a bare git folder")

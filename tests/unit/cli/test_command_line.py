@@ -38,6 +38,7 @@ LINES = {
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
+    "bench": "bench stale --git-dir g --base a --head b --memories m",
     "check": "check --base main --staged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",

@@ -9,6 +9,8 @@ file through a filter of the repository: no `status`, no `diff` against the work
 import hashlib
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -26,6 +28,7 @@ from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.objects import COMMIT, Objects, commit_of
 
+INDEX_BYTES_MAX = 256 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
@@ -195,7 +198,12 @@ class Repository:
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
         named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-        found = self._ask(named, allowed=(0, 1, 128)).decode("ascii", "replace").strip()
+        try:
+            found = self._ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return None  # a branch without an upstream, a name that git cannot read
         return found if _ID.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
@@ -212,9 +220,25 @@ class Repository:
             index: the file that tells what is staged; the repository's own when None.
 
         Raises:
-            YaadError: REFUSED when it holds conflicts.
+            YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
         """
-        torn = self._ask(["ls-files", "-z", "-u"], index=index)
+        with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
+            # Git writes the index anew when it makes a tree of it, and would ask the filters of
+            # the repository about files that it finds: it gets a copy, and finds none.
+            copy = Path(folder) / "index"
+            staged = index or self.layout.git_dir / "index"
+            if staged.is_file():
+                if staged.stat().st_size > INDEX_BYTES_MAX:
+                    raise YaadError(
+                        Code.TOO_LARGE,
+                        f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
+                        "not looked at.",
+                    )
+                shutil.copyfile(staged, copy)
+            return self._snapshot(copy)
+
+    def _snapshot(self, index: Path) -> str:
+        torn = self._ask(["ls-files", "-z", "-u"], index=index, inside=True)
         if torn:
             path = os.fsdecode(torn.split(b"\0")[0].partition(b"\t")[2])
             raise YaadError(
@@ -223,7 +247,7 @@ class Repository:
                 "it was not looked at.",
                 hint="Settle it, then stage the file: git add FILE",
             )
-        tree = self._ask(["write-tree"], index=index).decode().strip()
+        tree = self._ask(["write-tree"], index=index, inside=True).decode().strip()
         parent = self.head().commit
         who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
         parents = ["-p", parent] if parent else []
@@ -443,15 +467,17 @@ class Repository:
         allowed: Sequence[int] = (0,),
         strict: bool = False,
         index: Path | None = None,
+        inside: bool = False,
     ) -> bytes:
+        """Return what git prints; `inside`: where it sees no file of the work tree."""
         try:
             return self._runner.run(
                 arguments,
-                cwd=self._cwd,
+                cwd=self.layout.git_dir if inside else self._cwd,
                 given=given,
                 allowed=allowed,
                 strict=strict,
-                work_tree=self.layout.root,
+                work_tree=None if inside else self.layout.root,
                 index=index,
             )
         except GitFailed as failure:
