@@ -1,9 +1,10 @@
-"""What git's hunks say of definitions, language by language: touched, or not."""
+"""What git's hunks and the syntax say of definitions, language by language: touched, or not."""
 
 import pytest
 from languages import LANGUAGES
 from repositories import Repo
 
+from yaadwatch.core.truth.definitions import State, define
 from yaadwatch.core.truth.hunks import defines, locate, touches
 from yaadwatch.system.git.command import GitRunner
 
@@ -248,3 +249,45 @@ def test_large_texts_with_many_changes_are_compared(opened):
 
     assert touches("a17", hunks, new.decode())
     assert not touches("a18", hunks, new.decode())
+
+
+@each_language
+@pytest.mark.parametrize("edit", TOUCHING)
+def test_by_syntax_an_edit_of_a_function_changes_it_and_no_other(language, edit):
+    new = getattr(language, edit)
+
+    assert changed_by_syntax(language, new) == {"limit"}
+
+
+@each_language
+@pytest.mark.parametrize("edit", LEAVING)
+def test_by_syntax_an_edit_elsewhere_leaves_a_function_as_it_was(language, edit):
+    new = getattr(language, edit)
+
+    if language.depth and edit in ("without_the_one_before", "moved_to_the_front"):
+        # The head of the class goes with its first function: what is left is no method any more.
+        assert define(new.encode(), language.path, "limit").state is not State.MISSING
+    else:
+        assert "limit" not in changed_by_syntax(language, new)
+
+
+@each_language
+def test_by_syntax_a_function_that_is_taken_out_is_missing(language):
+    found = define(language.without_it.encode(), language.path, "limit")
+
+    assert found.state is State.MISSING
+    assert changed_by_syntax(language, language.without_it) == {"limit"}
+
+
+def changed_by_syntax(language, new):
+    """Return what is not what it was; a file that lost the head of its class may be unreadable."""
+    old, now = (
+        {name: define(text.encode(), language.path, name) for name in ("before", "limit", "after")}
+        for text in (language.source, new)
+    )
+    assert all(one.state is State.FOUND for one in old.values())
+    return {
+        name
+        for name, one in now.items()
+        if one.state is not State.BROKEN and one.fingerprint != old[name].fingerprint
+    }

@@ -235,7 +235,9 @@ export async function wait<·T‸·>(·a·:·«T|number|wait»·)·:·Promise<vo
             @Override·public·int limit(
                 ·int a,·«int|long|Retry.limit» b·)·throws·E·{
                 int total·=·a·«+|-|Retry.limit»·2·;
-                for·(·int i = 0·;·i < «3|4|Retry.limit»·;·i++·)·{·call(·"«x  y|x y|Retry.limit»"·)·;·}
+                for·(·int i = 0·;·i < «3|4|Retry.limit»·;·i++·)·{
+                    call(·"«x  y|x y|Retry.limit»"·)·;
+                }
                 return new int[]·{·total,·1‸·}·[·«0|1|Retry.limit»·]·;
             }
 

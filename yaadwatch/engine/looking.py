@@ -404,9 +404,10 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     if data is None:
         return Seen(unknown=f"{place} could not be read")
     if anchor.method is Method.TREE:
-        definition = definitions.define(data, place, anchor.symbol)
+        named = place if language_of(place) is not None else anchor.path
+        definition = definitions.define(data, named, anchor.symbol)
         if definition.state is State.BROKEN:
-            language = language_of(place)
+            language = language_of(named)
             title = language.title if language is not None else "what it was"
             return Seen(unknown=f"{place} does not parse as {title} at the moment")
         if definition.state is State.FOUND:

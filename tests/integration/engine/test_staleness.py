@@ -812,6 +812,18 @@ def test_what_does_not_parse_is_unknown_and_says_in_which_language(repo):
     assert "does not parse as Go" in repo.stale()["unknown"][0]["reason"]
 
 
+def test_a_script_that_lost_its_suffix_is_still_read_as_what_it_was(repo):
+    repo.write("bin/net.sh", SHELL)
+    repo.commit("script")
+    memory = repo.remember("See bin/net.sh, `fetch_with_retry`")
+
+    repo.git("mv", "bin/net.sh", "bin/net")
+    repo.commit("no suffix")
+
+    assert repo.doubt(memory)["verdict"] == "moved"
+    assert "changed" not in repo.doubt(memory)["evidence"][0]["summary"]
+
+
 def test_line_ends_that_git_turns_round_are_no_change(world):
     repo = world.repo("windows")
     repo.git("config", "core.autocrlf", "true")

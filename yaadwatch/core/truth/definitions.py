@@ -14,7 +14,7 @@ from yaadwatch.core.truth import outlines, settings_keys, symbols, tokens
 from yaadwatch.core.truth.found import Definition, Kind, Named, State, matching, parts_of
 from yaadwatch.core.truth.language import Language
 from yaadwatch.core.truth.languages import PYTHON, language_of
-from yaadwatch.core.truth.parsing import grammar, parse, unified
+from yaadwatch.core.truth.parsing import grammar, is_readable, parse, unified
 from yaadwatch.model.settings import DEFINITIONS_MAX
 
 if TYPE_CHECKING:
@@ -45,9 +45,11 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if language is PYTHON:
         return symbols.define(source, symbol)
     source = unified(source)
-    root = parse(source, grammar(language.module, language.function))
+    root = _root(source, language)
     if root is None:
         return Definition(state=State.BROKEN)
+    if root.has_error and _CONFLICT.search(source) and _word(symbol).search(source):
+        return Definition(state=State.BROKEN)  # its markers join what stands around them
     if language.is_settings:
         return _define_key(root, source, symbol)
     found = matching(list(outlines.definitions(root, source, language)), symbol)
@@ -56,7 +58,7 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if len(found) > DEFINITIONS_MAX:
         return Definition(state=State.AMBIGUOUS)
     nodes = [one.node for one in found]
-    if any(one.is_lost for one in found) or _in_conflict(nodes, source):
+    if any(one.is_lost for one in found):
         return Definition(state=State.BROKEN)
     if root.has_error and _is_in_error(symbol, root, source, language):
         return Definition(state=State.BROKEN)
@@ -74,7 +76,7 @@ def names(source: bytes, path: str) -> Sequence[Named]:
     if language is PYTHON:
         return symbols.names(source)
     source = unified(source)
-    root = parse(source, grammar(language.module, language.function))
+    root = _root(source, language)
     if root is None:
         return ()
     if language.is_settings:
@@ -86,6 +88,13 @@ def names(source: bytes, path: str) -> Sequence[Named]:
     return [_named(one.name, one.kind, one.node, source) for one in found]
 
 
+def _root(source: bytes, language: Language) -> "Node | None":
+    syntax = grammar(language.module, language.function)
+    if not is_readable(source, syntax, nests=language.nests, indents=language.indents):
+        return None
+    return parse(source, syntax)
+
+
 def _define_key(root: "Node", source: bytes, symbol: str) -> Definition:
     found = matching(settings_keys.keys(root, source), symbol)
     if not found:
@@ -95,16 +104,14 @@ def _define_key(root: "Node", source: bytes, symbol: str) -> Definition:
     said = [token for key in found for token in settings_keys.tokens(key, source)]
     known = [token for token in said if token is not None]
     nodes = [node for key in found for node in key.nodes]
-    is_lost = len(known) < len(said) or any(key.is_lost for key in found)
-    if is_lost or _in_conflict(nodes, source):
+    if len(known) < len(said) or any(key.is_lost for key in found):
         return Definition(state=State.BROKEN)
     return _defined(nodes[0], known, source)
 
 
 def _without(root: "Node", source: bytes, symbol: str) -> Definition:
     """Return that a name is missing, unless it may be defined where the file is broken."""
-    is_broken = root.has_error or _CONFLICT.search(source) is not None
-    if is_broken and _word(symbol).search(source):
+    if root.has_error and _word(symbol).search(source):
         return Definition(state=State.BROKEN)
     return Definition(state=State.MISSING)
 
@@ -131,15 +138,6 @@ def _end_line(node: "Node", source: bytes) -> int:
     """Return the last line of a node; some end with the empty lines behind them."""
     said = source[node.start_byte : node.end_byte].rstrip()
     return node.start_point[0] + 1 + said.count(b"\n")
-
-
-def _in_conflict(nodes: "Sequence[Node]", source: bytes) -> bool:
-    """Return whether a merge conflict stands in one of these."""
-    return any(
-        found.start() < node.end_byte and node.start_byte < found.end()
-        for found in _CONFLICT.finditer(source)
-        for node in nodes
-    )
 
 
 def _is_closed(said: Sequence[bytes]) -> bool:

@@ -55,7 +55,6 @@ class Language:
         lambdas: the types of values that are functions.
         classes: the types of values that are classes.
         strings: nodes whose white space counts; what is interpolated in them is code again.
-        dedented: those of them whose common indentation does not count.
         comments: nodes that say nothing to a compiler.
         before: nodes in front of a definition that belong to it: attributes.
         dropped: tokens that separate what the end of a line separates as well.
@@ -64,6 +63,8 @@ class Language:
         comma_counts: nodes in which a comma at the end makes a difference.
         has_macros: what its grammar takes for an error may be none, because macros are no part of
             it; the sequence of its tokens says everything, and their tree nothing more.
+        nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
+        indents: the grammar crashes at hundreds of levels of indentation.
         is_settings: keys are what it defines.
     """
 
@@ -75,7 +76,6 @@ class Language:
     lambdas: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
     strings: frozenset[str] = frozenset()
-    dedented: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     before: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
@@ -83,6 +83,8 @@ class Language:
     counted_in: frozenset[str] = frozenset()
     comma_counts: frozenset[str] = frozenset()
     has_macros: bool = False
+    nests: bool = False
+    indents: bool = False
     is_settings: bool = False
 
     def role_of(self, node: "Node", rule: Rule) -> Role:

@@ -23,7 +23,11 @@ JSON = Language(
 )
 TOML = Language(title="TOML", module="tree_sitter_toml", endings=(".toml",), is_settings=True)
 YAML = Language(
-    title="YAML", module="tree_sitter_yaml", endings=(".yaml", ".yml"), is_settings=True
+    title="YAML",
+    module="tree_sitter_yaml",
+    endings=(".yaml", ".yml"),
+    indents=True,
+    is_settings=True,
 )
 
 LANGUAGES = (

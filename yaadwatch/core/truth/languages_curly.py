@@ -140,6 +140,7 @@ JAVA = Language(
 
 KOTLIN = Language(
     title="Kotlin",
+    nests=True,
     module="tree_sitter_kotlin",
     endings=(".kt", ".kts"),
     rules={

@@ -146,6 +146,7 @@ def _swift_property(node: "Node") -> Role:
 
 SWIFT = Language(
     title="Swift",
+    nests=True,
     module="tree_sitter_swift",
     endings=(".swift",),
     rules={
@@ -201,7 +202,15 @@ SHELL = Language(
         "command": _BLOCK,
     },
     strings=frozenset(
-        ("string", "raw_string", "ansi_c_string", "translated_string", "heredoc_body", "regex")
+        (
+            "string",
+            "raw_string",
+            "ansi_c_string",
+            "translated_string",
+            "heredoc_redirect",
+            "heredoc_body",
+            "regex",
+        )
     ),
     dropped=frozenset({";"}),
     counted_in=frozenset({"c_style_for_statement"}),

@@ -247,11 +247,6 @@ def php_assignment(node: "Node", source: bytes) -> Iterator[Name]:
         yield parts(text(left, source))
 
 
-def swift_type(node: "Node", source: bytes) -> Iterator[Name]:
-    """Classes, structs, enums, actors, and the types that extensions extend."""
-    yield from ((name) for name in field("name")(node, source))
-
-
 def operator(node: "Node", source: bytes) -> Iterator[Name]:
     """`operator +`."""
     yield (f"operator{text(node.child_by_field_name('operator'), source)}",)

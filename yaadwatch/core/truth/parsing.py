@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,14 @@ _STEPS_MAX = 20_000
 _LOST_STEPS_MAX = 2_000
 """Steps of the parser, and those after an error. 1 KiB of source takes 3 to 14, so that 2 MiB are
 mostly read; without limits, 2 MiB of anything else take minutes."""
+
+_LARGE_BYTES = 64 * 1024
+_SAMPLE_BYTES = 4 * 1024
+_ERRORS_MAX = 64
+_UNCLOSED_MAX = 8
+_LEVELS_MAX = 150
+_COMMENT_ENDS = re.compile(rb"/\*|\*/")
+_LEVEL_MARKS = re.compile(rb"[-?:](?=[ \t]|$)")
 
 
 @functools.cache
@@ -49,6 +58,71 @@ def parse(source: bytes, language: "Language") -> "Node | None":
     except ValueError:  # what the parser raises when it was told to stop
         return None
     return tree.root_node
+
+
+def is_readable(source: bytes, language: "Language", *, nests: bool, indents: bool) -> bool:
+    """Return whether a file may be given to the parser at all.
+
+    Two grammars crash, or take for ever, on what nobody writes by hand: comments that are opened
+    again and again and not closed, where comments nest, and hundreds of levels of indentation. Of a
+    large file samples are parsed first: when they are mostly errors, it is not in that language,
+    and all of it would take minutes.
+
+    Args:
+        source: the file, with line ends of one kind.
+        language: its grammar.
+        nests: comments may stand in comments.
+        indents: indentation is what shows the structure, and one line may hold several levels.
+    """
+    if nests and _unclosed(source) > _UNCLOSED_MAX:
+        return False
+    if indents and _levels(source) > _LEVELS_MAX:
+        return False
+    if len(source) < _LARGE_BYTES:
+        return True
+    starts = (0, len(source) // 3, 2 * len(source) // 3)
+    samples = [source[start : start + _SAMPLE_BYTES] for start in starts]
+    return sum(_is_mostly_wrong(sample, language) for sample in samples) < 2
+
+
+def _unclosed(source: bytes) -> int:
+    depth = 0
+    for found in _COMMENT_ENDS.finditer(source):
+        depth = depth + 1 if found[0] == b"/*" else max(0, depth - 1)
+    return depth
+
+
+def _levels(source: bytes) -> int:
+    """Return how many levels of indentation are open at most, or somewhat more."""
+    deepest = held = 0
+    open_levels: list[tuple[int, int]] = []
+    for line in source.split(b"\n"):
+        marks = _LEVEL_MARKS.findall(line)
+        if not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip(b" "))
+        while open_levels and open_levels[-1][0] >= indent:
+            held -= open_levels.pop()[1]
+        open_levels.append((indent, 1 + len(marks)))
+        held += 1 + len(marks)
+        deepest = max(deepest, held)
+    return deepest
+
+
+def _is_mostly_wrong(sample: bytes, language: "Language") -> bool:
+    root = parse(sample, language)
+    if root is None:
+        return True
+    wrong = errors = 0
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "ERROR" or node.is_missing:
+            wrong += node.end_byte - node.start_byte
+            errors += 1
+        elif node.has_error:
+            stack.extend(node.children)
+    return wrong > len(sample) // 2 or errors > _ERRORS_MAX
 
 
 def unified(source: bytes) -> bytes:

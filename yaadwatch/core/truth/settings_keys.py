@@ -52,12 +52,16 @@ def keys(root: "Node", source: bytes) -> list[Key]:
     while stack:
         scope, node, depth, is_lost = stack.pop()
         below: list[tuple[Key, Node, int, bool]] = []
+        before = scope
         for child in node.named_children:
             kind = child.type
+            if kind == "ERROR" and source[child.start_byte : child.end_byte] != b",":
+                before.is_lost = scope.is_lost = True  # it may be a part of either
             if kind in _PAIRS:
-                key = _key(scope, _path(child, source), child, is_lost=is_lost)
+                key = before = _key(scope, _path(child, source), child, is_lost=is_lost)
                 value = _value(child)
                 if value is None:
+                    key.is_lost = key.is_lost or child.has_error
                     continue
                 holder = settings_values.bare(value)
                 if holder.type in _MAPPINGS and holder.named_child_count and depth < _DEPTH_MAX:

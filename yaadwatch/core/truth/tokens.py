@@ -2,8 +2,9 @@
 
 White space, comments, commas at the end of a list, and tokens that a line end replaces leave no
 trace. What is left are the tokens of the syntax tree, with the shape of the tree between them where
-line ends have a meaning; the contents of strings count to the byte. Of a type it is the outline: its own lines, its fields, its
-declarations, and the names of the members that have bodies, but not those bodies.
+line ends have a meaning; the contents of strings count to the byte. Of a type it is the outline:
+its own lines, its fields, its declarations, and the names of the members that have bodies, but not
+those bodies.
 """
 
 import re
