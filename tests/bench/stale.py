@@ -5,22 +5,24 @@
     python -m tests.bench.stale replay REPOSITORY...
 
 `features` runs the engine once over all cases; `fit` prints the table of `core.truth.doubt.weights`
-and the figures of a cross-validation that leaves one repository out at a time. numpy is in the
-dependency group `bench`.
+and its figures: `cv` leaves one repository out at a time and uses the threshold of that table,
+`nested` chooses the threshold anew without that repository, `fit` is the table on what it was
+fitted on. numpy is in the dependency group `bench`.
 """
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bridges.registry import BRIDGES, for_path
 from yaadwatch import bench
+from yaadwatch.core.truth.doubt import weights
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts
 
@@ -43,10 +45,15 @@ def git(folder, *arguments):
     return done.stdout.decode("utf-8", "replace")
 
 
+def used():
+    """Return the seconds of processor time of this process and the commands it ran."""
+    return sum(os.times()[:4])
+
+
 def look(folder, head, memories, docs):
     """Return what the engine says of memories (rows with id, text, base, doc).
 
-    And the seconds it took: to anchor them, and to judge them.
+    And the processor time it took, in seconds: to anchor them, and to judge them.
     """
     listed = git(folder, "ls-tree", "-r", "--name-only", head).splitlines()
     hidden = frozenset({path for path in listed if INSTRUCTIONS.search(path)} | set(docs))
@@ -55,12 +62,12 @@ def look(folder, head, memories, docs):
         for row in memories
     ]
     judge = bench.Judge(layouts.find(folder), head, hidden)
-    start = time.perf_counter()
+    start = used()
     rests_on = judge.anchor(wanted)
-    anchored = time.perf_counter() - start
+    anchored = used()
     answers = list(judge.judge(wanted, rests_on))
     judge.close()
-    return answers, (anchored, time.perf_counter() - start - anchored)
+    return answers, (anchored - start, used() - anchored)
 
 
 def features_of(repository, cases, folder):
@@ -121,7 +128,7 @@ def features(args):
     for part, name in enumerate(("anchored", "judged")):
         times = sorted(row["ms"][part] for row in rows)
         p50, p90 = times[len(times) // 2], times[len(times) * 9 // 10]
-        print(f"{name}: p50 {p50:.0f} ms, p90 {p90:.0f} ms a case")
+        print(f"{name}: p50 {p50:.0f} ms, p90 {p90:.0f} ms of processor time a case")
 
 
 def regress(np, table, labels):
@@ -233,9 +240,11 @@ def fit(args):
         limit = threshold(kept, scored(np, table[rest], raw), rate=args.rate, mode="lagged")
         out = scored(np, table[left], raw)
         for index, score in zip(np.flatnonzero(left), out, strict=True):
-            rows[index] |= {"cv": float(score), "cv_stale": bool(score >= limit)}
+            shipped, chosen = bool(score >= weights.SUSPECT), bool(score >= limit)
+            rows[index] |= {"cv": float(score), "cv_stale": shipped}
+            rows[index] |= {"nested": float(score), "nested_stale": chosen}
     for row, score in zip(rows, inside, strict=True):
-        row |= {"fit": float(score), "fit_stale": bool(score >= suspect)}
+        row |= {"fit": float(score), "fit_stale": bool(score >= weights.SUSPECT)}
     print("WEIGHTS = {")
     for name, value in zip(["intercept", *names], whole, strict=True):
         print(f'    "{name}": {value:.3f},')
@@ -243,7 +252,7 @@ def fit(args):
     _warn(rows, suspect)
     for mode in ("lagged", "same"):
         own = [row for row in rows if row["mode"] == mode]
-        for kind in ("cv", "fit"):
+        for kind in ("cv", "nested", "fit"):
             _report(np, mode, kind, own)
         _renames(np, mode, own)
         if args.against:

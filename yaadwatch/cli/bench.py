@@ -17,7 +17,7 @@ def add_bench(commands: Commands) -> Parser:
         "judge memories between two commits, for benchmarks",
         bench,
         examples=[
-            ("yaadwatch bench stale --git-dir . --base v1 --head v2 --memories m", "lines"),
+            ("yaadwatch bench stale --git-dir . --base a --head b --memories m.jsonl", ""),
             ("yaadwatch bench --help", "what the files have to hold"),
         ],
         starts_daemon=False,

@@ -330,12 +330,10 @@ class _Maker:
         """Return the one file that defines `symbol`; None when there is none, or several."""
         if symbol not in self._homes:
             named = self._in_code(last_part(symbol))
-            defining = (
-                [path for path in named if looking.define_in(self.view, path, symbol) is not None]
-                if len(named) <= SYMBOL_FILES_MAX
-                else []
-            )
-            self._homes[symbol] = defining[0] if len(defining) == 1 else None
+            few = named if len(named) <= SYMBOL_FILES_MAX else []
+            defining = (path for path in few if looking.define_in(self.view, path, symbol))
+            first, second = next(defining, None), next(defining, None)
+            self._homes[symbol] = first if second is None else None
         return self._homes[symbol]
 
     def word_home(self, word: str, named: Iterable[str]) -> str | None:

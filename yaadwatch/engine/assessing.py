@@ -46,7 +46,7 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         seen = seeing.see(anchor, view, head)
         sights.append(Sight(judgement=judging.judge(anchor, seen), seen=seen))
     changed = max((_changed(anchor, head) for anchor in anchors), default=0)
-    found = features(sights, text=text, changed_files=changed)
+    found = features(sights, changed_files=changed)
     score = weights.score(found)
     level = weights.level(score)
     worst = judging.combine([sight.judgement for sight in sights])

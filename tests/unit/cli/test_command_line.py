@@ -101,7 +101,7 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
 
-    alone = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check"}
+    alone = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
     assert starts == (name not in alone)
 
 

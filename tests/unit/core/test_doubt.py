@@ -141,7 +141,7 @@ ALL = (FRESH, GONE, WORD, REPLACED, VALUE)
 
 
 def score(*sights, changed=10):
-    return weights.score(features(sights, text="x" * 100, changed_files=changed))
+    return weights.score(features(sights, changed_files=changed))
 
 
 def test_without_anchors_that_can_be_told_there_is_no_score():
@@ -166,7 +166,7 @@ def test_the_order_of_sights_plays_no_part():
 
 
 def test_every_weight_is_of_a_feature_and_every_feature_has_a_weight():
-    found = features(ALL, text="x", changed_files=3)
+    found = features(ALL, changed_files=3)
 
     assert set(weights.WEIGHTS) == {"intercept", *found}
     assert 0 < weights.SUSPECT < weights.WARN < 1

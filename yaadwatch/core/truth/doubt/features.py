@@ -24,12 +24,11 @@ class Sight:
     seen: Seen
 
 
-def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[str, float]:
+def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]:
     """Return the features of a memory, by name; each is 0 when nothing speaks for it.
 
     Args:
         sights: of its anchors; in any order.
-        text: what the memory says.
         changed_files: how many files differ between the anchors' commit and now.
     """
     known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
@@ -40,7 +39,6 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
     moved = [sight for sight in known if sight.judgement.verdict is Verdict.MOVED]
     changed = [sight for sight in known if sight.judgement.verdict is Verdict.CHANGED]
     touched = [sight for sight in known if sight.judgement.verdict is Verdict.TOUCHED]
-    files = {sight.judgement.anchor.path for sight in known}
     named = {
         sight.judgement.anchor.path
         for sight in known
@@ -64,12 +62,10 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
     places = [one.seen for one in used if one.judgement.anchor.method in _PLACES]
     names = [one.seen for one in used if one.judgement.anchor.method not in _PLACES]
     replaced = max((one.seen.replaced for one in used), default=0)
-    ours = len({s.judgement.anchor.path for s in (*gone, *moved, *changed, *touched)} & files)
     return {
         "place_gone": _any(gone, _PLACES),
         "place_moved": _any(moved, _PLACES),
         "definition_gone": _any(gone, _DEFINED),
-        "definition_moved": _any(moved, _DEFINED),
         "word_gone": _any(gone, frozenset({Method.WORD})),
         "target_gone": _any(gone, frozenset({Method.TARGET})),
         "value_changed": _any([*changed, *gone], frozenset({Method.VALUE})),
@@ -82,10 +78,8 @@ def features(sights: Sequence[Sight], *, text: str, changed_files: int) -> dict[
         "name_unused": max(map(_unused, names), default=0.0),
         "replaced": math.log1p(replaced),
         "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
-        "focus": min(1.0, ours / changed_files) if changed_files else 0.0,
         "window": math.log1p(changed_files),
         "anchors": math.log1p(total),
-        "length": math.log1p(len(text)),
     }
 
 
