@@ -21,7 +21,7 @@ def ping(host):
 def fetch_with_retry(url, tries=3):
     return ping(url)
 '''
-FIVE_TRIES = NET.replace("tries=3", "tries=5")
+RENAMED = NET.replace("fetch_with_retry", "fetch_again")
 AROUND = NET.replace("upper", "lower")
 RULE = "The retry limit is in `src/net.py`, in `fetch_with_retry`."
 RULES = f"# Rules\n\n- Be kind to the network.\n- {RULE}\n"
@@ -70,17 +70,17 @@ def false(repo, *arguments):
 
 def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(repo):
     base = repo.git("rev-parse", "HEAD")
-    commit = repo.add("src/net.py", FIVE_TRIES, "five tries")
+    commit = repo.add("src/net.py", RENAMED, "five tries")
     day = repo.git("log", "-1", "--format=%as")
 
     ran = check(repo)
 
     assert ran.status == 1
     assert ran.out.splitlines()[:4] == [
-        "CLAUDE.md:4: changed",
+        "CLAUDE.md:4: gone",
         f"    {RULE}",
-        "    fetch_with_retry in src/net.py changed",
-        f"    {commit[:10]}  {day}  five tries  (changed fetch_with_retry in src/net.py)",
+        "    fetch_with_retry is gone from src/net.py",
+        f"    {commit[:10]}  {day}  five tries  (removed fetch_with_retry from src/net.py)",
     ]
     assert f"2 rules, 1 of them about files since {base[:10]}: 1 rule may be false" in ran.out
 
@@ -96,17 +96,17 @@ def test_what_only_goes_on_around_it_is_clean(repo):
 
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
-    repo.write("src/net.py", FIVE_TRIES)
+    repo.write("src/net.py", RENAMED)
 
-    assert false(repo) == [("CLAUDE.md:4", "changed")]
+    assert false(repo) == [("CLAUDE.md:4", "gone")]
     repo.write("src/net.py", NET)
     assert false(repo) == []
 
 
 def test_in_the_first_commit_only_what_is_not_committed_is_a_change(repo):
     assert false(repo) == []
-    repo.write("src/net.py", FIVE_TRIES)
-    assert false(repo) == [("CLAUDE.md:4", "changed")]
+    repo.write("src/net.py", RENAMED)
+    assert false(repo) == [("CLAUDE.md:4", "gone")]
 
 
 def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
@@ -126,26 +126,26 @@ def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
 
 def test_a_rule_that_the_change_rewords_or_adds_is_not_judged(repo):
     repo.write("CLAUDE.md", RULES.replace("limit is in", "limit of five is in"))
-    repo.add("src/net.py", FIVE_TRIES, "five tries, and say so")
+    repo.add("src/net.py", RENAMED, "five tries, and say so")
     assert false(repo) == []
 
     repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
-    repo.add("src/net.py", FIVE_TRIES.replace("upper", "lower"), "and one more")
+    repo.add("src/net.py", RENAMED.replace("upper", "lower"), "and one more")
     assert false(repo) == []
 
 
 def test_a_rule_that_was_deleted_is_none(repo):
     repo.write("CLAUDE.md", "# Rules\n\n- Be kind to the network.\n")
-    repo.add("src/net.py", FIVE_TRIES, "five")
+    repo.add("src/net.py", RENAMED, "five")
 
     assert false(repo) == []
 
 
 def test_a_rule_is_found_where_it_stands_now(repo):
     repo.write("CLAUDE.md", "# Rules\n\nHello.\n\n" + RULES.partition("\n\n")[2])
-    repo.add("src/net.py", FIVE_TRIES, "five")
+    repo.add("src/net.py", RENAMED, "five")
 
-    assert false(repo) == [("CLAUDE.md:6", "changed")]
+    assert false(repo) == [("CLAUDE.md:6", "gone")]
 
 
 class TestBase:
@@ -153,31 +153,31 @@ class TestBase:
         clone = Repo(tmp_path / "clone")
         subprocess.run(["git", "clone", "-q", repo.path, clone.path], check=True)
         clone.git("switch", "-q", "-c", "topic")
-        clone.add("src/net.py", FIVE_TRIES, "five tries")
+        clone.add("src/net.py", RENAMED, "five tries")
         clone.add("notes.md", "x\n", "later")
 
-        assert false(clone) == [("CLAUDE.md:4", "changed")]
+        assert false(clone) == [("CLAUDE.md:4", "gone")]
 
     def test_what_the_other_branch_did_meanwhile_is_no_change_of_this_one(self, repo):
         repo.git("switch", "-q", "-c", "topic")
         repo.add("notes.md", "x\n", "topic")
         repo.git("switch", "-q", "main")
-        repo.add("src/net.py", FIVE_TRIES, "meanwhile")
+        repo.add("src/net.py", RENAMED, "meanwhile")
         repo.git("switch", "-q", "topic")
 
         assert false(repo, "--base", "main") == []
         repo.git("merge", "-q", "main")
         assert false(repo, "--base", "main") == []
-        assert false(repo, "--base", "main~1") == [("CLAUDE.md:4", "changed")]
+        assert false(repo, "--base", "main~1") == [("CLAUDE.md:4", "gone")]
 
     def test_any_name_of_a_commit_will_do(self, repo):
         first = repo.git("rev-parse", "HEAD")
         repo.git("tag", "v1")
-        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.add("src/net.py", RENAMED, "five")
         repo.add("notes.md", "x\n")
 
         for name in (first, first[:12], "v1", "HEAD~2", "main~2"):
-            assert false(repo, "--base", name) == [("CLAUDE.md:4", "changed")]
+            assert false(repo, "--base", name) == [("CLAUDE.md:4", "gone")]
         assert false(repo, "--base", "HEAD") == []
         assert false(repo) == []
 
@@ -190,7 +190,7 @@ class TestBase:
         assert ran.out == ""
 
     def test_a_clone_that_is_too_shallow_says_what_to_fetch(self, repo, tmp_path):
-        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.add("src/net.py", RENAMED, "five")
         clone = Repo(tmp_path / "clone")
         url = f"file://{repo.path}"
         subprocess.run(["git", "clone", "-q", "--depth=1", url, clone.path], check=True)
@@ -201,7 +201,7 @@ class TestBase:
         assert "shallow" in ran.err
         assert "fetch-depth: 0" in ran.err
         clone.git("fetch", "-q", "--unshallow")
-        assert false(clone) == [("CLAUDE.md:4", "changed")]
+        assert false(clone) == [("CLAUDE.md:4", "gone")]
 
     def test_before_the_first_commit_there_is_nothing_to_compare_with(self, new_repo):
         young = new_repo("young")
@@ -218,21 +218,21 @@ class TestBase:
 
 class TestStaged:
     def test_what_is_staged_counts_and_nothing_else(self, repo):
-        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.py", RENAMED)
         assert false(repo, "--staged") == []
 
         repo.git("add", "src/net.py")
         repo.write("src/net.py", NET)
 
-        assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "gone")]
         (found,) = check(repo, "--staged", "--json").json["false"]
         assert [one["commit"] for one in found["evidence"]] == [None]
 
     def test_the_rules_are_those_that_are_staged(self, repo):
-        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.py", RENAMED)
         repo.write("CLAUDE.md", RULES.replace("limit is in", "limit of five is in"))
         repo.git("add", "src/net.py")
-        assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+        assert false(repo, "--staged") == [("CLAUDE.md:4", "gone")]
 
         repo.git("add", "CLAUDE.md")
 
@@ -249,7 +249,7 @@ class TestStaged:
         """`git commit FILE` stages in an index of its own while hooks run."""
         other = repo.path / ".git" / "next-index"
         other.write_bytes((repo.path / ".git/index").read_bytes())
-        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.py", RENAMED)
         subprocess.run(
             ["git", "add", "src/net.py"],
             cwd=repo.path,
@@ -261,10 +261,10 @@ class TestStaged:
         monkeypatch.chdir(repo.path)
         for name in (str(other), ".git/next-index"):
             monkeypatch.setenv("GIT_INDEX_FILE", name)
-            assert false(repo, "--staged") == [("CLAUDE.md:4", "changed")]
+            assert false(repo, "--staged") == [("CLAUDE.md:4", "gone")]
 
     def test_neither_the_index_nor_a_branch_is_changed(self, repo):
-        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.py", RENAMED)
         repo.git("add", "src/net.py")
         before = repo.git("status", "--porcelain"), repo.git("for-each-ref"), repo.git("reflog")
 
@@ -278,7 +278,7 @@ class TestStaged:
 
     def test_a_conflict_that_is_not_settled_is_told_and_status_5(self, repo):
         repo.git("switch", "-q", "-c", "topic")
-        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.add("src/net.py", RENAMED, "five")
         repo.git("switch", "-q", "main")
         repo.add("src/net.py", NET.replace("tries=3", "tries=9"), "nine")
         repo.git("merge", "-q", "topic", check=False)
@@ -293,16 +293,16 @@ class TestFiles:
     def test_the_files_of_other_agents_are_read_too(self, repo):
         repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
         repo.commit("two")
-        repo.write("src/net.py", AROUND)
+        repo.write("src/net.py", NET.replace("ping", "shout"))
 
-        assert false(repo) == [("AGENTS.md:1", "changed")]
+        assert false(repo) == [("AGENTS.md:1", "gone")]
 
     def test_a_link_to_another_one_is_read_once_under_its_own_name(self, repo):
         (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
         repo.commit("two")
-        repo.write("src/net.py", FIVE_TRIES)
+        repo.write("src/net.py", RENAMED)
 
-        assert false(repo) == [("CLAUDE.md:4", "changed")]
+        assert false(repo) == [("CLAUDE.md:4", "gone")]
 
     def test_what_is_too_large_to_be_read_is_told(self, repo):
         repo.add("AGENTS.md", "- x\n" * 100_000)
@@ -334,7 +334,7 @@ class TestFiles:
     def test_secrets_are_masked(self, repo):
         secret = "sk-ant-api03-" + "Zq7xW2vB9" * 5
         repo.add("CLAUDE.md", f"- The key {secret} is read by `ping` in src/net.py.\n")
-        repo.add("src/net.py", AROUND, f"drop {secret}")
+        repo.add("src/net.py", NET.replace("ping", "shout"), f"drop {secret}")
 
         for form in ("text", "json", "github"):
             ran = check(repo, "--format", form)
@@ -344,9 +344,9 @@ class TestFiles:
 
 class TestOutside:
     def test_a_folder_below_the_top_will_do(self, repo):
-        repo.add("src/net.py", FIVE_TRIES, "five")
+        repo.add("src/net.py", RENAMED, "five")
 
-        assert false(Repo(repo.path / "src")) == [("CLAUDE.md:4", "changed")]
+        assert false(Repo(repo.path / "src")) == [("CLAUDE.md:4", "gone")]
 
     def test_what_is_no_repository_is_told_and_status_5(self, tmp_path):
         ran = check(Repo(tmp_path), "--json")

@@ -17,8 +17,8 @@ def add_bench(commands: Commands) -> Parser:
         "judge memories between two commits, for benchmarks",
         bench,
         examples=[
-            ("yaadwatch bench stale --git-dir . --base a --head b --memories m.jsonl", ""),
-            ("yaadwatch bench --help", "what the files have to hold"),
+            ("yaadwatch bench stale --git-dir . --base a --head b --memories m", "JSON lines"),
+            ("yaadwatch bench --help", "what is m"),
         ],
         starts_daemon=False,
         more="No daemon and no store is used; memories are anchored at their own commits.",

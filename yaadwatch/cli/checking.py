@@ -71,7 +71,7 @@ def check(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa
         index=Path(os.path.join(os.getcwd(), index)) if index else None,  # noqa: PTH109
     )
     answer = offline.rows(report)
-    status = FOUND if any(one["level"] == "warn" for one in _false(answer)) else 0
+    status = FOUND if _false(answer) else 0
     if args.json or args.format == "json":
         terminal.json(answer)
     elif args.format == "github":
@@ -88,8 +88,7 @@ def _false(answer: "dict[str, Any]") -> "list[dict[str, Any]]":
 
 def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
     for found in _false(answer):
-        level = "" if found["level"] == "warn" else f" ({found['level']})"
-        verdict = styled(f"{found['verdict']}{level}", COLOURS.get(found["verdict"], "yellow"))
+        verdict = styled(str(found["verdict"]), COLOURS.get(found["verdict"], "yellow"))
         terminal.line(styled(_place(found), "bold"), ": ", verdict, hang=4)
         terminal.line(str(found["text"]), indent=4)
         terminal.line(str(found["reason"]), indent=4)
@@ -124,11 +123,10 @@ def _summary(answer: "dict[str, Any]") -> str:
 def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what GitHub shows beside the lines of a change."""
     for found in _false(answer):
-        kind = "error" if found["level"] == "warn" else "warning"
         suggestion = (found.get("suggestion") or {}).get("text")
         write = f"\nWrite: {suggestion}" if suggestion else ""
         message = f"{found['reason']}. The rule: {found['text']}{write}"
-        terminal.out.write(f"::{kind} {_properties(found)}::{_escaped(message)}\n")
+        terminal.out.write(f"::error {_properties(found)}::{_escaped(message)}\n")
     for unknown in answer["unknown"]:
         message = f"This rule could not be judged: {unknown['reason']}"
         terminal.out.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
