@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import assessing, identity, looking, telling, tracing
+from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events

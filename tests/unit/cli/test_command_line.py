@@ -43,10 +43,12 @@ LINES = {
     "stop": "stop --json",
     "hook": "hook session-start --agent claude",
     "mcp": "mcp --agent claude",
+    "bench": "bench stale --head c1 --memories m",
     "completion": "completion bash",
 }
 ASKED_BY = {"projects": "list", "check": "stale", "shutdown": "stop"}
 """Operations that a command of another name asks for."""
+WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "bench"}
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -86,7 +88,7 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
 
-    assert starts == (name not in {"status", "stop", "up", "daemon", "hook", "mcp", "completion"})
+    assert starts == (name not in WITHOUT)
 
 
 def test_every_operation_for_the_command_line_has_a_command():
