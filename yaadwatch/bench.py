@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaadwatch.engine import anchoring, assessing
-from yaadwatch.engine.anchoring import Source
+from yaadwatch.engine.anchored import anchoring, assessing
+from yaadwatch.engine.anchored.anchoring import Source
+from yaadwatch.engine.anchored.assessing import Assessed
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.assessing import Assessed
 from yaadwatch.engine.looking import AtHead
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError

@@ -15,8 +15,9 @@ from bridges.registry import BRIDGES
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import anchoring, assessing, looking, tracing
-from yaadwatch.engine.anchoring import Source
+from yaadwatch.engine import looking, tracing
+from yaadwatch.engine.anchored import anchoring, assessing
+from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.asking import History
 from yaadwatch.engine.looking import AtHead, View
 from yaadwatch.engine.workspace import require_files, require_repository

@@ -17,20 +17,20 @@ def add_bench(commands: Commands) -> Parser:
         "judge memories between two commits, for benchmarks",
         bench,
         examples=[
-            ("yaadwatch bench stale --git-dir . --base a --head b --memories m", "JSON lines"),
-            ("yaadwatch bench --help", "what is m"),
+            ("yaadwatch bench stale --head v2 --memories m", "judge them at v2"),
+            ("yaadwatch bench stale --head v2 --memories m --mask k", "read none of k"),
         ],
         starts_daemon=False,
         more="No daemon and no store is used; memories are anchored at their own commits.",
     )
     command.add_argument("what", choices=("stale",), help="what is asked")
-    command.add_argument("--git-dir", required=True, help="a repository, or a bare git folder")
-    command.add_argument("--base", required=True, help="the oldest commit of a memory")
-    command.add_argument("--head", required=True, help="the commit at which they are judged")
+    command.add_argument("--git-dir", default=".", metavar="DIR", help="the repository")
+    command.add_argument("--base", default="", metavar="ID", help="of memories that name none")
+    command.add_argument("--head", required=True, metavar="ID", help="the commit to judge at")
     command.add_argument(
-        "--memories", required=True, help="lines of JSON: id, text, base, doc, heading"
+        "--memories", required=True, metavar="FILE", help="lines of JSON: id, text, base, doc"
     )
-    command.add_argument("--mask", help="lists the files that must not be read, one a line")
+    command.add_argument("--mask", metavar="FILE", help="paths that must not be read, one a line")
     return command
 
 

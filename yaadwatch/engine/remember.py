@@ -12,8 +12,9 @@ from pathlib import Path
 from yaadwatch.core import privacy, text
 from yaadwatch.core.ingest import classify
 from yaadwatch.core.privacy import Masked
-from yaadwatch.engine import anchoring, looking, seeing, telling, writing
-from yaadwatch.engine.anchoring import Source
+from yaadwatch.engine import looking, telling, writing
+from yaadwatch.engine.anchored import anchoring, seeing
+from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bridges.registry import BRIDGES
 from yaadwatch.core import privacy
-from yaadwatch.engine import assessing, identity, looking, telling, tracing
+from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree

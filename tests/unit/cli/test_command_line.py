@@ -38,7 +38,6 @@ LINES = {
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
-    "bench": "bench stale --git-dir g --base a --head b --memories m",
     "check": "check --base main --staged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
@@ -51,6 +50,7 @@ LINES = {
     "stop": "stop --json",
     "hook": "hook session-start --agent claude",
     "mcp": "mcp --agent claude",
+    "bench": "bench stale --head c1 --memories m",
     "completion": "completion bash",
 }
 ASKED_BY = {
@@ -62,6 +62,7 @@ ASKED_BY = {
     ("files_diff", "files_sync", "files_adopt", "files_release", "files_restore"), "files"
 )
 """Operations that a command of another name asks for."""
+WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -101,8 +102,7 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
 
-    alone = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
-    assert starts == (name not in alone)
+    assert starts == (name not in WITHOUT)
 
 
 def test_every_operation_for_the_command_line_has_a_command():

@@ -7,7 +7,7 @@ from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
-from yaadwatch.engine import seeing
+from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.looking import AtHead, View
 from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
 from yaadwatch.model.errors import YaadError
