@@ -27,7 +27,8 @@ def found(machine, checkout, memory):
 
 
 def test_doubt_goes_along_a_link_and_goes_again(machine, watched):
-    retry = machine.ask("remember", RETRY, cwd=watched.root)["id"]
+    named = ("--symbol", "fetch_with_retry")
+    retry = machine.ask("remember", RETRY, *named, cwd=watched.root)["id"]
     alarm = machine.ask("remember", ALARM, cwd=watched.root)["id"]
     linked = machine.ask("link", alarm, "depends_on", retry, cwd=watched.root)
     assert (linked["made"], linked["weight"]) == (True, 1.0)
@@ -90,12 +91,12 @@ def test_check_fails_a_commit_that_makes_a_rule_false(machine, checkout):
     # The hook is run by git, with the environment that git gives it, wherever the package is.
     env = checkout.env | {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
 
-    checkout.write("src/net.py", FIVE_TRIES)
+    checkout.write("src/net.py", NET.replace("fetch_with_retry", "fetch_again"))
     refused = subprocess.run(
         [*commit, "five"], cwd=checkout.root, env=env, capture_output=True, text=True
     )
     assert refused.returncode == 1
-    assert "CLAUDE.md:3: changed" in refused.stdout + refused.stderr
+    assert "CLAUDE.md:3: gone" in refused.stdout + refused.stderr
 
     checkout.write("src/net.py", NET.replace("host.upper()", "host.lower()"))
     fine = subprocess.run(
