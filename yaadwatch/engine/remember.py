@@ -167,6 +167,7 @@ def _followed(
 ) -> list[Anchor]:
     """Return `found`, and after them the `old` anchors that still are somewhere, as they are now.
 
+    What the caller had named by itself stays so, whatever else names it.
     What cannot be told just now stays as it was. At most 16.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
@@ -176,7 +177,12 @@ def _followed(
             both.setdefault((anchor.path, anchor.symbol), anchor)
             continue
         place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
-        if place is None or (place, anchor.symbol) in both:
+        if place is None:
+            continue
+        if (place, anchor.symbol) in both:
+            if anchor.trust == "given":
+                named = both[place, anchor.symbol]
+                both[place, anchor.symbol] = replace(named, trust=anchor.trust)
             continue
         again = anchoring.again(anchor, place, tree, head.head.commit)
         if again is not None:

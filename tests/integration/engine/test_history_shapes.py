@@ -211,7 +211,7 @@ class TestPartial:
         assert verdicts(clone, memories) == ["changed", "changed"]
         assert self.missing(clone) == missing
 
-    def test_an_older_text_that_is_not_there_is_unknown(self, partial):
+    def test_an_older_text_that_is_not_there_is_neither_needed_nor_fetched(self, partial):
         clone, source = partial
         memory = clone.remember(GO_RETRY)
         blob = clone.git("rev-parse", "HEAD:src/net.go").strip()
@@ -235,7 +235,9 @@ class TestPartial:
         loose.unlink()
         clone.write("src/net.go", GO.replace("x + 1", "x + 4"))
 
-        assert clone.verdict(memory) == "unknown"
+        assert clone.verdict(memory) == "fresh"
+        clone.write("src/net.go", GO.replace("attempt < 3", "attempt < 4"))
+        assert clone.verdict(memory) == "changed"
         assert not loose.exists()
 
 

@@ -48,7 +48,9 @@ class TestUpdate:
         ]
         assert repo.memories() == [LAST]
 
-    def test_it_rests_on_what_the_new_words_name(self, repo, retry):
+    def test_it_rests_on_what_the_new_words_name(self, repo):
+        retry = repo.remember(symbols=[])
+
         answer = repo.edit(retry, LAST)
 
         assert places(answer) == {("src/net.py", "last"), ("src/net.py", None)}
@@ -58,7 +60,7 @@ class TestUpdate:
         assert repo.verdict(retry) == "changed"
 
     def test_what_the_caller_gave_stays_and_what_the_old_words_named_goes(self, repo):
-        found = repo.remember(RETRY, files=["notes.md"])
+        found = repo.remember(RETRY, files=["notes.md"], symbols=[])
 
         answer = repo.edit(found, "Notes are short")
 
@@ -180,7 +182,8 @@ class TestUpdate:
 
         assert [row["text"] for row in repo.show(other)["edges"]] == [LAST]
 
-    def test_paths_in_the_new_words_start_where_one_is(self, repo, retry):
+    def test_paths_in_the_new_words_start_where_one_is(self, repo):
+        retry = repo.remember(symbols=[])
         repo.write("src/sub/deep.py", "def dig():\n    return 1\n")
         repo.commit("deeper")
         inside = Tree(repo.world, repo.path / "src")

@@ -295,8 +295,10 @@ class Repository:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
         if since == until or not _ID.fullmatch(since) or not _ID.fullmatch(until):
             return False
+        if not self.has_commit(since):
+            return False
         own = self._ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
-        if not own or not self.has_commit(since):
+        if not own:
             return False
         if self._ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
             return False
