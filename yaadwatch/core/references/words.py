@@ -7,7 +7,9 @@ PLAIN_CHARS_MIN = 5
 """A word of small letters only needs so many: a short one means too many things."""
 _PLAIN = re.compile(r"[a-z]+|[A-Z]?[a-z]+|[A-Z]+")
 _EVERYWHERE = frozenset(
-    """
+    re.findall(
+        r"\S+",
+        """
     about access action actions added after allow always append apply array assert async
     await badge based before begin being below between block board boolean bottom branch
     break build builds bundle button bytes cache cached call called calls cargo catch change
@@ -46,7 +48,8 @@ _EVERYWHERE = frozenset(
     variable variables vendor verbose verify version versions view wait want warning watch
     what when where which while will window with within without word work worker workflow
     workspace write written yaml your zero
-    """.split()
+    """,
+    )
 )
 """Plain words of programs everywhere; one of them by itself names nothing."""
 
