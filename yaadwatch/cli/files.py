@@ -106,7 +106,10 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         return
     terminal.table([_row(found) for found in answer["files"]], indent=0)
     if not answer.get("settled", True):
-        terminal.line("Git or somebody is at work; what is pending is done when they are.")
+        terminal.line(
+            "Not settled: git or somebody is at work, or a file cannot be written;"
+            " it is tried again by itself."
+        )
 
 
 def _row(found: "dict[str, Any]") -> tuple[str, ...]:

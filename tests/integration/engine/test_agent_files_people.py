@@ -283,6 +283,21 @@ class TestBranches:
 
         assert OTHER not in tree.memories()
 
+    def test_a_work_tree_that_is_away_for_a_while_is_not_forgotten(self, tree):
+        tree.git("worktree", "add", "-q", "../linked", "-b", "linked")
+        linked = tree.world.tree("linked")
+        linked.add()
+        linked.sync()
+        before = tree.worktrees()
+        os.rename(linked.path, tree.world.folder / "away")
+
+        tree.sync()
+
+        assert len(before) == 2
+        assert [row.id for row in tree.worktrees()] == [row.id for row in before]
+        os.rename(tree.world.folder / "away", linked.path)
+        assert linked.sync().files
+
 
 class TestNames:
     def test_a_former_link_target_is_left_without_our_block(self, world):

@@ -92,7 +92,8 @@ def test_what_is_not_settled_is_said_and_is_no_success():
     ran = command("files", "sync", answers={"files_sync": SYNCED | {"settled": False}})
 
     assert ran.status == 1
-    assert "Git or somebody is at work" in ran.lines[-1]
+    assert "Not settled: git or somebody is at work" in ran.out
+    assert "tried again by itself" in ran.out
 
 
 def test_a_diff_shows_what_would_be_written_and_taken_in():

@@ -115,11 +115,15 @@ def sync_space(
 
 
 def _forget_dead(space: Space) -> None:
-    """Forget the work trees that git knows no more: what their files said is said there no more."""
-    alive = {layout.root for layout in layouts.worktrees(space.repository.layout)}
-    rows = space.db.read(worktrees.everything)
-    for row in rows:
-        if row.id != space.worktree.id and row.path not in alive and not row.path.exists():
+    """Forget the work trees that git knows no more: what their files said is said there no more.
+
+    One that is only not there just now, as on a disk that is taken out, is kept.
+    """
+    layout = space.repository.layout
+    known = {tree.root for tree in layouts.worktrees(layout)} | layouts.registered(layout)
+    known |= {space.root, space.project.root}
+    for row in space.db.read(worktrees.everything):
+        if row.path not in known and not row.path.exists():
             space.db.write(worktrees.drop, row.id)
 
 

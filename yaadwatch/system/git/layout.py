@@ -82,6 +82,12 @@ def worktrees(layout: Layout) -> list[Layout]:
     return found
 
 
+def registered(layout: Layout) -> set[Path]:
+    """Return the linked work trees that git knows of, also those on a disk that is not there."""
+    named = {entry: _text(entry, "gitdir") for entry in _entries(layout.common_dir / "worktrees")}
+    return {_resolved(entry / text).parent for entry, text in named.items() if text}
+
+
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
     if _is_there(layout.common_dir / "reftable"):
