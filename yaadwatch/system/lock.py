@@ -10,8 +10,10 @@ from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.files import private_folder
 
-_TRIES: Final = 10
-_PAUSE_S: Final = 0.02
+#: How long we wait out those who only ask. Each holds the lock for microseconds, so that hundreds
+#: of tries fit in; another daemon is recognised at the first.
+_WAIT_S: Final = 5.0
+_PAUSE_S: Final = 0.005
 
 
 class DaemonLock:
@@ -63,7 +65,8 @@ class DaemonLock:
 
     def _take(self) -> int | None:
         """Return the locked file; None when another process holds it for good."""
-        for _ in range(_TRIES):
+        until = time.monotonic() + _WAIT_S
+        while time.monotonic() < until:
             descriptor = self._open()
             if _locks(descriptor, fcntl.LOCK_EX):
                 if self._is_at_path(descriptor):
