@@ -8,12 +8,16 @@ from bridges.rules import Bridge
 BRIDGES: Final[tuple[Bridge, ...]] = (*PLAIN,)
 
 
+def bridges() -> tuple[Bridge, ...]:
+    """Return every format there is."""
+    return BRIDGES
+
+
 def for_path(path: str) -> Bridge | None:
     """Return the format of the file at `path` ('/' between folders), None if we know none.
 
-    The same name in a folder further down has the same format; whether such a file is read is
-    for the caller to say.
+    A name at the top of the project goes before the same name in a folder further down.
     """
-    return next(
-        (b for b in BRIDGES if any(f"/{path}".endswith(f"/{end}") for end in b.paths)), None
-    )
+    at_top = (bridge for bridge in bridges() if bridge.is_at(path))
+    below = (bridge for bridge in bridges() if bridge.is_below(path))
+    return next(at_top, None) or next(below, None)

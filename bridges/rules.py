@@ -1,7 +1,9 @@
 """What an agent file says, as values: the only types that this package speaks."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 STATEMENT_CHARS_MAX: Final = 2_000
@@ -44,10 +46,15 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What was read of a file: statements in the order of their lines."""
+    """What was read of a file: statements in the order of their lines.
+
+    `everywhere`: what it says holds for the whole project, and for every task; False when the file
+    itself restricts it to some files, or to when somebody asks for it.
+    """
 
     statements: tuple[Statement, ...]
     problems: tuple[Problem, ...] = ()
+    everywhere: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +63,35 @@ class Bridge:
 
     Args:
         name: what people call the format.
-        paths: where such files are, relative to a folder of the project, with '/'.
+        paths: where such files are, relative to the top of a project, with '/'; '*' stands for
+            anything in a name, '**/' for any folders, none too.
         parse: reads the bytes of a file; never raises.
+        nested: whether files of these names in folders further down are read too; they hold there.
+        block: whether our block may be put into such a file.
+        preamble: what a file of our own in this format begins with, such as front matter.
     """
 
     name: str
     paths: tuple[str, ...]
     parse: Callable[[bytes], Document]
+    nested: bool = False
+    block: bool = True
+    preamble: str = ""
+
+    def is_at(self, path: str) -> bool:
+        """Return whether a file at `path`, relative to the top of a project, has this format."""
+        return any(_pattern(one).fullmatch(path) for one in self.paths)
+
+    def is_below(self, path: str) -> bool:
+        """Return whether a file in a folder further down has this format."""
+        parts = path.split("/")
+        return self.nested and any(
+            self.is_at("/".join(parts[start:])) for start in range(1, len(parts))
+        )
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*)", path)
+    signs = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
+    return re.compile("".join(signs.get(part) or re.escape(part) for part in parts), re.DOTALL)

@@ -9,10 +9,11 @@ from bridges.rules import Bridge, Document, Problem
 STATEMENTS_MAX: Final = 2_000
 """Statements taken from one file."""
 
+#: Name, where such files are, and whether those in folders further down are read too.
 _FORMATS: Final = (
-    ("claude", ("CLAUDE.md",)),
-    ("agents", ("AGENTS.md",)),
-    ("cursorrules", (".cursorrules",)),
+    ("claude", ("CLAUDE.md",), True),
+    ("agents", ("AGENTS.md",), True),
+    ("cursorrules", (".cursorrules",), False),
 )
 
 
@@ -44,4 +45,6 @@ def _unread(found: Refused | Malformed, hint: str) -> Document:
     return Document(statements=(), problems=(Problem(line=found.line, message=message),))
 
 
-PLAIN: Final = tuple(Bridge(name=name, paths=paths, parse=parse) for name, paths in _FORMATS)
+PLAIN: Final = tuple(
+    Bridge(name=name, paths=paths, parse=parse, nested=nested) for name, paths, nested in _FORMATS
+)
