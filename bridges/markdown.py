@@ -104,14 +104,25 @@ def scan(text: str) -> tuple[Statement, ...]:
     Line ends may be CRLF, LF or CR, mixed; each counts as one. Never raises: nesting beyond the
     limit of the outline is read as plain text, which is then left out.
     """
-    from bridges.outline import outline  # it imports mistune, which a daemon should not at start
-
     lines = lines_of(text)
-    skipped = frontmatter.length(lines)
-    blocks = outline(lines[skipped:], first_line=skipped + 1)
+    blocks = _blocks(lines)
     reader = _Reader(lines, _visible(blocks, lines))
     reader.read(blocks, "")
     return tuple(reader.statements)
+
+
+def sources(text: str) -> tuple[str, ...]:
+    """Return what stands in the headings, paragraphs and table rows of a text, in their order.
+
+    Code blocks, quotes, HTML, comments and the header are left out; code within a line is not.
+    """
+    lines = lines_of(text)
+    return tuple(_visible(_blocks(lines), lines).values())
+
+
+def without_code(source: str) -> str:
+    """Return a paragraph with a blank for each piece of code in its lines."""
+    return _CODE_OR_COMMENT.sub(" ", source)
 
 
 def _kind_of(headings: Sequence[str]) -> str | None:
@@ -261,6 +272,13 @@ def lines_of(text: str) -> list[str]:
     """Return the lines of a text as the parser gets them: as many as the file has."""
     text = _LINE_END.sub("\n", text.removeprefix("\ufeff"))
     return _WHITE_LINE.sub("", _BLANK_RUN.sub(r"\1", text)).split("\n")
+
+
+def _blocks(lines: Sequence[str]) -> "tuple[Block, ...]":
+    from bridges.outline import outline  # it imports mistune, which a daemon should not at start
+
+    skipped = frontmatter.length(lines)
+    return outline(lines[skipped:], first_line=skipped + 1)
 
 
 def _visible(blocks: "Iterable[Block]", lines: Sequence[str]) -> dict[int, str]:
