@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from bridges.registry import for_path
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
@@ -211,7 +210,7 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     rules: list[Rule] = []
     unread: list[tuple[str, str]] = []
     for path in _agent_files(view):
-        found, bridge = view.find(path), for_path(path)
+        found, bridge = view.find(path), finding.formats().of(path)
         if found is None or bridge is None:
             continue
         data = view.read(path)
@@ -227,9 +226,10 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
 
 def _agent_files(view: View) -> list[str]:
     """Return the agent files of a view by their own names, those at the top first."""
-    paths = set(finding.in_listing(view.listing().paths))
+    formats = finding.formats()
+    paths = set(formats.among(view.listing().paths))
     if isinstance(view, looking.WorkTree):  # what git does not track is seen too
-        paths |= {one.name for one in finding.find(view.space.root).files.values()}
+        paths |= {one.name for one in formats.find(view.space.root).files.values()}
     return sorted(paths, key=lambda path: (path.count("/"), path))
 
 

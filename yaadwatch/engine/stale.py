@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import identity, looking, telling, tracing
-from yaadwatch.engine.agent_files import finding
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
@@ -169,7 +169,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
                             paths=frozenset(
                                 paths
                                 | places
-                                | finding.places()
+                                | reading.formats(home).places
                                 | db.read(agent_files.of_worktree, tree.id).keys()
                             ),
                         )

@@ -6,22 +6,33 @@ files there are: folders, links, and who includes whom.
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from bridges import agents
-from bridges.registry import bridges
+from bridges.formats.plain import listed
+from bridges.imports import imports
+from bridges.reading import parse
+from bridges.registry import bridges, for_path
 from bridges.rules import Bridge
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.system import files
 
 FILES_MAX: Final = 200
 """Files taken for one pattern; whoever has more has something else there than rules."""
 FOLDERS_DEEP_MAX: Final = 4
 """Folders that '**/' stands for at most."""
+IMPORTS_DEEP_MAX: Final = 4
+"""Files that include one another, one after the other: as far as Claude Code goes."""
+CONVENTIONS: Final = "conventions"
+"""The name of the format of files that a person named."""
+IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse, block=False)
+"""The format of a file that is none of an agent's, but is taken in by one that is."""
 NO_FILE: Final = "is not a regular file"
 
 VENDORED: Final = frozenset(
@@ -31,6 +42,11 @@ VENDORED: Final = frozenset(
     }
 )
 """Folders of other people's work: what an agent file there says is not about this project."""
+
+TEXTS: Final = frozenset({"", ".md", ".mdc", ".mdx", ".markdown", ".txt"})
+"""Files with other ends are taken in as data, such as package.json: they make no statements."""
+IMPORTERS: Final = frozenset({"claude", "claude-local", "gemini"})
+"""Formats in which '@path' takes a file in. Many agents read others of AGENTS.md without it."""
 
 _STUB_BYTES_MAX: Final = 256
 _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
@@ -68,10 +84,12 @@ class Fleet:
         files: by the path of each.
         also: names that stand for a file that has another one already: the name, its format, and
             the path of the file.
+        taken_in: which others a file takes in with '@', and they in turn.
     """
 
     files: Mapping[str, Found]
     also: tuple[tuple[str, Bridge, str], ...] = ()
+    taken_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def formats(self, root: Path) -> dict[str, frozenset[str]]:
         """Return the formats of each file that is there, at the top and to be read, by path."""
@@ -86,83 +104,113 @@ class Fleet:
         return {path: frozenset(names) for path, names in known.items()}
 
 
-def is_one(path: str) -> bool:
-    """Return whether `path` is one of `places`, or a file there would be an agent file."""
-    return path in places() or (
-        path.endswith(_ends())
-        and any(bridge.is_at(path) or bridge.is_below(path) for bridge in bridges())
-    )
-
-
-def is_below(path: str) -> bool:
-    """Return whether a file at `path`, in a folder further down, would be an agent file."""
-    return path.endswith(_ends()) and any(bridge.is_below(path) for bridge in bridges())
-
-
-def in_listing(paths: Iterable[str]) -> list[str]:
-    """Return which of the files of a project are agent files of a person's, in their order."""
-    return [
-        path
-        for path in paths
-        if is_one(path) and path not in agents.CARRIERS and VENDORED.isdisjoint(path.split("/"))
-    ]
-
-
-def find(root: Path, below: Iterable[str] = ()) -> Fleet:
-    """Return the agent files of a work tree.
+class Formats:
+    """The formats of agent files that are looked for, and where such files may be.
 
     Args:
-        root: the work tree.
-        below: what git says is there in folders further down: every file, or those with the right
-            names.
+        known: the formats.
     """
-    search = _Search(root)
-    for bridge in bridges():
-        for pattern in bridge.paths:
-            for name in _named(root, bridge, pattern):
-                search.take(name, bridge)
-    for path in below:
-        search.take_below(path)
-    return Fleet(files=search.files, also=tuple(search.also))
+
+    def __init__(self, known: Sequence[Bridge]) -> None:
+        self.known = tuple(known)
+        paths = [path for bridge in known for path in bridge.paths]
+        patterns = [path for path in paths if "*" in path]
+        self.names: Final = frozenset(path for path in paths if "*" not in path)
+        """Exact names at the top of a project."""
+        self.folders: Final = frozenset(
+            pattern.partition("*")[0].rpartition("/")[0] for pattern in patterns
+        )
+        """Folders in which every file may be an agent file."""
+        self.places: Final = (
+            self.names | agents.CARRIERS | {f"{folder}/*".lstrip("/") for folder in self.folders}
+        )
+        """Where agent files, and our own, may come up: names, and folders with '/*' behind."""
+        # What the path of an agent file ends in: quickly told of the many that are none.
+        self._ends = tuple({path.rpartition("*")[2] for path in paths})
+
+    def is_one(self, path: str) -> bool:
+        """Return whether `path` is one of `places`, or a file there would be an agent file."""
+        return path in self.places or (
+            path.endswith(self._ends)
+            and any(bridge.is_at(path) or bridge.is_below(path) for bridge in self.known)
+        )
+
+    def is_below(self, path: str) -> bool:
+        """Return whether a file at `path`, in a folder further down, would be an agent file."""
+        return path.endswith(self._ends) and any(bridge.is_below(path) for bridge in self.known)
+
+    def among(self, paths: Iterable[str]) -> list[str]:
+        """Return which of the files of a project are agent files of a person's, in their order."""
+        return [
+            path
+            for path in paths
+            if self.is_one(path)
+            and path not in agents.CARRIERS
+            and VENDORED.isdisjoint(path.split("/"))
+        ]
+
+    def of(self, path: str) -> Bridge | None:
+        """Return the format of the file at `path`, None if it has none of these."""
+        return for_path(path, more=self.known)
+
+    def find(self, root: Path, below: Iterable[str] = ()) -> Fleet:
+        """Return the agent files of a work tree.
+
+        Args:
+            root: the work tree.
+            below: what git says is there in folders further down: every file, or those with the
+                right names.
+        """
+        search = _Search(root, self)
+        for bridge in self.known:
+            for pattern in bridge.paths:
+                for name in _named(root, bridge, pattern):
+                    search.take(name, bridge)
+        for path in self.among(below):
+            search.take_below(path)
+        search.follow_imports()
+        return Fleet(
+            files=search.files,
+            also=tuple(search.also),
+            taken_in={path: frozenset(found) for path, found in search.taken_in.items()},
+        )
 
 
-@cache
-def _ends() -> tuple[str, ...]:
-    """Return what the path of an agent file ends in: quickly told of the many that are none."""
-    return tuple({path.rpartition("*")[2] for bridge in bridges() for path in bridge.paths})
+@lru_cache(maxsize=8)
+def formats(also: tuple[str, ...] = ()) -> Formats:
+    """Return the formats that are looked for.
 
+    Args:
+        also: patterns of the files that a person named besides.
 
-@cache
-def top_names() -> frozenset[str]:
-    """Return the exact names at the top of a project that are agent files, and our own."""
-    names = (path for bridge in bridges() for path in bridge.paths if "*" not in path)
-    return frozenset(names) | agents.CARRIERS
-
-
-@cache
-def folders() -> frozenset[str]:
-    """Return the folders in which every file may be an agent file."""
-    patterns = (path for bridge in bridges() for path in bridge.paths if "*" in path)
-    return frozenset(pattern.partition("*")[0].rstrip("/") for pattern in patterns)
-
-
-@cache
-def places() -> frozenset[str]:
-    """Return where agent files may come up in any project: names, and folders with '/*' behind."""
-    return top_names() | {f"{folder}/*" for folder in folders()}
+    Raises:
+        YaadError: BAD_REQUEST when one of them is no pattern.
+    """
+    if not also:
+        return Formats(bridges())
+    try:
+        return Formats((*bridges(), listed(also)))
+    except ValueError as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"agent_files.also: {error}; no agent file was read.",
+            hint="Change it in the settings: paths in a project, such as CONVENTIONS.md",
+        ) from error
 
 
 @dataclass(slots=True)
 class _Search:
     root: Path
+    formats: Formats
     files: dict[str, Found] = field(default_factory=dict)
     also: list[tuple[str, Bridge, str]] = field(default_factory=list)
+    taken_in: dict[str, set[str]] = field(default_factory=dict)
 
     def take(self, name: str, bridge: Bridge, *, here: bool = True) -> None:
         """Add the file of a name, unless it is there under another one."""
         if name in agents.CARRIERS:
             return
-        if _holds_rules(name) and (self.root / name).is_dir():
+        if self._holds_rules(name) and (self.root / name).is_dir():
             return  # the folder of that name is another format
         path, reason = target(self.root, name)
         if path is None:
@@ -179,15 +227,47 @@ class _Search:
             self.files[path] = Found(path=path, name=name, bridge=bridge, here=here)
 
     def take_below(self, path: str) -> None:
-        """Add a file of a folder further down, if it is an agent file of this project."""
-        if len(self.files) >= FILES_MAX or path in self.files:
+        """Add a file of a folder further down."""
+        bridge = self.formats.of(path)
+        if len(self.files) >= FILES_MAX or path in self.files or bridge is None:
             return
-        if not VENDORED.isdisjoint(path.split("/")):
+        if os.path.lexists(self.root / path) and not bridge.is_at(path):
+            self.take(path, bridge, here=False)
+
+    def follow_imports(self) -> None:
+        """Add the files that others take in with '@', and they in turn; no other is one."""
+        for path, found in list(self.files.items()):
+            if found.bridge.name in IMPORTERS and not found.reason:
+                self.taken_in[path] = set()
+                self._follow(path, path, found.here, IMPORTS_DEEP_MAX)
+
+    def _follow(self, first: str, path: str, here: bool, deep: int) -> None:
+        seen = files.observe(self.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        if deep == 0 or seen.data is None or b"@" not in seen.data:
             return
-        for bridge in bridges():
-            if bridge.is_below(path) and os.path.lexists(self.root / path):
-                self.take(path, bridge, here=False)
-                return
+        folder = PurePosixPath(path).parent
+        for named in imported(seen.data):
+            place = os.path.normpath(folder / named)
+            inside, _ = target(self.root, place) if not place.startswith("../") else (None, "")
+            if inside is None or inside == first or inside in self.taken_in[first]:
+                continue
+            if len(self.files) >= FILES_MAX or not self._is_text(inside):
+                continue
+            self.taken_in[first].add(inside)
+            if inside not in self.files:
+                self.files[inside] = Found(path=inside, name=place, bridge=IMPORTED, here=here)
+            self._follow(first, inside, here, deep - 1)
+
+    def _is_text(self, path: str) -> bool:
+        return (
+            path not in agents.CARRIERS
+            and ".git" not in path.split("/")
+            and PurePosixPath(path).suffix in TEXTS
+            and (self.root / path).is_file()
+        )
+
+    def _holds_rules(self, name: str) -> bool:
+        return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)
 
     def _stub(self, path: str) -> str | None:
         """Return what a file includes that does nothing else: it is one file with that one."""
@@ -197,8 +277,13 @@ class _Search:
             return None
         folder = PurePosixPath(path).parent
         included = os.path.normpath(folder / found["path"].decode())
-        known = any(bridge.is_at(included) or bridge.is_below(included) for bridge in bridges())
-        return included if known and included != path else None
+        return included if self.formats.is_one(included) and included != path else None
+
+
+@lru_cache(maxsize=64)
+def imported(data: bytes) -> tuple[str, ...]:
+    """Return the paths that the bytes of a file take in; see `bridges.imports`."""
+    return imports(data)
 
 
 def target(root: Path, name: str) -> tuple[str | None, str]:
@@ -237,10 +322,6 @@ def spelled(name: str, listed: Collection[str]) -> str:
         return name
     alike = sorted(one for one in listed if one.casefold() == last.casefold())
     return folder + slash + alike[0] if alike else name
-
-
-def _holds_rules(name: str) -> bool:
-    return any(f"{folder}/".startswith(f"{name}/") for folder in folders())
 
 
 def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from bridges.rules import Bridge, Document, Statement
 from yaadwatch.engine.agent_files import finding
-from yaadwatch.engine.agent_files.finding import Fleet, Found
+from yaadwatch.engine.agent_files.finding import Fleet, Formats, Found
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files as known
@@ -36,7 +36,7 @@ ODD = {
 
 
 def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
-    """Return the agent files of a work tree; see `finding.find`.
+    """Return the agent files of a work tree; see `Formats.find`.
 
     Args:
         home: what may be reached.
@@ -46,9 +46,15 @@ def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
     Raises:
         YaadError: from git or the store.
     """
-    listed = home.below.names(space.repository, finding.is_below, thorough=thorough)
+    wanted = formats(home)
+    listed = home.below.names(space.repository, wanted.is_below, thorough=thorough)
     rows = space.db.read(known.of_worktree, space.worktree.id)
-    return finding.find(space.root, dict.fromkeys((*listed, *filter(finding.is_below, rows))))
+    return wanted.find(space.root, dict.fromkeys((*listed, *filter(wanted.is_below, rows))))
+
+
+def formats(home: Home) -> Formats:
+    """Return the formats of agent files that are looked for, with what this person named."""
+    return finding.formats(home.settings.agent_files.also)
 
 
 def read_all(home: Home, space: Space) -> list[AgentFile]:

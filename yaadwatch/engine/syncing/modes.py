@@ -8,7 +8,7 @@ from bridges import agents
 from bridges.agents import AGENTS, FIRST, Agent
 from bridges.block import Absent, find
 from bridges.registry import bridges
-from yaadwatch.engine.agent_files.finding import Fleet, Found
+from yaadwatch.engine.agent_files.finding import CONVENTIONS, IMPORTED, Fleet, Found
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -26,9 +26,9 @@ from yaadwatch.system import files, installed
 ASKED: Final = "mode"
 """In the store's meta table: what a person chose for the whole project; missing: by the file."""
 
-EACH: Final = ("claude", "agents", "cursorrules")
-"""Formats whose files have the block whatever other files there are; the others have it where an
-agent would get it by no other file."""
+EACH: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
+"""Files that have the block whatever other files there are; the others have it where an agent would
+get it by no other file."""
 
 
 def note_missing(space: Space, fleet: Fleet) -> None:
@@ -45,7 +45,7 @@ def note_missing(space: Space, fleet: Fleet) -> None:
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
     for path in carriers(space, fleet, {**rows, **new}, asked) - rows.keys():
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
-    formats = {bridge.name for bridge in bridges()} | before
+    formats = {IMPORTED.name, CONVENTIONS, *(bridge.name for bridge in bridges())} | before
     if new or formats != before:
         space.db.write(_put, new.values(), _formats_key(space), formats)
 
@@ -63,7 +63,7 @@ def suited(
     """
     modes = {path: row.mode for path, row in rows.items()}
     new = {}
-    for path in sorted(fleet.files, key=lambda path: fleet.files[path].bridge.name not in EACH):
+    for path in sorted(fleet.files, key=lambda path: _turn(fleet, path)):
         if path not in modes:
             new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
     return new
@@ -122,9 +122,17 @@ def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mappin
     if not found.may_have_block:
         return READ
     mode = asked or (default(space, path) if (space.root / path).exists() else "") or PRIVATE
-    if mode == INLINE and found.bridge.name not in EACH and _is_covered(space, fleet, found, modes):
+    if mode == INLINE and (
+        any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ()))
+        or (found.name not in EACH and _is_covered(space, fleet, found, modes))
+    ):
         return READ
     return mode
+
+
+def _turn(fleet: Fleet, path: str) -> tuple[bool, bool]:
+    """Return when the mode of a file is settled: after those that can spare it the block."""
+    return fleet.files[path].name not in EACH, bool(fleet.taken_in.get(path))
 
 
 def _is_covered(space: Space, fleet: Fleet, found: Found, modes: Mapping[str, str]) -> bool:

@@ -9,7 +9,7 @@ from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
 from yaadwatch import places
 from yaadwatch.engine import identity
-from yaadwatch.engine.agent_files import finding, reading
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
@@ -176,7 +176,7 @@ def _take_out_by_name(home: Home, project: Project) -> None:
     for tree in layouts.worktrees(layout) if layout is not None else ():
         if tree.root is None:
             continue
-        for path, found in finding.find(tree.root).files.items():
+        for path, found in reading.formats(home).find(tree.root).files.items():
             if found.may_have_block and not found.reason:
                 _mark_out(home, project, tree.root, path)
         for path in sorted(CARRIERS):

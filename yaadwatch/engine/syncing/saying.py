@@ -39,15 +39,17 @@ class Saying:
             if not self._fleet.files[path].may_have_block
             and own <= agents.readers(path, self.formats)
         ]
+        others += self._fleet.taken_in.get(found.path, ())
         return frozenset[str]().union(*map(self._says, others))
 
     def to_all(self, readers: Iterable[Agent]) -> frozenset[str]:
         """Return what each of these agents reads at the top of the project."""
-        read = (
-            frozenset[str]().union(*map(self._says, agents.read_by(agent, self.formats)))
-            for agent in readers
-        )
-        return frozenset.intersection(*read)
+        return frozenset.intersection(*map(self._to, readers))
+
+    def _to(self, agent: Agent) -> frozenset[str]:
+        read = agents.read_by(agent, self.formats)
+        taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
+        return frozenset[str]().union(*map(self._says, {*read, *taken_in}))
 
     def _says(self, path: str) -> frozenset[str]:
         """Return the words of a file that hold everywhere."""

@@ -17,7 +17,7 @@ from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.engine.agent_files import finding, reading
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing
 from yaadwatch.engine.syncing.committing import Committed, commit
@@ -91,7 +91,7 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
         YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
     """
     with home.tree(project, worktree) as space:
-        if paths and not _concern(space, paths):
+        if paths and not _concern(home, space, paths):
             return Synced(files=(), waiting=False, watching=False, changed=False)
         return sync_space(home, space, thorough=paths is None, patient=True)
 
@@ -139,10 +139,11 @@ def _forget_dead(space: Space) -> None:
             space.db.write(worktrees.drop, row.id)
 
 
-def _concern(space: Space, paths: frozenset[str]) -> bool:
+def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
     """Tell whether an agent file may be among the paths."""
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
-    return not paths.isdisjoint(rows) or any(map(finding.is_one, paths))
+    is_one = reading.formats(home).is_one
+    return not paths.isdisjoint(rows) or any(map(is_one, paths))
 
 
 class _Work:
