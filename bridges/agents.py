@@ -22,8 +22,7 @@ class Agent:
         carrier: where a file of our own reaches it and hides no other; '' when there is no place.
         beside: whether the carrier is only written where its folder is already: a new one would
             change what else the agent reads.
-        homes: what stands in a person's home folder where the agent is installed.
-        commands: what it is called on the command line.
+        homes: what stands in a person's home folder once the agent was used.
     """
 
     name: str
@@ -33,7 +32,6 @@ class Agent:
     carrier: str = ""
     beside: bool = False
     homes: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
 
 
 FIRST: Final = ".claude/rules/yaad.md"
@@ -47,14 +45,12 @@ AGENTS: Final = (
         unless={"agents": ("claude", "claude-local")},
         carrier=FIRST,
         homes=(".claude", ".claude.json"),
-        commands=("claude",),
     ),
     Agent(
         name="codex",
         title="Codex",
         reads=("agents",),
         homes=(".codex",),
-        commands=("codex",),
     ),
     Agent(
         name="cursor",
@@ -62,14 +58,12 @@ AGENTS: Final = (
         reads=("cursorrules", "cursor-rules", "agents"),
         carrier=".cursor/rules/yaad.mdc",
         homes=(".cursor",),
-        commands=("cursor", "cursor-agent"),
     ),
     Agent(
         name="gemini",
         title="Gemini CLI",
         reads=("gemini",),
         homes=(".gemini",),
-        commands=("gemini",),
     ),
     Agent(
         name="copilot",
@@ -77,7 +71,6 @@ AGENTS: Final = (
         reads=("copilot", "copilot-rules", "agents", "claude", "gemini", "claude-rules"),
         carrier=FIRST,
         homes=(".copilot", ".config/github-copilot"),
-        commands=("copilot",),
     ),
     Agent(
         name="opencode",
@@ -85,7 +78,6 @@ AGENTS: Final = (
         reads=("agents", "claude"),
         unless={"claude": ("agents",)},
         homes=(".config/opencode", ".local/share/opencode"),
-        commands=("opencode",),
     ),
     Agent(
         name="cline",
@@ -94,7 +86,6 @@ AGENTS: Final = (
         carrier=".clinerules/yaad.md",
         beside=True,  # a folder of that name would hide the file of that name
         homes=(".cline", "Documents/Cline"),
-        commands=("cline",),
     ),
     Agent(
         name="devin",
@@ -102,7 +93,6 @@ AGENTS: Final = (
         reads=("agents", "windsurf", "devin-rules"),
         carrier=".devin/rules/yaad.md",
         homes=(".devin",),
-        commands=("devin",),
     ),
     Agent(
         name="windsurf",
@@ -110,7 +100,6 @@ AGENTS: Final = (
         reads=("agents", "windsurf", "devin-rules"),
         carrier=".windsurf/rules/yaad.md",
         homes=(".codeium/windsurf",),
-        commands=("windsurf",),
     ),
     Agent(
         name="kiro",
@@ -118,7 +107,6 @@ AGENTS: Final = (
         reads=("kiro", "agents"),
         carrier=".kiro/steering/yaad.md",
         homes=(".kiro",),
-        commands=("kiro", "kiro-cli"),
     ),
 )
 

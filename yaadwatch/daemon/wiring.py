@@ -141,7 +141,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
     intake = _intake(home, bell, health)
     follower = _follower(home, intake, health)
     scheduler = _scheduler(home, intake, health)
-    dispatcher = Dispatcher(home, mask)
+    dispatcher = Dispatcher(home, mask, on_left=home.left)
     path = places.default_socket()
     socket = LocalSocket(
         path,

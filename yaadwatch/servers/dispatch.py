@@ -98,6 +98,7 @@ class Dispatcher:
         mask: takes secrets out of a text; every error and log line passes through it.
         verbs: the function for each operation.
         at_once: verbs that run at the same time; the others wait their turn.
+        on_left: told the folder and the origin of an agent whose session has ended.
     """
 
     def __init__(
@@ -107,7 +108,9 @@ class Dispatcher:
         *,
         verbs: Mapping[str, Verb] = VERBS,
         at_once: int = REQUESTS_AT_ONCE_MAX,
+        on_left: Callable[[Path, str], None] | None = None,
     ) -> None:
+        self._on_left = on_left
         self._home = home
         self._mask = mask
         self._verbs = verbs
@@ -128,7 +131,8 @@ class Dispatcher:
 
     def left(self, hello: Hello, agent: str) -> None:
         """Note that an agent has ended its session."""
-        self._home.left(Path(hello.cwd), f"agent:{agent}")
+        if self._on_left is not None:
+            self._on_left(Path(hello.cwd), f"agent:{agent}")
 
     async def follow(
         self, identity: int | str, events: Events, after: str | None

@@ -1,19 +1,18 @@
-"""Which programs does this person have? Told by what they leave in the home folder, and by PATH."""
+"""Which programs does this person use? Told by what they leave in the home folder."""
 
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 
-def is_installed(homes: Iterable[str], commands: Iterable[str]) -> bool:
-    """Return whether a program is there for this user.
+def is_used(homes: Iterable[str]) -> bool:
+    """Return whether a program was ever run by this user.
+
+    PATH would not tell: a service has another one than the person, and what lies there may never
+    have been run.
 
     Args:
-        homes: files or folders that it makes, relative to the home folder.
-        commands: its names on the command line.
+        homes: files or folders that it makes, relative to the home folder; one of them will do.
     """
     home = Path.home()
-    if any(os.path.lexists(home / one) for one in homes):
-        return True
-    return any(shutil.which(command) is not None for command in commands)
+    return any(os.path.lexists(home / one) for one in homes)

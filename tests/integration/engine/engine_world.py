@@ -63,6 +63,15 @@ class SetClock(Clock):
     def __init__(self) -> None:
         super().__init__()
         self._ahead = timedelta(0)
+        self._waited_s = 0.0
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass for everybody, those who wait for quiet too."""
+        self._waited_s += seconds
+        self.advance(timedelta(seconds=seconds))
+
+    def monotonic_s(self) -> float:
+        return super().monotonic_s() + self._waited_s
 
     def advance(self, by: timedelta) -> None:
         self._ahead += by

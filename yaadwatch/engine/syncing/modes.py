@@ -80,7 +80,7 @@ def carriers(
         asked = space.db.read(meta.get, ASKED) or ""
     formats = fleet.formats(space.root)
     able = [agent for agent in AGENTS if agent.carrier]
-    here = [agent for agent in able if installed.is_installed(agent.homes, agent.commands)]
+    here = [agent for agent in able if installed.is_used(agent.homes)]
     blocks = {path for path, row in rows.items() if row.mode == INLINE and path in formats}
     needed = set()
     for agent in here or [agent for agent in able if agent.carrier == FIRST]:
@@ -100,7 +100,7 @@ def carriers(
 def users(path: str) -> tuple[Agent, ...]:
     """Return the agents that a carrier is for: the installed ones, or all that can read it."""
     able = [agent for agent in AGENTS if agent.carrier == path]
-    here = [agent for agent in able if installed.is_installed(agent.homes, agent.commands)]
+    here = [agent for agent in able if installed.is_used(agent.homes)]
     return tuple(here or able)
 
 

@@ -26,7 +26,7 @@ def by_agent(
     counted: dict[str, tuple[int, int]] = {}
     found: list[dict[str, object]] = []
     for agent in AGENTS:
-        if not installed.is_installed(agent.homes, agent.commands):
+        if not installed.is_used(agent.homes):
             continue
         read = set(agents.read_by(agent, formats))
         read |= {path for one in read for path in fleet.taken_in.get(one, ())}
