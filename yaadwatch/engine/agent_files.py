@@ -1,6 +1,7 @@
 """The agent files of a work tree: which are there, what they say, and why one is left alone."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,11 +90,28 @@ def target(root: Path, name: str) -> tuple[str | None, str]:
     if not os.path.lexists(path):
         return None, ""
     if not path.is_symlink():
-        return name, ""
+        return _as_listed(root, name), ""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError):
         return None, "is a link to nothing"
     if not real.is_relative_to(root) or ".git" in real.relative_to(root).parts:
         return None, "is a link out of the repository; it was not read"
-    return real.relative_to(root).as_posix(), ""
+    return _as_listed(root, real.relative_to(root).as_posix()), ""
+
+
+def _as_listed(root: Path, path: str) -> str:
+    """Return a path as its folders have it; on some disks it is found in another case too."""
+    if not os.path.lexists(root / path.swapcase()):
+        return path
+    found = Path()
+    for name in Path(path).parts:
+        found /= named_as(name, {one.name for one in (root / found).iterdir()})
+    return found.as_posix()
+
+
+def named_as(name: str, listed: Collection[str]) -> str:
+    """Return the one of the names of a folder that a name stands for where case does not matter."""
+    if name in listed:
+        return name
+    return next((one for one in sorted(listed) if one.casefold() == name.casefold()), name)
