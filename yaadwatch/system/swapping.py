@@ -37,6 +37,8 @@ _BESIDE: Final = re.compile(
     r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
 )
 """A name beside a file: it tells our new file, by its number and bytes, from what came out."""
+_FORGOTTEN_S: Final = 60.0
+"""What a file was is not kept longer, also when nobody has looked at it since."""
 _NAME_BYTES_MAX: Final = 200
 """A longer name leaves no room for what is added to it; most systems take 255 bytes."""
 
@@ -89,8 +91,15 @@ class Formers:
         self._open: dict[Hashable, list[tuple[Former, float]]] = {}
 
     def add(self, place: Hashable, former: Former, *, until_s: float) -> None:
-        """Keep what the file at `place` was until a time of the monotonic clock."""
+        """Keep what the file at `place` was until a time of the monotonic clock.
+
+        Those that nobody has looked at for long, as of a project that was removed, go.
+        """
         with self._lock:
+            for other, found in list(self._open.items()):
+                if found[-1][1] < until_s - _FORGOTTEN_S:
+                    for old, _ in self._open.pop(other):
+                        old.close()
             self._open.setdefault(place, []).append((former, until_s))
 
     @contextlib.contextmanager
