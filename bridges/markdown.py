@@ -23,6 +23,7 @@ from functools import reduce
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
+from bridges import frontmatter
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ BARE_VALUE_CHARS_MAX: Final = 16
 HEADINGS_ASKED: Final = 2
 """A kind is looked for in so many headings, nearest first: a title does not speak for a file."""
 
+_PLACES: Final = (
+    r"(?:project|repo(?:sitory)?|code ?base|director(?:y|ies)|folders?|files?|packages?)"
+)
+
 # What a heading says about the statements below it; the first row that matches decides.
 _KINDS: Final = (
     ("decision", r"decisions?|adrs?|rationale"),
@@ -53,6 +58,11 @@ _KINDS: Final = (
     ("fix", r"fix(?:es)?|workarounds?"),
     ("spec", r"specs?|specifications?|requirements?|constraints?|invariants?|contracts?"),
     ("task", r"to-?dos?|next steps|open tasks|backlog"),
+    (
+        "architecture",
+        r"architectur(?:e|es|al)|tech(?:nology)? stack|(?:components?|modules?) overview",
+    ),
+    ("architecture", rf"{_PLACES} (?:structure|layout|organi[sz]ation)"),
 )
 _KIND_PATTERNS: Final = tuple(
     (kind, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _KINDS
@@ -72,8 +82,6 @@ _HANGING: Final = ("list", "table", "paragraph")
 _LINE_END = re.compile(r"\r\n?")
 _BLANK_RUN = re.compile(rf"([^\S\n]{{{BLANKS_MAX}}})[^\S\n]+")
 _WHITE_LINE = re.compile(r"^[^\S\n]+$", re.MULTILINE)
-_YAML_KEY = re.compile(r"[\"']?[\w.-]+[\"']?[ \t]*:")
-_YAML_LINE = re.compile(rf"{_YAML_KEY.pattern}|[\]}}]")
 _CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
@@ -96,14 +104,25 @@ def scan(text: str) -> tuple[Statement, ...]:
     Line ends may be CRLF, LF or CR, mixed; each counts as one. Never raises: nesting beyond the
     limit of the outline is read as plain text, which is then left out.
     """
-    from bridges.outline import outline  # it imports mistune, which a daemon should not at start
-
-    lines = _lines(text)
-    skipped = _front_matter(lines)
-    blocks = outline(lines[skipped:], first_line=skipped + 1)
+    lines = lines_of(text)
+    blocks = _blocks(lines)
     reader = _Reader(lines, _visible(blocks, lines))
     reader.read(blocks, "")
     return tuple(reader.statements)
+
+
+def sources(text: str) -> tuple[str, ...]:
+    """Return what stands in the headings, paragraphs and table rows of a text, in their order.
+
+    Code blocks, quotes, HTML, comments and the header are left out; code within a line is not.
+    """
+    lines = lines_of(text)
+    return tuple(_visible(_blocks(lines), lines).values())
+
+
+def without_code(source: str) -> str:
+    """Return a paragraph with a blank for each piece of code in its lines."""
+    return _CODE_OR_COMMENT.sub(" ", source)
 
 
 def _kind_of(headings: Sequence[str]) -> str | None:
@@ -249,10 +268,17 @@ class _Reader:
         return there.endswith(own) and _MARKERS.fullmatch(there, 0, before) is not None
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Return the lines of a text as the parser gets them: as many as the file has."""
     text = _LINE_END.sub("\n", text.removeprefix("\ufeff"))
     return _WHITE_LINE.sub("", _BLANK_RUN.sub(r"\1", text)).split("\n")
+
+
+def _blocks(lines: Sequence[str]) -> "tuple[Block, ...]":
+    from bridges.outline import outline  # it imports mistune, which a daemon should not at start
+
+    skipped = frontmatter.length(lines)
+    return outline(lines[skipped:], first_line=skipped + 1)
 
 
 def _visible(blocks: "Iterable[Block]", lines: Sequence[str]) -> dict[int, str]:
@@ -286,27 +312,6 @@ def _text_blocks(blocks: "Iterable[Block]") -> "Iterator[Block]":
         if block.kind in ("heading", "paragraph", "row"):
             yield block
         yield from _text_blocks(block.children)
-
-
-def _front_matter(lines: Sequence[str]) -> int:
-    """Return how many lines at the top are YAML between two lines of dashes."""
-    if lines[0].rstrip() != "---":
-        return 0
-    for number, line in enumerate(lines[1:], 1):
-        if line.rstrip() in ("---", "..."):
-            return number + 1 if _looks_like_yaml(lines[1:number]) else 0
-    return 0
-
-
-def _looks_like_yaml(lines: Sequence[str]) -> bool:
-    """Tell YAML from text between two rulers: a key first, at the margin nothing but YAML."""
-    said = [line for line in lines if line and not line.startswith("#")]
-    at_margin = (line for line in said if not line.startswith((" ", "\t", "-")))
-    return not any(lines) or (
-        bool(said)
-        and _YAML_KEY.match(said[0]) is not None
-        and all(map(_YAML_LINE.match, at_margin))
-    )
 
 
 def _is_label(block: "Block", below: "Block | None") -> bool:

@@ -8,6 +8,12 @@ from typing import Final
 
 STATEMENT_CHARS_MAX: Final = 2_000
 """Longer statements, with what they hang on, are texts and are left out."""
+PATH_CHARS_MAX: Final = 200
+"""Characters in the path of a format."""
+WILDCARDS_MAX: Final = 4
+"""'*' and '**/' in the path of a format; with more, a match takes long."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,18 @@ class Bridge:
     block: bool = True
     preamble: str = ""
 
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"a format is named by small letters, digits and '-', got {self.name!r}"
+            )
+        if not self.paths:
+            raise ValueError(f"the format {self.name} needs a path")
+        for path in self.paths:
+            damage = _damage(path)
+            if damage:
+                raise ValueError(f"the path {path!r} of the format {self.name} {damage}")
+
     def is_at(self, path: str) -> bool:
         """Return whether a file at `path`, relative to the top of a project, has this format."""
         return any(_pattern(one).fullmatch(path) for one in self.paths)
@@ -88,6 +106,31 @@ class Bridge:
         return self.nested and any(
             self.is_at("/".join(parts[start:])) for start in range(1, len(parts))
         )
+
+
+def _damage(path: str) -> str:
+    """Return why something is no path of a format; empty if it is one."""
+    parts = path.split("/")
+    *folders, name = parts
+    if not path or len(path) > PATH_CHARS_MAX:
+        return f"must have 1 to {PATH_CHARS_MAX} characters"
+    if not path.isprintable() or "\\" in path:
+        return "must be printable, with '/' between folders"
+    if (
+        "" in parts
+        or "." in parts
+        or ".." in parts
+        or path[0] == "~"
+        or re.match("[A-Za-z]:", path)
+    ):
+        return "must lead from the top of a project to a file in it"
+    if any(sign in path for sign in "?[]{}"):
+        return "may have '*' and '**/' for what differs, and no other sign"
+    if any("**" in folder and folder != "**" for folder in folders) or "**" in name:
+        return "may have '**' only as a folder of its own"
+    if not name.replace("*", "") or path.count("*") - folders.count("**") > WILDCARDS_MAX:
+        return f"must name its files, with up to {WILDCARDS_MAX} wildcards"
+    return ""
 
 
 @cache

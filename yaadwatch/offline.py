@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from bridges.registry import BRIDGES
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import looking, tracing
+from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.asking import History
@@ -209,20 +209,28 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     """Return what the agent files of a view say, and which files were not read, and why."""
     rules: list[Rule] = []
     unread: list[tuple[str, str]] = []
-    for bridge in BRIDGES:
-        for path in bridge.paths:
-            found = view.find(path)
-            if found is None:
-                continue
-            data = view.read(path)
-            if data is None or len(data) > AGENT_FILE_BYTES_MAX:
-                why = found.odd or f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
-                unread.append((path, why))
-                continue
-            document = bridge.parse(data)
-            unread += [(path, problem.message) for problem in document.problems]
-            rules += [Rule(path=path, statement=one) for one in document.statements]
+    for path in _agent_files(view):
+        found, bridge = view.find(path), finding.formats().of(path)
+        if found is None or bridge is None:
+            continue
+        data = view.read(path)
+        if data is None or len(data) > AGENT_FILE_BYTES_MAX:
+            why = found.odd or f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
+            unread.append((path, why))
+            continue
+        document = bridge.parse(data)
+        unread += [(path, problem.message) for problem in document.problems]
+        rules += [Rule(path=path, statement=one) for one in document.statements]
     return rules, tuple(unread)
+
+
+def _agent_files(view: View) -> list[str]:
+    """Return the agent files of a view by their own names, those at the top first."""
+    formats = finding.formats()
+    paths = set(formats.among(view.listing().paths))
+    if isinstance(view, looking.WorkTree):  # what git does not track is seen too
+        paths |= {one.name for one in formats.find(view.space.root).files.values()}
+    return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 def _anchored(rules: Sequence[Rule], then: Sequence[AtHead]) -> list[tuple[Rule, list[Anchor]]]:

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from bridges.imports import imports
 from bridges.markdown import scan
 from bridges.outline import outline
 from bridges.registry import BRIDGES
@@ -218,3 +219,26 @@ def test_headings_and_items_stand_where_another_parser_sees_them(text):
 
     assert list(_lines_of(blocks, "heading")) == seen["heading_open"]
     assert list(_lines_of(blocks, "item")) == seen["list_item_open"]
+
+
+@given(content=st.binary(max_size=200) | st.text(max_size=200) | shredded | documents)
+@example(content="@" * 5_000)
+@example(content="@\\ " * 5_000)
+@example(content="- " * 5_000 + "@a.md")
+def test_imports_are_paths_in_the_project_that_stand_in_the_file(content):
+    text = content if isinstance(content, str) else content.decode(errors="replace")
+
+    for path in imports(content):
+        assert path.replace(" ", "\\ ") in text
+        assert not path.startswith(("/", "~", "@"))
+
+
+@given(
+    paths=st.lists(st.sampled_from(["AGENTS.md", "docs/a.md", "../b.md"]), max_size=4),
+    data=st.data(),
+)
+def test_every_import_is_found_between_other_things_and_once(paths, data):
+    parts = [f"- Read @{path} first." for path in paths]
+    text = "\n\n".join(part for own in parts for part in (data.draw(told), own))
+
+    assert imports(text) == tuple(dict.fromkeys(paths))

@@ -17,6 +17,7 @@ LINES_MAX = 600
 MODULES_PER_FOLDER_MAX = 20
 ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")
 CATCH_ALL_HOMES = {
+    "bridges/registry.py",
     "yaadwatch/servers/dispatch.py",
     "yaadwatch/cli/main.py",
     "yaadwatch/daemon/supervisor.py",
@@ -68,7 +69,7 @@ def test_time_comes_in_as_a_parameter(path):
 
 
 @each_module
-def test_only_three_modules_catch_everything(path):
+def test_only_the_modules_that_run_others_catch_everything(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     broad = [
         handler.lineno

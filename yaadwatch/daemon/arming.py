@@ -22,6 +22,8 @@ Mode = Literal["full", "poll", "off"]
 
 ANY: Final = "/"
 """Stands for every name in a folder; no file can be called so."""
+EVERY: Final = "*"
+"""The last part of a path that stands for every name in its folder."""
 ITSELF: Final = ""
 """Stands for the folder itself: it was deleted or moved."""
 BRANCH_FOLDERS_MAX: Final = 64
@@ -53,7 +55,7 @@ class WatchedTree(Protocol):
 
     @property
     def paths(self) -> frozenset[str]:
-        """Return the anchored files, relative, with '/'."""
+        """Return the anchored files, relative, with '/'; 'folder/*' is whatever is in a folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +167,7 @@ def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> N
         for name, paths in below[folder].items():
             child = f"{folder}/{name}" if folder else name
             meaning = Meaning(paths=tuple(paths), shape=child in below)
-            known[name] = meaning
+            known[ANY if name == EVERY else name] = meaning
             if child in below:
                 folders.setdefault(tree.root / child, {})[ITSELF] = meaning
 

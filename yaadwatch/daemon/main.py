@@ -65,10 +65,12 @@ def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
 def _run_locked(foreground: bool, on_ready: Callable[[], None] | None) -> int:
     from yaadwatch.core import privacy
     from yaadwatch.daemon import logs
+    from yaadwatch.engine.agent_files import finding
     from yaadwatch.system import config
     from yaadwatch.system.files import private_folder
 
     loaded = config.load(_settings_file(), os.environ)
+    finding.formats(loaded.settings.agent_files.also)  # what makes no sense is told at once
     private_folder(places.log_file().parent)
     opened = logs.begin(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None

@@ -46,7 +46,8 @@ class Poller:
         """Look at a tree; return what differs from the last look. New anchors do not count."""
         root = str(tree.root)
         now = _Look(
-            files={path: _signature(f"{root}/{path}") for path in tree.paths},
+            # A folder looks different when a file came or went.
+            files={path: _signature(f"{root}/{path.removesuffix('/*')}") for path in tree.paths},
             head=_head(tree),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
         )

@@ -1,11 +1,11 @@
 """What a person's own agent files say: taken in as memories, each with its places."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from bridges.registry import BRIDGES
-from yaadwatch.engine import agent_files, remember, writing
-from yaadwatch.engine.agent_files import AgentFile
+from yaadwatch.engine import remember, writing
+from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.remember import Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
@@ -33,7 +33,7 @@ def read(home: Home, space: Space) -> Baseline:
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)
-    found = agent_files.read_all(space, home.clock.now_ns())
+    found = reading.read_all(home, space)
     drafts = [
         Draft(
             text=statement.text,
@@ -64,7 +64,8 @@ def read(home: Home, space: Space) -> Baseline:
         for file in found
         if file.own
     }
-    space.db.write(_note, space.worktree.id, found, rows)
+    names = reading.formats(home).names
+    space.db.write(_note, space.worktree.id, names, found, rows)
     return Baseline(
         files=tuple(found),
         statements=len(drafts),
@@ -76,11 +77,12 @@ def read(home: Home, space: Space) -> Baseline:
 def _note(
     conn: Connection,
     worktree: int,
+    names: Collection[str],
     found: Sequence[AgentFile],
     rows: dict[str, list[Provenance]],
 ) -> None:
     """Write down which place says what now; what cannot be read today says what it said."""
-    known = {path for bridge in BRIDGES for path in bridge.paths}
+    known = set(names)
     known |= agent_files_known.of_worktree(conn, worktree).keys()
     unread = {file.path for file in found if file.state == "paused"}
     was_hidden = provenance.hidden(conn, worktree)

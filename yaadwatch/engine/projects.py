@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.engine import baseline, identity, stale, telling
-from yaadwatch.engine.agent_files import AgentFile
+from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.syncing import releasing, tree
 from yaadwatch.engine.workspace import (
     Call,

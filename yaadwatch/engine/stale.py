@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bridges.registry import BRIDGES
 from yaadwatch.core import privacy
 from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model.agent_files import CARRIER
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
@@ -35,15 +34,16 @@ from yaadwatch.store import (
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 
-AGENT_FILES = frozenset(path for bridge in BRIDGES for path in bridge.paths) | {CARRIER}
-"""What people and agents may write at any time."""
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A work tree and the files in it (relative paths) whose changes matter."""
+    """A work tree and the files in it (relative paths) whose changes matter.
+
+    A path that ends in '/*' stands for whatever is in that folder.
+    """
 
     project: str
     worktree: int
@@ -169,7 +169,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
                             paths=frozenset(
                                 paths
                                 | places
-                                | AGENT_FILES
+                                | reading.formats(home).places
                                 | db.read(agent_files.of_worktree, tree.id).keys()
                             ),
                         )

@@ -20,6 +20,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
@@ -207,6 +208,7 @@ class Home:
         self.settings = settings
         self.git = git
         self.formers = Formers()
+        self.below = Below()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()

@@ -15,9 +15,6 @@ PENDING: Final = "pending"
 PAUSED: Final = "paused"
 ABSENT: Final = "absent"
 
-CARRIER: Final = ".claude/rules/yaad.md"
-"""The file of our own that carries the hot rules in private mode."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFileRow:

@@ -126,9 +126,29 @@ class Git:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFiles:
+    """How agent files are kept in sync.
+
+    Args:
+        idle_s: while an agent is at work in a repository, files it may edit are not written until
+            it was quiet for so many seconds; 0: they are written at once.
+        also: further files with rules, such as CONVENTIONS.md: relative to the top of a project,
+            '*' for anything in a name, '**/' for any folders.
+    """
+
+    idle_s: int = 60
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.idle_s <= 3600:
+            raise ValueError(f"idle_s must be within 0 and 3600, got {self.idle_s}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a person may set."""
 
     memory: Memory = field(default_factory=Memory)
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)
+    agent_files: AgentFiles = field(default_factory=AgentFiles)

@@ -15,6 +15,7 @@ DEFAULT: Final = "default"
 _PREFIX: Final = "YAAD_"
 _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 """Where everything is; and two that the tests read."""
+_KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     for name in sorted(environ):
         if name in variables:
             key = variables[name]
-            settings = _with(settings, key, _number(environ[name]), name)
+            settings = _with(settings, key, _written(environ[name], settings, key), name)
             sources[key] = name
         elif name.startswith(_PREFIX) and name not in _NO_SETTINGS:
             warnings.append(f"{name} is not a setting.{_nearest(name, variables)}")
@@ -94,9 +95,14 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
     default = getattr(section, name)
     if isinstance(default, float) and type(value) is int:
         value = float(value)
-    if type(value) is not type(default) or (isinstance(value, float) and not math.isfinite(value)):
-        kind = "a number" if isinstance(default, float) else "a whole number"
-        raise _bad(where, f"must be {kind}, got {value!r}")
+    if isinstance(default, tuple) and isinstance(value, list):
+        value = tuple(value)
+    if (
+        type(value) is not type(default)
+        or (isinstance(value, float) and not math.isfinite(value))
+        or (isinstance(value, tuple) and not all(isinstance(part, str) for part in value))
+    ):
+        raise _bad(where, f"must be {_KINDS[type(default)]}, got {value!r}")
     try:
         section = replace(section, **{name: value})
     except ValueError as error:
@@ -104,8 +110,11 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
     return replace(settings, **{section_name: section})
 
 
-def _number(text: str) -> object:
-    """Return the number that `text` writes; other text as it is, for the message."""
+def _written(text: str, settings: Settings, key: str) -> object:
+    """Return the value that a variable writes; what is none of its kind stays text."""
+    section, _, name = key.partition(".")
+    if isinstance(getattr(getattr(settings, section), name), tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
     for kind in (int, float):
         try:
             return kind(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yaadwatch.engine.agent_files import named_as, target
+from yaadwatch.engine.agent_files.finding import spelled, target
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from yaadwatch.engine.agent_files import named_as, target
     ],
 )
 def test_the_name_that_is_there_is_the_one_that_git_knows(name, listed, found):
-    assert named_as(name, listed) == found
+    assert spelled(name, listed) == found
 
 
 def test_where_case_matters_both_are_files_of_their_own(tmp_path):

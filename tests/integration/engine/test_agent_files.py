@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from yaadwatch.model.agent_files import CARRIER
+from bridges.agents import FIRST as CARRIER
 from yaadwatch.model.errors import YaadError
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"

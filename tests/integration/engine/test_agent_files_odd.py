@@ -10,11 +10,12 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from bridges import block
+from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.syncing import verbs
-from yaadwatch.model.agent_files import CARRIER
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Be brief\n"
+
 RULE = "Always use jose for tokens"
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that")

@@ -8,7 +8,7 @@ import pytest
 from engine_world import World
 from stepping import CAN_FAIL, Stepped, require_stepping
 
-from yaadwatch.model.agent_files import CARRIER
+from bridges.agents import FIRST as CARRIER
 from yaadwatch.store import snapshots
 
 require_stepping()
@@ -16,6 +16,7 @@ require_stepping()
 SOAK = os.environ.get("YAAD_SOAK") == "1"
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Run `make test` first\n"
+
 RULE = "Always use jose for tokens"
 GONE = "Never log tokens"
 KEPT = "Never deploy on Fridays"
@@ -106,7 +107,7 @@ def copies_of(tree):
 def test_killed_before_any_system_call_it_is_made_up_for(tree, mode):
     wanted = {KEPT, SAID, TYPED} | ({RULE + " and cookies"} if mode == "inline" else {RULE, GONE})
 
-    for number in each_kill(tree, 1 if SOAK else 97):
+    for number in each_kill(tree, 1 if SOAK else 149):
         before = (tree.path / "CLAUDE.md").read_bytes()
         assert f"- {TYPED}\n".encode() in before
         sync_until_quiet(tree)
@@ -134,7 +135,7 @@ def test_a_rule_that_changes_after_the_kill_reaches_the_carrier_too(tree, mode):
     """What was written and not yet recorded is ours all the same."""
     if mode == "inline":
         pytest.skip("it has no carrier")
-    for number in each_kill(tree, 1 if SOAK else 31, after="renameat2"):
+    for number in each_kill(tree, 1 if SOAK else 67, after="renameat2"):
         tree.remember("Always write tests first", kind="convention")
         sync_until_quiet(tree)
 

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
+from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.workspace import Call
-from yaadwatch.model.agent_files import CARRIER
 from yaadwatch.model.errors import Code, YaadError
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"

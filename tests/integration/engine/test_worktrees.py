@@ -6,6 +6,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.agent_files import finding
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -102,8 +103,8 @@ def test_what_is_watched_names_the_files_of_each(repo, linked):
 
     watched = {tree.root: tree for tree in checking.watched(repo.home)}
 
-    assert watched[repo.path].paths - checking.AGENT_FILES == {"src/net.py"}
-    assert watched[linked.path].paths - checking.AGENT_FILES == {"src/net.py", "src/http.py"}
+    assert watched[repo.path].paths - finding.formats().places == {"src/net.py"}
+    assert watched[linked.path].paths - finding.formats().places == {"src/net.py", "src/http.py"}
     assert watched[linked.path].common_dir == repo.path / ".git"
     assert watched[linked.path].git_dir == repo.path / ".git/worktrees/linked"
     assert watched[repo.path].project == watched[linked.path].project

@@ -1,6 +1,7 @@
 """What a person sets is read from the file, then from the environment; what is odd is told."""
 
 import dataclasses
+import json
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,17 @@ def path(tmp_path):
 
 def _other(default):
     """A value in range that is not the default."""
+    if isinstance(default, tuple):
+        return (*default, "RULES.md", "docs/*.md")
     return default / 2 if isinstance(default, float) else default + 1
+
+
+def _toml(value):
+    return json.dumps(list(value)) if isinstance(value, tuple) else value
+
+
+def _variable(value):
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def test_without_a_file_everything_is_as_it_comes(path):
@@ -38,7 +49,7 @@ def test_without_a_file_everything_is_as_it_comes(path):
 
 @each_key
 def test_every_setting_is_read_from_the_file(path, section, name, default):
-    path.write_text(f"[{section}]\n{name} = {_other(default)}\n")
+    path.write_text(f"[{section}]\n{name} = {_toml(_other(default))}\n")
 
     loaded = config.load(path, {})
 
@@ -49,10 +60,10 @@ def test_every_setting_is_read_from_the_file(path, section, name, default):
 
 @each_key
 def test_every_setting_is_read_from_the_environment_over_the_file(path, section, name, default):
-    path.write_text(f"{section}.{name} = {default}\n")
+    path.write_text(f"{section}.{name} = {_toml(default)}\n")
     variable = f"YAAD_{section}_{name}".upper()
 
-    loaded = config.load(path, {variable: str(_other(default))})
+    loaded = config.load(path, {variable: _variable(_other(default))})
 
     assert getattr(getattr(loaded.settings, section), name) == _other(default)
     assert loaded.sources[f"{section}.{name}"] == variable
@@ -110,6 +121,14 @@ def test_a_bad_value_in_the_file_is_told_with_file_and_key(path, value):
     assert caught.value.code is Code.BAD_REQUEST
     assert f"{path}: watch.quiet_ms must be" in caught.value.message
     assert "not used" in caught.value.message
+
+
+@pytest.mark.parametrize("value", ['"CONVENTIONS.md"', "1", "[1]", '["a", true]', "{}"])
+def test_a_list_of_texts_is_nothing_else(path, value):
+    path.write_text(f"[agent_files]\nalso = {value}\n")
+
+    with pytest.raises(YaadError, match=r"agent_files\.also must be a list of texts"):
+        config.load(path, {})
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "0", "'30'", "false"])

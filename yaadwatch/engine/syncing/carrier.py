@@ -1,4 +1,4 @@
-"""The private carrier: a file of our own with the hot rules, and what is in doubt about them.
+"""Private carriers: files of our own with the hot rules, and what is in doubt about them.
 
 It is kept out of git by a line in the exclude file, and never by touching what a person wrote.
 """
@@ -10,51 +10,61 @@ from pathlib import Path
 from typing import Final
 
 from bridges.items import line_of
+from bridges.registry import for_path
 from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import ABSENT, CARRIER, PAUSED, SYNCED, AgentFileRow
+from yaadwatch.model.agent_files import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import agent_files, flags, hot, meta, nodes, provenance
+from yaadwatch.store import agent_files, flags, hot, meta, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files, keys, swapping
-
-EXCLUDED: Final = f"/{CARRIER}"
 
 HEAD: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is written anew whenever a rule changes. -->",
     "",
 )
-_MAIN: Final = "CLAUDE.md"
+_HEAD_BYTES: Final = 1024
+"""The first line of ours is within so many bytes: front matter may stand above it."""
 
 
-def excluded_key(project: str) -> str:
+def excluded_key(project: str, path: str) -> str:
     """Return under which key the user store's meta table has what was appended to the exclude file.
 
     It is not in the project's own store, because it is needed when that is lost.
     """
-    return f"excluded_carrier {project}"
+    return f"excluded_carrier {project} {path}"
 
 
-def _folders_key(project: str, root: Path) -> str:
-    return f"carrier_folders {project} {root}"
+def _folders_key(project: str, root: Path, path: str) -> str:
+    return f"carrier_folders {project} {root} {path}"
 
 
-def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
-    """Bring the carrier up to date; return whether it was written.
+def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], key: bytes) -> bool:
+    """Bring a carrier up to date; return whether it was written.
 
-    A carrier that somebody else has changed is left alone, and paused.
+    One that somebody else has changed is left alone, and paused.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        row: which carrier, and what it held.
+        said: hashes of what its agents read elsewhere anyway.
+        key: of this home's hashes.
+
+    Raises:
+        swapping.ChangedUnderneathError: somebody wrote it meanwhile.
+        YaadError: REFUSED when a link is in its way, UNAVAILABLE when it cannot be written.
     """
-    swapping.recover(
-        space.root / CARRIER, lambda data: acting.keep(home, space, CARRIER, data, key=key)
-    )
-    wanted = render(*space.db.read(_rules, space.worktree.id))
-    seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+    path = row.path
+    swapping.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
+    wanted = render(path, *space.db.read(_rules, space.worktree.id), said)
+    seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
         _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
         return False
@@ -63,43 +73,53 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
         return False
     if seen.data is not None and not _is_ours(row, seen.data, key):
         reason = "was changed by somebody else and not written over; have it written anew: "
-        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {CARRIER}")
+        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {path}")
         return False
     # Noted before it is written: after a kill in between it is known for ours.
     row = replace(row, block=keys.keyed(key, wanted) if wanted else "")
     space.db.write(agent_files.put, row)
-    path = space.root / CARRIER
-    _require_inside(space.root, path)
+    place = space.root / path
+    _require_inside(space.root, place, path)
     if not wanted:
-        take_away(home, space.project.id, space.root)
+        take_away(home, space.project.id, space.root, path)
     elif seen.data is None:
-        _exclude(home, space)
-        made = acting.missing_folders(space.root, CARRIER)
+        _exclude(home, space, path)
+        made = acting.missing_folders(space.root, path)
         if made:
-            folders_key = _folders_key(space.project.id, space.root)
+            folders_key = _folders_key(space.project.id, space.root, path)
             home.user.write(meta.put, folders_key, json.dumps(made))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        swapping.create_new(path, wanted)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        swapping.create_new(place, wanted)
     else:
-        swapping.replace_expected(path, seen.data, wanted)
+        swapping.replace_expected(place, seen.data, wanted)
     _note(space, row, SYNCED, "", keys.keyed(key, wanted) if wanted else "")
     return True
 
 
-def would_write(home: Home, space: Space) -> tuple[bytes, bytes]:
-    """Return what the carrier holds, and what it would hold after a sync."""
-    wanted = render(*space.db.read(_rules, space.worktree.id))
-    seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+def would_write(
+    home: Home, space: Space, path: str, *, said: Collection[str]
+) -> tuple[bytes, bytes]:
+    """Return what a carrier holds, and what it would hold after a sync."""
+    wanted = render(path, *space.db.read(_rules, space.worktree.id), said)
+    seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
 
 
-def render(rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]) -> bytes:
-    """Return the carrier's bytes; none when there is no rule to carry.
+def is_ours(data: bytes) -> bool:
+    """Return whether a file begins as our carriers do."""
+    return HEAD[0].encode() in data[:_HEAD_BYTES]
+
+
+def render(
+    path: str, rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]
+) -> bytes:
+    """Return a carrier's bytes; none when there is no rule to carry.
 
     Args:
+        path: which carrier.
         rules: the hot memories, best first.
         doubts: what is in doubt about them here.
-        said: hashes of what the agent reads elsewhere anyway.
+        said: hashes of what its agents read elsewhere anyway.
     """
     lines = []
     for node in rules:
@@ -108,35 +128,36 @@ def render(rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[s
             lines.append(line + _doubt(doubts.get(node.id)))
     fits = fit((), 0, lines, newline=1)
     shown = [line for line, fitting in zip(lines, fits, strict=True) if fitting]
-    return "".join(f"{line}\n" for line in (*HEAD, *shown)).encode() if shown else b""
+    if not shown:
+        return b""
+    bridge = for_path(path)
+    preamble = bridge.preamble if bridge is not None else ""
+    return (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
 
 
 def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
-    """Take the carrier away, if it is still ours; return whether it was."""
-    seen = files.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=0)
-    is_ours = seen.data is not None and _is_ours(row, seen.data, key)
-    if is_ours:
-        take_away(home, space.project.id, space.root)
+    """Take a carrier away, if it is still as we wrote it; return whether it was."""
+    seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
+    is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
+    if is_as_written:
+        take_away(home, space.project.id, space.root, row.path)
     done = replace(row, state=ABSENT, reason="", digest="")
     if done != row:
         space.db.write(agent_files.put, done)
-    return is_ours
+    return is_as_written
 
 
-def take_away(home: Home, project: str, root: Path) -> None:
+def take_away(home: Home, project: str, root: Path, path: str) -> None:
     """Remove the file, and the folders that we made for it."""
-    key = _folders_key(project, root)
-    acting.remove_made(root, CARRIER, json.loads(home.user.read(meta.get, key) or "[]"))
+    key = _folders_key(project, root, path)
+    acting.remove_made(root, path, json.loads(home.user.read(meta.get, key) or "[]"))
     home.user.write(meta.drop, key)
 
 
-def _rules(conn: Connection, worktree: int) -> tuple[list[Node], dict[str, Flag], set[str]]:
+def _rules(conn: Connection, worktree: int) -> tuple[list[Node], dict[str, Flag]]:
     hidden = provenance.hidden(conn, worktree)
     rules = [node for node in hot.rules(conn, agents=True) if node.id not in hidden]
-    doubts = flags.of_nodes(conn, worktree, [node.id for node in rules])
-    places = [row.node for row in provenance.on_path(conn, worktree, _MAIN) if row.line is not None]
-    said = {node.text_hash for node in nodes.many(conn, places).values()}
-    return rules, doubts, said
+    return rules, flags.of_nodes(conn, worktree, [node.id for node in rules])
 
 
 def _doubt(flag: Flag | None) -> str:
@@ -157,24 +178,24 @@ def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str 
         space.db.write(agent_files.put, done)
 
 
-def _exclude(home: Home, space: Space) -> None:
-    path = identity.exclude_file(space.project.common_dir)
-    lines = path.read_bytes().splitlines() if path.is_file() else []
-    if EXCLUDED.encode() in lines:
+def _exclude(home: Home, space: Space, path: str) -> None:
+    file = identity.exclude_file(space.project.common_dir)
+    line = f"/{path}"
+    if line.encode() in (file.read_bytes().splitlines() if file.is_file() else []):
         return
     # Noted before and after: whoever is killed in between has noted what is to be taken out.
-    home.user.write(meta.put, excluded_key(space.project.id), f"{EXCLUDED}\n")
-    appended = files.append_line_exact(path, EXCLUDED)
-    home.user.write(meta.put, excluded_key(space.project.id), appended)
+    key = excluded_key(space.project.id, path)
+    home.user.write(meta.put, key, f"{line}\n")
+    home.user.write(meta.put, key, files.append_line_exact(file, line))
 
 
-def _require_inside(root: Path, path: Path) -> None:
-    folder = path.parent
+def _require_inside(root: Path, place: Path, path: str) -> None:
+    folder = place.parent
     while folder != root:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise YaadError(
                 Code.REFUSED,
-                f"{folder} is a link or no folder; {CARRIER} was not written.",
+                f"{folder} is a link or no folder; {path} was not written.",
                 hint="Make it a folder, or: yaadwatch files release",
             )
         folder = folder.parent

@@ -235,5 +235,5 @@ def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
         kind=place.statement.kind,
         headings=place.statement.headings,
         folder=seen.path.rpartition("/")[0],
-        baseline=seen.from_git,
+        baseline=seen.from_git or not seen.everywhere,
     )

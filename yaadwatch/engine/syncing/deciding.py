@@ -63,9 +63,17 @@ def as_stored(text: str) -> str:
 
 
 def decide(
-    space: Space, seen: Gathered, terms: Terms, *, accept_deletions: bool = False
+    space: Space,
+    seen: Gathered,
+    terms: Terms,
+    *,
+    beside: frozenset[str] = frozenset(),
+    accept_deletions: bool = False,
 ) -> Decided | Paused:
-    """Return what has to be done about a file, or why a person has to look first."""
+    """Return what has to be done about a file, or why a person has to look first.
+
+    `beside`: hashes of what its readers read in other files of the person's anyway.
+    """
     lines = seen.block.lines if isinstance(seen.block, Block) else None
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
@@ -84,7 +92,7 @@ def decide(
     if seen.row.mode != INLINE or seen.data is None:
         return Decided(inventory=stock, plan=None, archived=known.archived)
     newline = len(seen.block.newline) if isinstance(seen.block, Block) else 1
-    file = File(lines=lines, outside=outside, from_git=seen.from_git, newline=newline)
+    file = File(lines=lines, outside=outside | beside, from_git=seen.from_git, newline=newline)
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):
         return done

@@ -3,18 +3,16 @@
 The first of the five beats. Nothing is changed here, and nothing that is only half written is read.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from bridges.block import Absent, Block, Malformed, Refused, find
-from bridges.registry import BRIDGES
-from bridges.rules import Document, Statement
+from bridges.rules import Statement
 from yaadwatch.core.sync import guard
-from yaadwatch.engine import agent_files
+from yaadwatch.engine.agent_files.finding import Found
+from yaadwatch.engine.agent_files.reading import ODD, parsed
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
@@ -31,9 +29,6 @@ _BY_GIT_S: Final = 0.5
 """Git writes its index right after the files; a file that changed at another time was typed."""
 _BY_STASH_S: Final = 5.0
 """Likewise the files that git resets, after the log of the stash."""
-
-_STUB_BYTES_MAX: Final = 256
-_STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
 
 class MovingError(Exception):
@@ -60,6 +55,7 @@ class Gathered:
         from_git: whether git wrote these bytes.
         problem: why it is left alone; '' when it is not.
         head: where HEAD is.
+        everywhere: whether what it says holds for the whole project.
     """
 
     path: str
@@ -73,25 +69,11 @@ class Gathered:
     from_git: bool
     problem: str
     head: Head
-
-
-def names(space: Space) -> dict[str, tuple[str, str]]:
-    """Return the agent files of a work tree: by real path the name it is known by, and the reason
-    why it is left alone ('' when it is not). Each real file comes once.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for bridge in BRIDGES:
-        for name in bridge.paths:
-            target, reason = agent_files.target(space.root, name)
-            if target is None:
-                found.setdefault(name, (name, reason))
-            elif target not in found and not _is_stub(space, target):
-                found[target] = (name, "")
-    return found
+    everywhere: bool = True
 
 
 def gather(
-    home: Home, space: Space, path: str, row: AgentFileRow, *, first: bool, key: bytes
+    home: Home, space: Space, found: Found, row: AgentFileRow, *, first: bool, key: bytes
 ) -> Gathered:
     """Look at one agent file.
 
@@ -100,6 +82,7 @@ def gather(
         StashedError: git has put its changes away.
         YaadError: from git.
     """
+    path = found.path
     data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
     head = space.repository.head()
     if layouts.at_work(space.repository.layout):
@@ -111,17 +94,20 @@ def gather(
     from_git = first or (changed and _is_from_git(space, path, data, row, head))
     block: Absent | Block = Absent()
     statements: tuple[Statement, ...] | None = None
+    everywhere = found.here
     if data is not None:
-        found = find(data)
-        if isinstance(found, Malformed | Refused):
-            problem = f"{found.reason}; nothing was read or written"
+        marked = find(data)
+        if isinstance(marked, Malformed | Refused):
+            problem = f"{marked.reason}; nothing was read or written"
         else:
-            block = found
+            block = marked
             unfinished = guard.conflict_markers(data)
             if unfinished is not None:
                 problem = f"{unfinished.reason}; nothing was read or written"
             else:
-                statements = parsed(data).statements
+                document = parsed(found.bridge, data)
+                statements = document.statements
+                everywhere = everywhere and document.everywhere
     return Gathered(
         path=path,
         row=row,
@@ -134,6 +120,7 @@ def gather(
         from_git=from_git,
         problem=problem,
         head=head,
+        everywhere=everywhere,
     )
 
 
@@ -157,7 +144,7 @@ def settled(
         if before.kind == "absent":
             return None, ""
         if before.data is None:
-            return None, agent_files.ODD.get(before.kind, "cannot be read")
+            return None, ODD.get(before.kind, "cannot be read")
         if own(before.data):
             return before.data, ""
         age_s = _age_s(home, space, path)
@@ -170,12 +157,6 @@ def settled(
     raise MovingError(path)
 
 
-@lru_cache(maxsize=16)
-def parsed(data: bytes) -> Document:
-    """Return what the bytes of an agent file say outside the block."""
-    return BRIDGES[0].parse(data)
-
-
 def _age_s(home: Home, space: Space, path: str) -> float:
     try:
         changed_ns = (space.root / path).stat().st_mtime_ns
@@ -183,14 +164,6 @@ def _age_s(home: Home, space: Space, path: str) -> float:
         return 0.0
     # A time in the future tells nothing; two equal reads then have to do.
     return max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
-
-
-def _is_stub(space: Space, path: str) -> bool:
-    """Tell whether a file only includes another agent file: it is one file with that one."""
-    seen = files.observe(space.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
-    found = _STUB.fullmatch(seen.data or b"")
-    known = {name for bridge in BRIDGES for name in bridge.paths}
-    return found is not None and found["path"].decode() in known - {path}
 
 
 def _is_from_git(

@@ -1,13 +1,17 @@
 """How does each agent file take part: by a block in it, by a file of our own, or by being read?"""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from bridges import agents
+from bridges.agents import AGENTS, FIRST, Agent
 from bridges.block import Absent, find
+from bridges.registry import bridges
+from yaadwatch.engine.agent_files.finding import CONVENTIONS, IMPORTED, Fleet, Found
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import (
     ABSENT,
-    CARRIER,
     INLINE,
     PENDING,
     PRIVATE,
@@ -17,40 +21,91 @@ from yaadwatch.model.agent_files import (
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, meta
 from yaadwatch.store.connection import Connection
-from yaadwatch.system import files
+from yaadwatch.system import files, installed
 
 ASKED: Final = "mode"
 """In the store's meta table: what a person chose for the whole project; missing: by the file."""
 
-_MAIN: Final = "CLAUDE.md"
+EACH: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
+"""Files that have the block whatever other files there are; the others have it where an agent would
+get it by no other file."""
 
 
-def note_missing(space: Space, names: Mapping[str, tuple[str, str]]) -> None:
-    """Make rows for the files that were never seen here, and for the carrier if one is needed."""
+def note_missing(space: Space, fleet: Fleet) -> None:
+    """Make rows for the files that were never seen here, and for the carriers that are needed."""
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
     asked = space.db.read(meta.get, ASKED) or ""
-    new = [_first(space, path, asked, whole=not rows) for path in names if path not in rows]
-    known = {**rows, **{row.path: row for row in new}}
-    if CARRIER not in rows and _needs_carrier(known, asked):
-        row = AgentFileRow(worktree=space.worktree.id, path=CARRIER, mode=PRIVATE, state=ABSENT)
-        new.append(row)
-    if new:
-        space.db.write(_put, new)
+    before = _formats_before(space)
+    new: dict[str, AgentFileRow] = {}
+    for path, mode in suited(space, fleet, asked, rows).items():
+        # PENDING stands for "never read": what it says then was there before us. A file that
+        # appears while we watch was typed.
+        known = rows and fleet.files[path].bridge.name in before
+        state = ABSENT if known or not (space.root / path).exists() else PENDING
+        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
+    for path in carriers(space, fleet, {**rows, **new}, asked) - rows.keys():
+        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
+    formats = {IMPORTED.name, CONVENTIONS, *(bridge.name for bridge in bridges())} | before
+    if new or formats != before:
+        space.db.write(_put, new.values(), _formats_key(space), formats)
 
 
-def needs_carrier(space: Space) -> bool:
-    """Return whether some agent here gets the rules by the private carrier, and not otherwise."""
-    rows = space.db.read(agent_files.of_worktree, space.worktree.id)
-    return _needs_carrier(rows, space.db.read(meta.get, ASKED) or "")
+def suited(
+    space: Space, fleet: Fleet, asked: str, rows: Mapping[str, AgentFileRow]
+) -> dict[str, str]:
+    """Return how each file takes part that has no row yet.
+
+    Args:
+        space: the work tree.
+        fleet: its agent files.
+        asked: what a person chose for all of them; '' for what suits each.
+        rows: the files whose mode is settled.
+    """
+    modes = {path: row.mode for path, row in rows.items()}
+    new = {}
+    for path in sorted(fleet.files, key=lambda path: _turn(fleet, path)):
+        if path not in modes:
+            new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
+    return new
 
 
-def in_git(space: Space, path: str) -> bool:
-    """Return whether a file is tracked."""
-    return space.repository.is_tracked(path)
+def carriers(
+    space: Space, fleet: Fleet, rows: Mapping[str, AgentFileRow], asked: str | None = None
+) -> set[str]:
+    """Return the files of our own that agents of this person need: they get the rules by no block.
+
+    Where none of the agents that can be reached so is installed, it is the one that most can read.
+    """
+    if asked is None:
+        asked = space.db.read(meta.get, ASKED) or ""
+    formats = fleet.formats(space.root)
+    able = [agent for agent in AGENTS if agent.carrier]
+    here = [agent for agent in able if installed.is_installed(agent.homes, agent.commands)]
+    blocks = {path for path, row in rows.items() if row.mode == INLINE and path in formats}
+    needed = set()
+    for agent in here or [agent for agent in able if agent.carrier == FIRST]:
+        read = agents.read_by(agent, formats)
+        modes = {
+            rows[path].mode for path in read if path in rows and fleet.files[path].may_have_block
+        }
+        if modes:
+            needs = INLINE not in modes and PRIVATE in modes
+        else:
+            needs = asked != READ and not (blocks if not here else blocks & read)
+        if needs and _has_place(space, agent):
+            needed.add(agent.carrier)
+    return needed
+
+
+def users(path: str) -> tuple[Agent, ...]:
+    """Return the agents that a carrier is for: the installed ones, or all that can read it."""
+    able = [agent for agent in AGENTS if agent.carrier == path]
+    here = [agent for agent in able if installed.is_installed(agent.homes, agent.commands)]
+    return tuple(here or able)
 
 
 def default(space: Space, path: str) -> str:
-    """Return the mode of a file that nobody chose one for.
+    """Return the mode of a file that may have a block and that nobody chose one for.
 
     A block in a tracked file that is not committed is in the way of checkout and rebase, so such a
     file gets none by itself.
@@ -58,31 +113,54 @@ def default(space: Space, path: str) -> str:
     seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
     if seen.data is not None and not isinstance(find(seen.data), Absent):
         return INLINE
-    return PRIVATE if in_git(space, path) else INLINE
+    return PRIVATE if space.repository.is_tracked(path) else INLINE
 
 
-def _first(space: Space, path: str, asked: str, *, whole: bool) -> AgentFileRow:
-    """Return the row of a file seen for the first time.
-
-    PENDING stands for "never read": what it says then was there before us. A file that appears
-    while we watch was typed.
-    """
-    there = (space.root / path).exists()
-    mode = asked or (default(space, path) if there else "") or PRIVATE
-    state = PENDING if there and whole else ABSENT
-    return AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
-
-
-def _needs_carrier(rows: Mapping[str, AgentFileRow], asked: str) -> bool:
-    there = [row for row in rows.values() if row.path != CARRIER and row.state != ABSENT]
-    if not there:
-        return asked != READ
-    main = rows.get(_MAIN)
-    if main is not None and main.state != ABSENT:
-        return main.mode == PRIVATE
-    return any(row.mode == PRIVATE for row in there)
+def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
+    """Return how a file takes part that was never seen here."""
+    found = fleet.files[path]
+    if not found.may_have_block:
+        return READ
+    mode = asked or (default(space, path) if (space.root / path).exists() else "") or PRIVATE
+    if mode == INLINE and (
+        any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ()))
+        or (found.name not in EACH and _is_covered(space, fleet, found, modes))
+    ):
+        return READ
+    return mode
 
 
-def _put(conn: Connection, rows: list[AgentFileRow]) -> None:
+def _turn(fleet: Fleet, path: str) -> tuple[bool, bool]:
+    """Return when the mode of a file is settled: after those that can spare it the block."""
+    return fleet.files[path].name not in EACH, bool(fleet.taken_in.get(path))
+
+
+def _is_covered(space: Space, fleet: Fleet, found: Found, modes: Mapping[str, str]) -> bool:
+    """Tell whether whoever reads a file reads another one with a block anyway."""
+    formats = fleet.formats(space.root) | {found.path: frozenset({found.bridge.name})}
+    blocks = {path for path, mode in modes.items() if mode == INLINE and path in formats}
+    return all(
+        not agents.read_by(agent, formats).isdisjoint(blocks)
+        for agent in AGENTS
+        if found.path in agents.read_by(agent, formats)
+    )
+
+
+def _has_place(space: Space, agent: Agent) -> bool:
+    folder = (space.root / agent.carrier).parent
+    return folder.is_dir() or not agent.beside
+
+
+def _formats_key(space: Space) -> str:
+    return f"formats {space.worktree.id}"
+
+
+def _formats_before(space: Space) -> set[str]:
+    """Return the formats that were looked for here before: a file of another one is not new."""
+    return set(json.loads(space.db.read(meta.get, _formats_key(space)) or "[]"))
+
+
+def _put(conn: Connection, rows: Iterable[AgentFileRow], key: str, formats: set[str]) -> None:
     for row in rows:
         agent_files.put(conn, row)
+    meta.put(conn, key, json.dumps(sorted(formats)))

@@ -1,20 +1,20 @@
-"""Take what we put into a repository out again: blocks, the carrier, the line that excludes it."""
+"""Take what we put into a repository out again: blocks, carriers, the lines that exclude them."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from bridges import block
+from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
-from bridges.registry import BRIDGES
 from yaadwatch import places
-from yaadwatch.engine import agent_files as agent_files_here
 from yaadwatch.engine import identity
-from yaadwatch.engine.agent_files import ODD
+from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files.reading import ODD
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import CARRIER, INLINE, PAUSED, PENDING, READ, AgentFileRow
+from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import agent_files, agreements, meta, provenance, worktrees
@@ -41,9 +41,10 @@ def choose(home: Home, space: Space, mode: str) -> None:
                 home.stores.checking(space.project.id, -found.id),
             ):
                 rows = tree.db.read(agent_files.of_worktree, found.id)
-                for row in rows.values():
-                    if row.path != CARRIER:
-                        switch(home, tree, row, mode)
+                fleet = reading.fleet(home, tree, thorough=True)
+                for path, suited in modes.suited(tree, fleet, mode, {}).items():
+                    if path in rows:
+                        switch(home, tree, rows[path], suited)
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
@@ -65,7 +66,7 @@ def switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
 
 
 def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) -> None:
-    """Take our block out of a file, or the carrier away, and only read the file from now on.
+    """Take our block out of a file, or a carrier away, and only read the file from now on.
 
     The lock of its work tree is held.
 
@@ -75,7 +76,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
             Nothing was changed.
     """
     key = keys.load(places.key_file())
-    if row.path == CARRIER:
+    if row.path in CARRIERS:
         carrier.remove(home, space, row, key=key)
     else:
         _take_block_out(home, space, row, key)
@@ -127,11 +128,12 @@ def take_out_everything(home: Home, project: Project) -> None:
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
-    key = carrier.excluded_key(project.id)
-    appended = home.user.read(meta.get, key)
-    if appended:
-        files.remove_exact(identity.exclude_file(project.common_dir), appended)
-        home.user.write(meta.drop, key)
+    for path in sorted(CARRIERS):
+        key = carrier.excluded_key(project.id, path)
+        appended = home.user.read(meta.get, key)
+        if appended:
+            files.remove_exact(identity.exclude_file(project.common_dir), appended)
+            home.user.write(meta.drop, key)
 
 
 def forget_agreements(space: Space) -> None:
@@ -174,13 +176,14 @@ def _take_out_by_name(home: Home, project: Project) -> None:
     for tree in layouts.worktrees(layout) if layout is not None else ():
         if tree.root is None:
             continue
-        names = (name for bridge in BRIDGES for name in bridge.paths)
-        for path in {agent_files_here.target(tree.root, name)[0] for name in names} - {None}:
-            _mark_out(home, project, tree.root, path or "")
-        seen = files.observe(tree.root, CARRIER, bytes_max=1 << 20, now_ns=0)
-        if (seen.data or b"").startswith(carrier.HEAD[0].encode()):
-            _keep(home, project, CARRIER, seen.data or b"")
-            carrier.take_away(home, project.id, tree.root)
+        for path, found in reading.formats(home).find(tree.root).files.items():
+            if found.may_have_block and not found.reason:
+                _mark_out(home, project, tree.root, path)
+        for path in sorted(CARRIERS):
+            seen = files.observe(tree.root, path, bytes_max=1 << 20, now_ns=0)
+            if seen.data is not None and carrier.is_ours(seen.data):
+                _keep(home, project, path, seen.data)
+                carrier.take_away(home, project.id, tree.root, path)
 
 
 def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:

@@ -10,13 +10,15 @@ from datetime import datetime
 from typing import Final
 
 from bridges import block
+from bridges.agents import CARRIERS
 from bridges.block import Block, Malformed, Refused
 from yaadwatch import places
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.engine.stale import AGENT_FILES
+from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing
 from yaadwatch.engine.syncing.committing import Committed, commit
 from yaadwatch.engine.syncing.deciding import decide, terms_of
@@ -25,13 +27,13 @@ from yaadwatch.engine.syncing.gathering import (
     MovingError,
     StashedError,
     gather,
-    names,
 )
+from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import (
     ABSENT,
-    CARRIER,
+    INLINE,
     PAUSED,
     PENDING,
     PRIVATE,
@@ -89,20 +91,30 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
         YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
     """
     with home.tree(project, worktree) as space:
-        if paths and not paths & _watched(space):
+        if paths and not _concern(home, space, paths):
             return Synced(files=(), waiting=False, watching=False, changed=False)
-        return sync_space(home, space)
+        return sync_space(home, space, thorough=paths is None, patient=True)
 
 
 def sync_space(
-    home: Home, space: Space, *, accept_deletions: frozenset[str] | None = frozenset()
+    home: Home,
+    space: Space,
+    *,
+    accept_deletions: frozenset[str] | None = frozenset(),
+    thorough: bool = False,
+    patient: bool = False,
 ) -> Synced:
     """Bring the agent files of the work tree in `space` and the graph together; see `sync_tree`.
 
-    `accept_deletions`: files whose deletions a person has confirmed; None: all of them.
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        accept_deletions: files whose deletions a person has confirmed; None: all of them.
+        thorough: look through all folders for agent files.
+        patient: leave the files that an agent may edit alone for as long as one is at work.
     """
     with home.stores.checking(space.project.id, -space.worktree.id):
-        work = _Work(home, space, accept_deletions)
+        work = _Work(home, space, accept_deletions, thorough=thorough, patient=patient)
         if layouts.at_work(space.repository.layout):
             return work.result(waiting=True)
         _forget_dead(space)
@@ -127,17 +139,32 @@ def _forget_dead(space: Space) -> None:
             space.db.write(worktrees.drop, row.id)
 
 
-def _watched(space: Space) -> frozenset[str]:
-    return AGENT_FILES | space.db.read(agent_files.of_worktree, space.worktree.id).keys()
+def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
+    """Tell whether an agent file may be among the paths."""
+    rows = space.db.read(agent_files.of_worktree, space.worktree.id)
+    is_one = reading.formats(home).is_one
+    return not paths.isdisjoint(rows) or any(map(is_one, paths))
 
 
 class _Work:
     """One sync of one work tree."""
 
-    def __init__(self, home: Home, space: Space, accept_deletions: frozenset[str] | None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        space: Space,
+        accept_deletions: frozenset[str] | None,
+        *,
+        thorough: bool,
+        patient: bool,
+    ) -> None:
         self._home = home
         self._space = space
         self._accept = accept_deletions
+        self._thorough = thorough
+        self._patient = patient
+        self._fleet = Fleet(files={})
+        self._saying = Saying(space, self._fleet)
         self._key = keys.load(places.key_file())
         self._terms: Terms = terms_of(self._key)
         self.waiting = False
@@ -146,15 +173,19 @@ class _Work:
         """Deal with every file once; return whether anything changed."""
         self.waiting = False
         changed = False
-        found = names(self._space)
-        modes.note_missing(self._space, found)
-        for path, (_, reason) in found.items():
-            changed = self._file(path, reason) or changed
-        for path in self._rows().keys() - found.keys() - {CARRIER}:
+        self._fleet = reading.fleet(self._home, self._space, thorough=self._thorough)
+        self._thorough = False
+        self._saying = Saying(self._space, self._fleet)
+        modes.note_missing(self._space, self._fleet)
+        for found in self._fleet.files.values():
+            changed = self._file(found) or changed
+        for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
             changed = self._let_go(path) or changed
-        row = self._rows().get(CARRIER)
-        if row is not None and row.mode == PRIVATE:
-            changed = self._carrier(row) or changed
+        rows = self._rows()
+        needed = modes.carriers(self._space, self._fleet, rows)
+        for path in sorted(CARRIERS & rows.keys()):
+            if rows[path].mode == PRIVATE:
+                changed = self._carrier(rows[path], needed=path in needed) or changed
         return changed
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
@@ -168,14 +199,14 @@ class _Work:
     def _rows(self) -> dict[str, AgentFileRow]:
         return self._space.db.read(agent_files.of_worktree, self._space.worktree.id)
 
-    def _file(self, path: str, reason: str) -> bool:
-        row = self._rows()[path]
-        if reason:
-            self._note(row, PAUSED, reason)
+    def _file(self, found: Found) -> bool:
+        row = self._rows()[found.path]
+        if found.reason:
+            self._note(row, PAUSED, found.reason)
             return False
         for _ in range(TRIES_MAX):
             try:
-                return self._once(path)
+                return self._once(found)
             except swapping.ChangedUnderneathError:
                 continue
             except StashedError:
@@ -195,7 +226,8 @@ class _Work:
             return False
         return True
 
-    def _once(self, path: str) -> bool:
+    def _once(self, found: Found) -> bool:
+        path = found.path
         row = self._rows()[path]
         # What was never read before was there before us, also if it could not be read then.
         first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
@@ -206,12 +238,13 @@ class _Work:
         except YaadError as error:
             self._told(row, error)
             return False
-        seen = gather(self._home, self._space, path, row, first=first, key=self._key)
+        seen = gather(self._home, self._space, found, row, first=first, key=self._key)
         if seen.problem:
             self._note(row, PAUSED, seen.problem)
             return False
         accept = self._accept is None or path in self._accept
-        decided = decide(self._space, seen, self._terms, accept_deletions=accept)
+        beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
+        decided = decide(self._space, seen, self._terms, beside=beside, accept_deletions=accept)
         if isinstance(decided, Paused):
             self._note(row, PAUSED, _with_way_out(decided, path))
             return False
@@ -292,10 +325,11 @@ class _Work:
         if not self._space.db.read(_same, row, agreement):
             self._space.db.write(_agree, row, agreement, now, wrote)
 
-    def _carrier(self, row: AgentFileRow) -> bool:
+    def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
-            if modes.needs_carrier(self._space):
-                return carrier.sync(self._home, self._space, row, key=self._key)
+            if needed:
+                said = self._saying.to_all(modes.users(row.path))
+                return carrier.sync(self._home, self._space, row, said=said, key=self._key)
             return carrier.remove(self._home, self._space, row, key=self._key)
         except swapping.ChangedUnderneathError:
             self._wait(row, "is being written")

@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bridges.agents import CARRIERS
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.guard import Paused
-from yaadwatch.engine import agent_files as agent_files_here
+from yaadwatch.engine.agent_files import finding, reading
+from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
-from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, names, settled
+from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
+from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import (
     ABSENT,
-    CARRIER,
     INLINE,
     PRIVATE,
     READ,
@@ -36,7 +38,7 @@ WAIT_S: Final = 0.3
 def files(home: Home, call: Call) -> dict[str, object]:
     """Return the agent files here, and the copies kept of them; the answer is Files."""
     with home.space(call) as space, _alone(home, space):
-        modes.note_missing(space, names(space))
+        modes.note_missing(space, reading.fleet(home, space, thorough=True))
         return {"files": [_row(space, row) for row in _rows(space).values() if _shown(row)]}
 
 
@@ -47,15 +49,19 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         YaadError: CONFLICT when git or somebody is at work on a file.
     """
     with home.space(call) as space, _alone(home, space):
-        modes.note_missing(space, names(space))
+        fleet = reading.fleet(home, space, thorough=True)
+        modes.note_missing(space, fleet)
         known = _rows(space)
+        saying = Saying(space, fleet)
         rows = [
-            _diff(home, space, path, known[path])
-            for path, (_, reason) in names(space).items()
-            if path in known and not reason
+            _diff(home, space, found, known[path], saying)
+            for path, found in fleet.files.items()
+            if path in known and not found.reason
         ]
-        if CARRIER in known and known[CARRIER].mode == PRIVATE:
-            rows.append(_shown_diff(CARRIER, *carrier.would_write(home, space)))
+        for path in sorted(modes.carriers(space, fleet, known)):
+            if path in known and known[path].mode == PRIVATE:
+                said = saying.to_all(modes.users(path))
+                rows.append(_shown_diff(path, *carrier.would_write(home, space, path, said=said)))
         return {"files": [row for row in rows if row is not None]}
 
 
@@ -76,11 +82,11 @@ def files_sync(
     """
     with home.space(call) as space:
         with _alone(home, space):
-            chosen = [_chosen(space, call, path) for path in accept_deletions]
+            chosen = [_chosen(home, space, call, path) for path in accept_deletions]
         accepted = frozenset(row.path for row in chosen)
         changed = False
         for _ in range(WAITS_MAX):
-            done = tree.sync_space(home, space, accept_deletions=accepted)
+            done = tree.sync_space(home, space, accept_deletions=accepted, thorough=True)
             changed = changed or done.changed
             if not done.waiting:
                 break
@@ -106,9 +112,9 @@ def files_adopt(
             releasing.choose(home, space, mode)
         with _alone(home, space):
             if path is not None:
-                _switch(home, space, _chosen(space, call, path), mode)
+                _switch(home, space, _chosen(home, space, call, path), mode)
             if mode == PRIVATE:
-                _want_carrier(space)
+                _want_carriers(space)
     return files_sync(home, call)
 
 
@@ -126,7 +132,7 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
             releasing.choose(home, space, READ)
         else:
             with _alone(home, space):
-                releasing.release(home, space, _chosen(space, call, path))
+                releasing.release(home, space, _chosen(home, space, call, path))
     return files_sync(home, call)
 
 
@@ -185,28 +191,37 @@ def _alone(home: Home, space: Space) -> threading.Lock:
     return home.stores.checking(space.project.id, -space.worktree.id)
 
 
-def _want_carrier(space: Space) -> None:
-    row = _rows(space).get(CARRIER)
-    if row is not None and row.mode != PRIVATE:
-        space.db.write(agent_files.put, replace(row, mode=PRIVATE))
+def _want_carriers(space: Space) -> None:
+    for path, row in _rows(space).items():
+        if path in CARRIERS and row.mode != PRIVATE:
+            space.db.write(agent_files.put, replace(row, mode=PRIVATE))
 
 
 def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
-    if row.path == CARRIER and mode != READ:
-        seen = file_system.observe(space.root, CARRIER, bytes_max=1 << 20, now_ns=0)
+    path = row.path
+    if path in CARRIERS and mode != READ:
+        seen = file_system.observe(space.root, path, bytes_max=1 << 20, now_ns=0)
         key = keys.load(places.key_file())
         if seen.data is not None:
-            acting.keep(home, space, CARRIER, seen.data, key=key)
+            acting.keep(home, space, path, seen.data, key=key)
         digest = keys.keyed(key, seen.data) if seen.data is not None else ""
         space.db.write(agent_files.put, replace(row, mode=PRIVATE, digest=digest))
-    elif row.path == CARRIER:
+    elif path in CARRIERS:
         releasing.release(home, space, row)
     else:
+        found = reading.fleet(home, space).files.get(path)
+        if mode == INLINE and found is not None and not found.may_have_block:
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} is one of many files that its agents read together, or holds for a part "
+                "of the project only: it is read, and gets no block. Nothing was changed.",
+                hint="Which files can have one: yaadwatch files list",
+            )
         releasing.switch(home, space, row, mode)
 
 
-def _chosen(space: Space, call: Call, path: str) -> AgentFileRow:
-    modes.note_missing(space, names(space))
+def _chosen(home: Home, space: Space, call: Call, path: str) -> AgentFileRow:
+    modes.note_missing(space, reading.fleet(home, space, thorough=True))
     rows = _rows(space)
     named = _named(space, call, path)
     if named not in rows:
@@ -223,7 +238,7 @@ def _named(space: Space, call: Call, path: str) -> str:
     seen = os.path.normpath(call.folder / path)
     inside = Path(seen).is_relative_to(space.root) and os.path.lexists(seen)
     name = Path(seen).relative_to(space.root).as_posix() if inside else os.path.normpath(path)
-    return agent_files_here.target(space.root, name)[0] or name
+    return finding.target(space.root, name)[0] or name
 
 
 def _rows(space: Space) -> dict[str, AgentFileRow]:
@@ -245,10 +260,13 @@ def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
     }
 
 
-def _diff(home: Home, space: Space, path: str, row: AgentFileRow) -> dict[str, object] | None:
+def _diff(
+    home: Home, space: Space, found: Found, row: AgentFileRow, saying: Saying
+) -> dict[str, object] | None:
     key = keys.load(places.key_file())
+    path = found.path
     try:
-        seen = gather(home, space, path, row, first=False, key=key)
+        seen = gather(home, space, found, row, first=False, key=key)
     except StashedError:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
     except MovingError:
@@ -257,7 +275,8 @@ def _diff(home: Home, space: Space, path: str, row: AgentFileRow) -> dict[str, o
         ) from None
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
-    done = decide(space, seen, terms_of(key))
+    beside = saying.beside(found) if row.mode == INLINE else frozenset()
+    done = decide(space, seen, terms_of(key), beside=beside)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

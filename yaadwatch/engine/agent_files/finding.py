@@ -1,0 +1,361 @@
+"""Which agent files does a work tree have, under which names, and in which format is each?
+
+Each real file comes once, whatever its names. Nothing is read here but what is needed to know which
+files there are: folders, links, and who includes whom.
+"""
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from bridges import agents
+from bridges.formats.plain import listed
+from bridges.imports import imports
+from bridges.reading import parse
+from bridges.registry import bridges, for_path
+from bridges.rules import Bridge
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.system import files
+
+FILES_MAX: Final = 200
+"""Files taken for one pattern; whoever has more has something else there than rules."""
+FOLDERS_DEEP_MAX: Final = 4
+"""Folders that '**/' stands for at most."""
+IMPORTS_DEEP_MAX: Final = 4
+"""Files that include one another, one after the other: as far as Claude Code goes."""
+CONVENTIONS: Final = "conventions"
+"""The name of the format of files that a person named."""
+IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse, block=False)
+"""The format of a file that is none of an agent's, but is taken in by one that is."""
+NO_FILE: Final = "is not a regular file"
+
+VENDORED: Final = frozenset(
+    {
+        *("node_modules", "bower_components", "vendor", "third_party", "third-party"),
+        *("Pods", "site-packages", ".venv", "venv", ".yaad"),
+    }
+)
+"""Folders of other people's work: what an agent file there says is not about this project."""
+
+TEXTS: Final = frozenset({"", ".md", ".mdc", ".mdx", ".markdown", ".txt"})
+"""Files with other ends are taken in as data, such as package.json: they make no statements."""
+IMPORTERS: Final = frozenset({"claude", "claude-local", "gemini"})
+"""Formats in which '@path' takes a file in. Many agents read others of AGENTS.md without it."""
+
+_STUB_BYTES_MAX: Final = 256
+_STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An agent file, or a name for one that is not there.
+
+    Args:
+        path: where it is, relative to the work tree, links followed.
+        name: what it is known by.
+        bridge: its format.
+        reason: why it is left alone; '' when it is not.
+        here: whether it is at the top of the project, so that it holds for all of it.
+    """
+
+    path: str
+    name: str
+    bridge: Bridge
+    reason: str = ""
+    here: bool = True
+
+    @property
+    def may_have_block(self) -> bool:
+        """Whether our block may be put into it."""
+        return self.here and self.bridge.block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """The agent files of a work tree.
+
+    Args:
+        files: by the path of each.
+        also: names that stand for a file that has another one already: the name, its format, and
+            the path of the file.
+        taken_in: which others a file takes in with '@', and they in turn.
+    """
+
+    files: Mapping[str, Found]
+    also: tuple[tuple[str, Bridge, str], ...] = ()
+    taken_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def formats(self, root: Path) -> dict[str, frozenset[str]]:
+        """Return the formats of each file that is there, at the top and to be read, by path."""
+        known: dict[str, set[str]] = {
+            path: {found.bridge.name}
+            for path, found in self.files.items()
+            if found.here and not found.reason and os.path.lexists(root / path)
+        }
+        for _, bridge, path in self.also:
+            if path in known:
+                known[path].add(bridge.name)
+        return {path: frozenset(names) for path, names in known.items()}
+
+
+class Formats:
+    """The formats of agent files that are looked for, and where such files may be.
+
+    Args:
+        known: the formats.
+    """
+
+    def __init__(self, known: Sequence[Bridge]) -> None:
+        self.known = tuple(known)
+        paths = [path for bridge in known for path in bridge.paths]
+        patterns = [path for path in paths if "*" in path]
+        self.names: Final = frozenset(path for path in paths if "*" not in path)
+        """Exact names at the top of a project."""
+        self.folders: Final = frozenset(
+            pattern.partition("*")[0].rpartition("/")[0] for pattern in patterns
+        )
+        """Folders in which every file may be an agent file."""
+        self.places: Final = (
+            self.names | agents.CARRIERS | {f"{folder}/*".lstrip("/") for folder in self.folders}
+        )
+        """Where agent files, and our own, may come up: names, and folders with '/*' behind."""
+        # What the path of an agent file ends in: quickly told of the many that are none.
+        self._ends = tuple({path.rpartition("*")[2] for path in paths})
+
+    def is_one(self, path: str) -> bool:
+        """Return whether `path` is one of `places`, or a file there would be an agent file."""
+        return path in self.places or (
+            path.endswith(self._ends)
+            and any(bridge.is_at(path) or bridge.is_below(path) for bridge in self.known)
+        )
+
+    def is_below(self, path: str) -> bool:
+        """Return whether a file at `path`, in a folder further down, would be an agent file."""
+        return path.endswith(self._ends) and any(bridge.is_below(path) for bridge in self.known)
+
+    def among(self, paths: Iterable[str]) -> list[str]:
+        """Return which of the files of a project are agent files of a person's, in their order."""
+        return [
+            path
+            for path in paths
+            if self.is_one(path)
+            and path not in agents.CARRIERS
+            and VENDORED.isdisjoint(path.split("/"))
+        ]
+
+    def of(self, path: str) -> Bridge | None:
+        """Return the format of the file at `path`, None if it has none of these."""
+        return for_path(path, more=self.known)
+
+    def find(self, root: Path, below: Iterable[str] = ()) -> Fleet:
+        """Return the agent files of a work tree.
+
+        Args:
+            root: the work tree.
+            below: what git says is there in folders further down: every file, or those with the
+                right names.
+        """
+        search = _Search(root, self)
+        for bridge in self.known:
+            for pattern in bridge.paths:
+                for name in _named(root, bridge, pattern):
+                    search.take(name, bridge)
+        for path in self.among(below):
+            search.take_below(path)
+        search.follow_imports()
+        return Fleet(
+            files=search.files,
+            also=tuple(search.also),
+            taken_in={path: frozenset(found) for path, found in search.taken_in.items()},
+        )
+
+
+@lru_cache(maxsize=8)
+def formats(also: tuple[str, ...] = ()) -> Formats:
+    """Return the formats that are looked for.
+
+    Args:
+        also: patterns of the files that a person named besides.
+
+    Raises:
+        YaadError: BAD_REQUEST when one of them is no pattern.
+    """
+    if not also:
+        return Formats(bridges())
+    try:
+        return Formats((*bridges(), listed(also)))
+    except ValueError as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"agent_files.also: {error}; no agent file was read.",
+            hint="Change it in the settings: paths in a project, such as CONVENTIONS.md",
+        ) from error
+
+
+@dataclass(slots=True)
+class _Search:
+    root: Path
+    formats: Formats
+    files: dict[str, Found] = field(default_factory=dict)
+    also: list[tuple[str, Bridge, str]] = field(default_factory=list)
+    taken_in: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, name: str, bridge: Bridge, *, here: bool = True) -> None:
+        """Add the file of a name, unless it is there under another one."""
+        if name in agents.CARRIERS:
+            return
+        if self._holds_rules(name) and (self.root / name).is_dir():
+            return  # the folder of that name is another format
+        path, reason = target(self.root, name)
+        if path is None:
+            if name not in self.files:
+                self.files[name] = Found(
+                    path=name, name=name, bridge=bridge, reason=reason, here=here
+                )
+        elif path in self.files:
+            if self.files[path].name != name:
+                self.also.append((name, bridge, path))
+        elif (included := self._stub(path)) is not None:
+            self.also.append((name, bridge, included))
+        else:
+            self.files[path] = Found(path=path, name=name, bridge=bridge, here=here)
+
+    def take_below(self, path: str) -> None:
+        """Add a file of a folder further down."""
+        bridge = self.formats.of(path)
+        if len(self.files) >= FILES_MAX or path in self.files or bridge is None:
+            return
+        if os.path.lexists(self.root / path) and not bridge.is_at(path):
+            self.take(path, bridge, here=False)
+
+    def follow_imports(self) -> None:
+        """Add the files that others take in with '@', and they in turn; no other is one."""
+        for path, found in list(self.files.items()):
+            if found.bridge.name in IMPORTERS and not found.reason:
+                self.taken_in[path] = set()
+                self._follow(path, path, found.here, IMPORTS_DEEP_MAX)
+
+    def _follow(self, first: str, path: str, here: bool, deep: int) -> None:
+        seen = files.observe(self.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        if deep == 0 or seen.data is None or b"@" not in seen.data:
+            return
+        folder = PurePosixPath(path).parent
+        for named in imported(seen.data):
+            place = os.path.normpath(folder / named)
+            inside, _ = target(self.root, place) if not place.startswith("../") else (None, "")
+            if inside is None or inside == first or inside in self.taken_in[first]:
+                continue
+            if len(self.files) >= FILES_MAX or not self._is_text(inside):
+                continue
+            self.taken_in[first].add(inside)
+            if inside not in self.files:
+                self.files[inside] = Found(path=inside, name=place, bridge=IMPORTED, here=here)
+            self._follow(first, inside, here, deep - 1)
+
+    def _is_text(self, path: str) -> bool:
+        return (
+            path not in agents.CARRIERS
+            and ".git" not in path.split("/")
+            and PurePosixPath(path).suffix in TEXTS
+            and (self.root / path).is_file()
+        )
+
+    def _holds_rules(self, name: str) -> bool:
+        return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)
+
+    def _stub(self, path: str) -> str | None:
+        """Return what a file includes that does nothing else: it is one file with that one."""
+        seen = files.observe(self.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
+        found = _STUB.fullmatch(seen.data or b"")
+        if found is None:
+            return None
+        folder = PurePosixPath(path).parent
+        included = os.path.normpath(folder / found["path"].decode())
+        return included if self.formats.is_one(included) and included != path else None
+
+
+@lru_cache(maxsize=64)
+def imported(data: bytes) -> tuple[str, ...]:
+    """Return the paths that the bytes of a file take in; see `bridges.imports`."""
+    return imports(data)
+
+
+def target(root: Path, name: str) -> tuple[str | None, str]:
+    """Return the file that a name stands for, relative to `root`; else None, and why."""
+    path = root / name
+    if not os.path.lexists(path):
+        return None, ""
+    if not path.is_symlink():
+        return _as_listed(path, name), ""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None, "is a link to nothing"
+    if not real.is_relative_to(root) or ".git" in real.relative_to(root).parts:
+        return None, "is a link out of the repository; it was not read"
+    return _as_listed(real, real.relative_to(root).as_posix()), ""
+
+
+def _as_listed(path: Path, name: str) -> str:
+    """Return a name as its folder spells it: two spellings may be one file."""
+    try:
+        listed = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return name
+    return spelled(name, listed)
+
+
+def spelled(name: str, listed: Collection[str]) -> str:
+    """Return `name` with its last part as it stands in the listing of its folder.
+
+    A file system that takes upper and lower case for the same finds a file under other spellings
+    than its own; one that does not has never to look further than the name itself.
+    """
+    folder, slash, last = name.rpartition("/")
+    if last in listed:
+        return name
+    alike = sorted(one for one in listed if one.casefold() == last.casefold())
+    return folder + slash + alike[0] if alike else name
+
+
+def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
+    """Yield the files that a pattern of a format stands for, in the order of their names.
+
+    No link is followed on the way. A pattern without '*' is one name, whether it is there or not.
+    """
+    start, star, rest = pattern.partition("*")
+    if not star:
+        yield pattern
+        return
+    folder = start.rpartition("/")[0]
+    if any((root / above).is_symlink() for above in (folder, *_above(folder))):
+        return
+    deep = FOLDERS_DEEP_MAX if rest.startswith("*") else 0
+    there = (path for path in _walk(root, folder, deep) if bridge.is_at(path))
+    yield from islice(there, FILES_MAX)
+
+
+def _above(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _walk(root: Path, folder: str, deep: int) -> Iterator[str]:
+    try:
+        with os.scandir(root / folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in listed:
+        path = f"{folder}/{entry.name}" if folder else entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            yield path
+        elif deep > 0:
+            yield from _walk(root, path, deep - 1)

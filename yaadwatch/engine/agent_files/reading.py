@@ -1,0 +1,108 @@
+"""The agent files of a work tree: which are there, what they say, and why one is left alone."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bridges.rules import Bridge, Document, Statement
+from yaadwatch.engine.agent_files import finding
+from yaadwatch.engine.agent_files.finding import Fleet, Formats, Found
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store import agent_files as known
+from yaadwatch.system import files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFile:
+    """One agent file as it is now; `state` is synced, or paused (then `reason` says why).
+
+    `own`: it was read under this name; False too for another name of the same file.
+    """
+
+    path: str
+    bridge: str
+    state: str
+    reason: str = ""
+    statements: tuple[Statement, ...] = ()
+    own: bool = False
+
+
+ODD = {
+    "too_large": "is larger than 256 KiB; it was not read",
+    "unreadable": "cannot be read by this user",
+    "link": "is reached through a link; it was not read",
+    "other": finding.NO_FILE,
+}
+
+
+def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
+    """Return the agent files of a work tree; see `Formats.find`.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        thorough: look through all folders for files that git does not track.
+
+    Raises:
+        YaadError: from git or the store.
+    """
+    wanted = formats(home)
+    listed = home.below.names(space.repository, wanted.is_below, thorough=thorough)
+    rows = space.db.read(known.of_worktree, space.worktree.id)
+    return wanted.find(space.root, dict.fromkeys((*listed, *filter(wanted.is_below, rows))))
+
+
+def formats(home: Home) -> Formats:
+    """Return the formats of agent files that are looked for, with what this person named."""
+    return finding.formats(home.settings.agent_files.also)
+
+
+def read_all(home: Home, space: Space) -> list[AgentFile]:
+    """Return the agent files of a work tree; each real file once, whatever its names.
+
+    A name that is a link to another agent file of the repository is that file; a link that leads
+    out of the repository is never followed.
+
+    Raises:
+        YaadError: from git or the store.
+    """
+    there = fleet(home, space, thorough=True)
+    found = [_read(home, space, one) for one in there.files.values()]
+    found += [
+        AgentFile(
+            path=name, bridge=bridge.name, state="synced", reason=f"is the same file as {path}"
+        )
+        for name, bridge, path in there.also
+    ]
+    return [one for one in found if one is not None]
+
+
+@lru_cache(maxsize=64)
+def parsed(bridge: Bridge, data: bytes) -> Document:
+    """Return what the bytes of an agent file say outside the block."""
+    return bridge.parse(data)
+
+
+def _read(home: Home, space: Space, found: Found) -> AgentFile | None:
+    if found.reason:
+        return AgentFile(
+            path=found.name, bridge=found.bridge.name, state="paused", reason=found.reason
+        )
+    now_ns = home.clock.now_ns()
+    seen = files.observe(space.root, found.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=now_ns)
+    if seen.kind == "absent":
+        return None
+    if seen.data is None:
+        reason = ODD.get(seen.kind, "cannot be read")
+        return AgentFile(path=found.name, bridge=found.bridge.name, state="paused", reason=reason)
+    document = parsed(found.bridge, seen.data)
+    problems = "; ".join(problem.message for problem in document.problems)
+    paused = bool(problems) and not document.statements
+    return AgentFile(
+        path=found.path,
+        bridge=found.bridge.name,
+        state="paused" if paused else "synced",
+        reason=problems,
+        statements=document.statements,
+        own=not paused,
+    )
