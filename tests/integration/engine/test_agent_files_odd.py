@@ -15,7 +15,6 @@ from yaadwatch.engine.syncing import verbs
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Be brief\n"
-
 RULE = "Always use jose for tokens"
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that")

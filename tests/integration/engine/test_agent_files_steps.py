@@ -16,7 +16,6 @@ require_stepping()
 SOAK = os.environ.get("YAAD_SOAK") == "1"
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Run `make test` first\n"
-
 RULE = "Always use jose for tokens"
 GONE = "Never log tokens"
 KEPT = "Never deploy on Fridays"
