@@ -20,7 +20,7 @@ _KEY = re.compile(r"[\"']?[\w.-]+[\"']?[ \t]*:")
 _LINE = re.compile(rf"{_KEY.pattern}|[\]}}]")
 _FIELD = re.compile(r"(?P<quote>[\"']?)(?P<key>[\w.-]+)(?P=quote)[ \t]*:(?:[ \t]+(?P<value>.*))?")
 _QUOTED = re.compile(r"(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote)).)*)(?P=quote)(?:\s+#.*|\s*)")
-_COMMENT = re.compile(r"(?:^|\s+)#.*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _PART = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^,\"'])+")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
 
@@ -78,11 +78,11 @@ def _looks_like_yaml(lines: Sequence[str]) -> bool:
 
 
 def _value(first: str, below: Sequence[str]) -> Value:
-    first = _COMMENT.sub("", first) if below else first
+    first = _COMMENT.sub("", first).strip() if below else first
     if not first and below and all(line == "-" or line.startswith("- ") for line in below):
         return _texts(line[1:] for line in below)
     whole = " ".join([first, *below]).strip()
-    bare = _COMMENT.sub("", whole)
+    bare = _COMMENT.sub("", whole).strip()
     if bare.startswith("[") and bare.endswith("]"):
         return _texts(_PART.findall(bare[1:-1]))
     return _scalar(whole)

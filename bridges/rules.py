@@ -10,7 +10,7 @@ STATEMENT_CHARS_MAX: Final = 2_000
 """Longer statements, with what they hang on, are texts and are left out."""
 PATH_CHARS_MAX: Final = 200
 """Characters in the path of a format."""
-WILDCARDS_MAX: Final = 4
+WILDCARDS_MAX: Final = 3
 """'*' and '**/' in the path of a format; with more, a match takes long."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")

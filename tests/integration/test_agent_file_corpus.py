@@ -1,16 +1,24 @@
-"""Real agent files of public repositories: read completely, at the right lines, in any encoding."""
+"""Real agent files of public repositories: read completely, written and left byte for byte."""
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
-from bridges.formats.plain import parse
+from bridges.block import Block, find, insert, put, remove
 from bridges.outline import outline
+from bridges.reading import parse
+from bridges.registry import for_path
 
 CORPUS = Path(__file__).parents[2] / "../shared/bench/agent-files"
 FILES = sorted(path for path in CORPUS.glob("*__*") if path.is_file())
+INDEX = (
+    [*csv.DictReader((CORPUS / "index.tsv").open(encoding="utf-8"), delimiter="\t")]
+    if FILES
+    else []
+)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -105,3 +113,77 @@ def test_encoding_and_line_ends_change_nothing(path, change):
     raw = path.read_bytes()
 
     assert parse(change(raw)) == parse(raw)
+
+
+CRLF = re.compile(rb"\r\n|\r|\n")
+VARIANTS = {
+    "raw": lambda raw: raw,
+    "CRLF": lambda raw: CRLF.sub(b"\r\n", raw),
+    "BOM": lambda raw: b"\xef\xbb\xbf" + raw.removeprefix(b"\xef\xbb\xbf"),
+    "no-final-newline": lambda raw: raw.rstrip(b"\r\n"),
+}
+RULES = ["- Use tabs in Go files", "- Run `make test` first", "- 表は使わない"]
+
+
+def _bridge(path):
+    """The format that a file had in its repository; where it had none, the one of its name."""
+    row = next(row for row in INDEX if row["file"] == path.name)
+    place = row["source"].split(":", 1)[1]
+    by_name = {".mdc": ".cursor/rules/x.mdc", ".md": "AGENTS.md"}
+    return for_path(place) or for_path(by_name[path.suffix])
+
+
+def test_the_files_are_of_many_formats():
+    names = {_bridge(path).name for path in FILES}
+
+    assert names >= {"agents", "claude", "claude-rules", "cursor-rules", "copilot", "cline-rules"}
+
+
+@each_file
+def test_every_file_is_read_in_its_own_format(path):
+    raw = path.read_bytes()
+    document = _bridge(path).parse(raw)
+
+    assert document.problems == ()
+    assert document.statements == parse(raw).statements
+    for change in VARIANTS.values():
+        assert _bridge(path).parse(change(raw)) == document
+
+
+@pytest.mark.parametrize(
+    ("name", "everywhere"),
+    [
+        ("jlowin__fastmcp__cursor--rules--core-mcp-objects.mdc", True),
+        ("eyaltoledano__claude-task-master__assets--rules--taskmaster.mdc", False),
+        ("nwiizo__tfmcp__cursor--rules--001_rust.mdc", False),
+        ("vercel__workflow__cursor--rules--workflow-deployment.mdc", False),
+        ("dyoshikawa__rulesync__claude--rules--coding-guidelines.md", False),
+        ("cline__cline__clinerules--protobuf-development.md", True),
+    ],
+)
+def test_headers_of_real_files_say_for_whom_they_hold(name, everywhere):
+    path = CORPUS / name
+
+    assert _bridge(path).parse(path.read_bytes()).everywhere is everywhere
+
+
+@each_file
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("before_heading", [False, True], ids=["end", "heading"])
+def test_in_changed_and_out_again_leaves_every_byte_and_every_word(path, variant, before_heading):
+    data = VARIANTS[variant](path.read_bytes())
+    bridge = _bridge(path)
+    said = bridge.parse(data)
+
+    written = insert(data, RULES, before_heading=before_heading)
+    changed = put(written, [*RULES[1:], "- One more"])
+
+    for file in (written, changed):
+        block = find(file)
+        assert isinstance(block, Block)
+        before = file[: block.begin].removesuffix(block.newline * block.added)
+        assert before + file[block.end :] == data
+        assert remove(file) == put(file, ()) == data
+        document = bridge.parse(file)
+        assert [s.text for s in document.statements] == [s.text for s in said.statements]
+        assert document.everywhere is said.everywhere

@@ -130,7 +130,8 @@ def test_without_a_folder_in_the_payload_the_agents_environment_tells_it(served,
     patiently(payload, CLAUDE_PROJECT_DIR="/srv/web")
     patiently(payload)
 
-    assert [asked[0] for asked in daemon.asked[-2:]] == ["/srv/web", "/"]
+    # On a busy machine a hook is run again, and what it asked first is answered late.
+    assert list(dict.fromkeys(asked[0] for asked in daemon.asked)) == ["/srv/web", "/"]
 
 
 def test_all_of_unicode_gets_through(served, daemon):

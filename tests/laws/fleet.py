@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from bridges.block import Absent, Block, find, put
-from bridges.formats.plain import parse
+from bridges.registry import for_path
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.inventory import take_stock
 from yaadwatch.core.sync.match import read
@@ -165,7 +165,7 @@ class World:
 
     def plan(self, name, agreement, *, accept_deletions=False):
         found = find(self.files[name])
-        says = [text_hash(as_stored(s.text)) for s in parse(self.files[name]).statements]
+        says = [text_hash(as_stored(s.text)) for s in self.says(name)]
         file = File(
             lines=found.lines if isinstance(found, Block) else None,
             outside=frozenset(says),
@@ -178,7 +178,7 @@ class World:
         lines = found.lines if isinstance(found, Block) else ()
         stock = take_stock(
             then,
-            parse(data).statements,
+            self.says(name),
             {row.node: self.nodes[row.node].text for row in then},
             as_stored,
             inside={said.key for said in read(lines, TERMS)},
@@ -240,6 +240,10 @@ class World:
                 self.files[name] = data
                 self.from_git.add(name)
 
+    def says(self, name):
+        """What a file says outside its block, read in its own format."""
+        return for_path(name).parse(self.files[name]).statements
+
     def inner(self, name):
         """The lines of the block of a file that are no notice; None if there is no block."""
         found = find(self.files[name])
@@ -249,9 +253,9 @@ class World:
         """Everything that anybody says or said: in the graph, in its versions, in the files."""
         graph = {text for node in self.nodes.values() for text in (node.text, *node.said)}
         files = set()
-        for data in self.files.values():
+        for name, data in self.files.items():
             found = find(data)
             if isinstance(found, Block):
                 files |= {said.text for said in read(found.lines, TERMS)}
-            files |= {as_stored(s.text) for s in parse(data).statements}
+            files |= {as_stored(s.text) for s in self.says(name)}
         return {text_hash(text) for text in graph | files}

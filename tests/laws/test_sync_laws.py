@@ -49,11 +49,29 @@ minds = st.one_of(
 hands = people | minds | both
 git = st.one_of(st.tuples(st.just("commit")), st.tuples(st.just("checkout"), places))
 
+# Files of different formats, so that some of them begin with a header.
+NAMES = (
+    "CLAUDE.md",
+    ".cursor/rules/own.mdc",
+    "web/AGENTS.md",
+    ".kiro/steering/own.md",
+    ".clinerules",
+)
+HEADER = b"---\ndescription: Own rules\nalwaysApply: true\n---\n"
 starts = st.lists(
-    st.sampled_from([b"", b"# Rules\n\n- Use tabs\n", b"Own words here.", b"# A\r\n- Own\r\n"]),
+    st.sampled_from(
+        [
+            *(b"", b"# Rules\n\n- Use tabs\n", b"Own words here.", b"# A\r\n- Own\r\n"),
+            *(
+                HEADER,
+                HEADER + b"\n- Own rule",
+                HEADER.replace(b"\n", b"\r\n") + b"# A\r\n- Own\r\n",
+            ),
+        ]
+    ),
     min_size=1,
     max_size=5,
-).map(lambda contents: {f"file{number}.md": data for number, data in enumerate(contents)})
+).map(lambda contents: dict(zip(NAMES, contents, strict=False)))
 
 
 def do(world, action):

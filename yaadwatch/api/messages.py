@@ -27,6 +27,7 @@ PATHS_MAX: Final = 64
 REASON_CHARS_MAX: Final = 1_000
 TAG_CHARS_MAX: Final = 64
 NAME_CHARS_MAX: Final = 4_096
+HISTORY_ENTRIES_MAX: Final = 1_000
 """A path, a symbol or a cursor."""
 CLIENT_CHARS_MAX: Final = 128
 
@@ -343,6 +344,19 @@ class FilesRestore:
 
     def __post_init__(self) -> None:
         _text("path", self.path, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesHistory:
+    """Ask what happened to an agent file, newest first."""
+
+    path: str
+    entries_max: int = 100
+
+    def __post_init__(self) -> None:
+        _text("path", self.path, NAME_CHARS_MAX)
+        if not 1 <= self.entries_max <= HISTORY_ENTRIES_MAX:
+            raise ValueError(f"entries_max must be from 1 to {HISTORY_ENTRIES_MAX}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

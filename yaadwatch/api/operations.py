@@ -55,6 +55,7 @@ OPERATIONS: Final = (
     _write("files_sync", messages.FilesSync, "bring agent files and memories together"),
     _write("files_adopt", messages.FilesAdopt, "have an agent file take part in another way"),
     _write("files_release", messages.FilesRelease, "take our block out of an agent file"),
+    _read("files_history", messages.FilesHistory, "say what happened to an agent file"),
     _write("files_restore", messages.FilesRestore, "bring a copy of an agent file back"),
     _read("status", messages.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", messages.Upkeep, "archive what has faded, prune what was archived long ago"),

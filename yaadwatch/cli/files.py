@@ -1,4 +1,4 @@
-"""The command about agent files: list, diff, sync, adopt, release, restore."""
+"""The command about agent files: list, diff, sync, history, adopt, release, restore."""
 # ruff: noqa: PTH100, PTH112
 
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ACTIONS = ("list", "diff", "sync", "adopt", "release", "restore")
+ACTIONS = ("list", "diff", "sync", "history", "adopt", "release", "restore")
 
 
 def add_files(commands: Commands) -> Parser:
@@ -30,6 +30,7 @@ def add_files(commands: Commands) -> Parser:
             ("yaadwatch files diff", "what a sync would change"),
             ("yaadwatch files adopt CLAUDE.md", "a block with the hot rules in it"),
             ("yaadwatch files release CLAUDE.md", "our block goes, byte for byte"),
+            ("yaadwatch files history CLAUDE.md", "what came from it, and went into it"),
             ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
         ],
         more="Bullets typed into an agent file become memories, and reach the other files.",
@@ -69,6 +70,8 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
     elif args.action == "diff":
         _tell_diff(answer, terminal)
+    elif args.action == "history":
+        _tell_history(answer, terminal)
     elif args.action == "restore":
         size = count(answer["bytes"], "byte")
         terminal.line(f"{answer['path']} is as it was ({size}); it is only read from now on")
@@ -86,13 +89,15 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
         if about and os.path.isdir(about):
             return client.call(operation, project=os.path.abspath(about), **given)
         return client.call(operation, path=about, **given)
+    if args.action in {"restore", "history"} and not about:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Which file do you mean? {args.action} is about one; nothing was done.",
+            hint=f"yaadwatch files {args.action} CLAUDE.md",
+        )
+    if args.action == "history":
+        return client.call(operation, path=about)
     if args.action == "restore":
-        if not about:
-            raise YaadError(
-                Code.BAD_REQUEST,
-                "Which file shall be restored? Nothing was done.",
-                hint="yaadwatch files restore CLAUDE.md",
-            )
         return client.call(operation, path=about, snapshot=args.snapshot)
     where = {"project": os.path.abspath(about)} if about else {}
     if args.action == "sync":
@@ -105,6 +110,11 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line("There are no agent files here.")
         return
     terminal.table([_row(found) for found in answer["files"]], indent=0)
+    if answer.get("agents"):
+        terminal.line()
+        terminal.table([_agent(found) for found in answer["agents"]], indent=0)
+    for problem in answer.get("problems", ()):
+        terminal.line(styled(problem, "yellow"))
     if not answer.get("settled", True):
         terminal.line(
             "Not settled: git or somebody is at work, or a file cannot be written;"
@@ -125,6 +135,27 @@ def _row(found: "dict[str, Any]") -> tuple[str, ...]:
         styled(state, "" if found["state"] == "synced" else "yellow"),
         copies,
     )
+
+
+def _agent(found: "dict[str, Any]") -> tuple[str, ...]:
+    """Tell what an agent takes in when it starts, and what that costs it."""
+    if not found["reads"]:
+        return (found["title"], "reads nothing here", "", "")
+    twice = f"our rules stand in {found['blocks']} of them" if found["blocks"] > 1 else ""
+    tokens = f"{count(found['tokens'], 'token')}, {found['ours']} of them ours"
+    return (found["title"], f"reads {', '.join(found['reads'])}", tokens, twice)
+
+
+def _tell_history(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["entries"]:
+        terminal.line(f"Nothing is known of {answer['path']}.")
+        return
+    rows = []
+    for entry in answer["entries"]:
+        mark = f" (copy {entry['snapshot']})" if entry.get("snapshot") else ""
+        mark = f" ({entry['id'][-8:]})" if entry.get("id") else mark
+        rows.append((str(entry["at"])[:19].replace("T", " "), entry["what"], entry["text"] + mark))
+    terminal.table(rows, indent=0)
 
 
 def _tell_diff(answer: "dict[str, Any]", terminal: Terminal) -> None:

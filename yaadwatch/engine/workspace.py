@@ -18,6 +18,7 @@ from yaadwatch.model.settings import ID_CHARS_MAX, STORES_OPEN_MAX, Settings
 from yaadwatch.store import meta, nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
@@ -32,6 +33,8 @@ CANDIDATES_MAX = 256
 """Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
 SUMMARY_CHARS = 40
+AGENT = "agent:"
+"""What the origin of a call begins with that an agent made."""
 
 
 class Pulse(Protocol):
@@ -209,6 +212,7 @@ class Home:
         self.git = git
         self.formers = Formers()
         self.below = Below()
+        self.at_work = AtWork()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
@@ -220,6 +224,10 @@ class Home:
     def repository(self, layout: Layout) -> Repository:
         """Open a repository for one job."""
         return Repository(layout, self.git)
+
+    def left(self, folder: Path, origin: str) -> None:
+        """Note that the session of an agent that worked in `folder` has ended."""
+        self.at_work.left(folder.resolve(), origin)
 
     def accessed(self, project: str, ids: Iterator[str]) -> None:
         """Note that memories were recalled; the next upkeep writes it down, reading never does."""
@@ -268,6 +276,8 @@ class Home:
             worktree = db.read(worktrees.by_path, root)
             if worktree is None:
                 worktree = db.write(worktrees.add, root)
+            if call.origin.startswith(AGENT):
+                self.at_work.seen(root, call.origin, self.clock.monotonic_s())
             yield Space(
                 project=project, db=db, worktree=worktree, repository=self.repository(layout)
             )

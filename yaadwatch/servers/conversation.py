@@ -164,12 +164,15 @@ class Conversation:
             send=self._send,
             line_bytes_max=self._limits.frame_bytes_max,
         )
-        while (line := await self._line()) is not None and not self._ending:
-            session.hear(line)
-            while len(self._under_way) >= self._limits.waiting_max:
-                await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
-        if self._under_way:
-            await asyncio.wait(set(self._under_way))
+        try:
+            while (line := await self._line()) is not None and not self._ending:
+                session.hear(line)
+                while len(self._under_way) >= self._limits.waiting_max:
+                    await asyncio.wait(set(self._under_way), return_when=asyncio.FIRST_COMPLETED)
+            if self._under_way:
+                await asyncio.wait(set(self._under_way))
+        finally:
+            self._dispatcher.left(hello, session.agent)
 
     def _understood(self, frame: dict[str, object]) -> codec.Request:
         if self._ending:

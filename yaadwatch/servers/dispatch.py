@@ -75,6 +75,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "files_sync": Late("syncing.verbs", "files_sync"),
     "files_adopt": Late("syncing.verbs", "files_adopt"),
     "files_release": Late("syncing.verbs", "files_release"),
+    "files_history": Late("syncing.history", "files_history"),
     "files_restore": Late("syncing.verbs", "files_restore"),
     "status": Late("report", "status"),
     "upkeep": Late("upkeep", "upkeep"),
@@ -124,6 +125,10 @@ class Dispatcher:
             return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
             return line(request.id, self._said(name, error))
+
+    def left(self, hello: Hello, agent: str) -> None:
+        """Note that an agent has ended its session."""
+        self._home.left(Path(hello.cwd), f"agent:{agent}")
 
     async def follow(
         self, identity: int | str, events: Events, after: str | None

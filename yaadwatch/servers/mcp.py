@@ -98,6 +98,11 @@ class Session:
         self._shook_hands = False
         self._waiting: dict[int | str, asyncio.Task[None]] = {}
 
+    @property
+    def agent(self) -> str:
+        """Who this is, as far as it is known by now."""
+        return self._agent({})
+
     def hear(self, line: bytes) -> None:
         """Take one line: begin to answer a request, heed a notification."""
         try:

@@ -1,6 +1,7 @@
 """What happened in a store, in order: written in the transaction of the change it reports."""
 
 import json
+from collections.abc import Sequence
 
 import apsw
 
@@ -32,6 +33,28 @@ def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
     return [
         Event(seq=number, kind=kind, at=from_ms(at_ms), subject=subject, body=json.loads(body))
         for number, kind, at_ms, subject, body in rows
+    ]
+
+
+def about(
+    conn: apsw.Connection, subject: str, kinds: Sequence[str], worktree: int, limit: int
+) -> list[Event]:
+    """Return at most `limit` events of some kinds about a file of a work tree, newest first."""
+    rows = conn.execute(
+        """
+        SELECT seq, kind, at_ms, subject, body
+          FROM events
+         WHERE subject = ?
+           AND kind IN (SELECT value FROM json_each(?))
+           AND json_extract(body, '$.worktree') = ?
+         ORDER BY seq DESC
+         LIMIT ?
+        """,
+        (subject, to_json(list(kinds)), worktree, limit),
+    )
+    return [
+        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=told, body=json.loads(body))
+        for number, kind, at_ms, told, body in rows
     ]
 
 

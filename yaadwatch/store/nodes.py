@@ -287,20 +287,37 @@ def versions(conn: apsw.Connection, id: str) -> list[Version]:
         """,
         (id,),
     )
-    return [
-        Version(
-            node=node,
-            version=version,
-            at=from_ms(at_ms),
-            change=change,
-            actor=actor,
-            reason=reason,
-            kind=kind,
-            tier=tier,
-            text=text,
-        )
-        for node, version, at_ms, change, actor, reason, kind, tier, text in rows
-    ]
+    return list(map(_version, rows))
+
+
+def versions_by(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
+    """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
+    rows = conn.execute(
+        """
+        SELECT node, version, at_ms, change, actor, reason, kind, tier, text
+          FROM node_versions
+         WHERE actor = ?
+         ORDER BY at_ms DESC, node, version DESC
+         LIMIT ?
+        """,
+        (actor, limit),
+    )
+    return list(map(_version, rows))
+
+
+def _version(row: tuple[Any, ...]) -> Version:
+    node, version, at_ms, change, actor, reason, kind, tier, text = row
+    return Version(
+        node=node,
+        version=version,
+        at=from_ms(at_ms),
+        change=change,
+        actor=actor,
+        reason=reason,
+        kind=kind,
+        tier=tier,
+        text=text,
+    )
 
 
 def _not_found(id: str) -> YaadError:

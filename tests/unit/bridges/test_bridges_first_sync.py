@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bridges.block import Block, find, insert, outside, remove, replace
-from bridges.formats.plain import parse
+from bridges.block import Block, Malformed, find, insert, outside, put, remove, replace
+from bridges.formats.plain import PLAIN
+from bridges.reading import parse
+from bridges.registry import BRIDGES
 
 RULES = ["- Use tabs in Go files", "- Run `make test` first", "- 表は使わない"]
 
@@ -52,6 +54,10 @@ SHAPES = {
     "list at the end": b"# Rules\n1. one\n   - nested",
     "underlined heading": b"Rules\n=====\n\nMore\n----\ntext\n",
     "imports": b"@AGENTS.md\n@docs/style.md\n",
+    "header of a rule": b"---\nglobs: *.ts,*.tsx\nalwaysApply: false\n---\n# TS\n- Own\n",
+    "header that is not closed": b"---\nalwaysApply: true\n\n- Use uv\n",
+    "header with a list": b"---\npaths:\n  - 'src/**'\n---\n\n## Go\n- Own",
+    "header after an empty line": b"\n---\ntrigger: always_on\n---\n- Use uv\n",
     "import without a line end": b"@AGENTS.md",
     "name of a file, as git writes links": b"AGENTS.md",
     "second-level headings": b"# A\n\n## B\n\n- Use uv\n\n## C\n",
@@ -113,3 +119,57 @@ def test_what_is_no_utf8_text_is_never_written(data):
     for written in (insert(data, RULES), replace(data, RULES), remove(data)):
         assert not isinstance(written, bytes)
         assert written.reason.startswith("byte 0x")
+
+
+BEGIN, END = b"<!-- yaad:begin v=1 nl=1 -->", b"<!-- yaad:end -->"
+BLOCK = BEGIN + b"\n- Use tabs.\n" + END + b"\n"
+
+MUTATIONS = {
+    "begin gone": BLOCK.replace(BEGIN + b"\n", b""),
+    "end gone": BLOCK.replace(END + b"\n", b""),
+    "cut in the begin": BLOCK[len(b"<!-- yaad:begin") :].join([b"<!-- yaad:begin\n", b""]),
+    "cut in the end": BLOCK[: -len(b"end -->\n")] + b"end",
+    "begin twice": BEGIN + b"\n" + BLOCK,
+    "end twice": BLOCK + END + b"\n",
+    "swapped": END + b"\n- Use tabs.\n" + BEGIN + b"\n",
+    "nested": BLOCK.replace(b"- Use tabs.\n", BLOCK),
+    "two blocks": BLOCK + b"\n- Own\n\n" + BLOCK,
+    "on one line": BLOCK.replace(b"\n", b" "),
+    "begin indented": b"  " + BLOCK,
+    "end indented": BLOCK.replace(END, b"\t" + END),
+    "quoted": b"> " + BLOCK.rstrip().replace(b"\n", b"\n> ") + b"\n",
+    "listed": b"- " + BLOCK.rstrip().replace(b"\n", b"\n  ") + b"\n",
+    "fenced": b"```md\n" + BLOCK + b"```\n",
+    "fenced by tildes": b"~~~\n" + BLOCK + b"~~~\n",
+    "fence opened in it": BLOCK.replace(b"- Use", b"```\n- Use"),
+    "blank after the end": BLOCK.replace(END, END + b" "),
+    "words after the begin": BLOCK.replace(BEGIN, BEGIN + b" mine"),
+    "upper case": BLOCK.upper(),
+    "more blanks inside": BLOCK.replace(b"<!-- yaad:end", b"<!--  yaad:end"),
+    "another version": BLOCK.replace(b"v=1", b"v=2"),
+    "no version": BLOCK.replace(b" v=1 nl=1", b""),
+    "count that cannot be": BLOCK.replace(b"nl=1", b"nl=9"),
+    "count that is no number": BLOCK.replace(b"nl=1", b"nl=x"),
+    "comment not closed": BLOCK.replace(b"nl=1 -->", b"nl=1"),
+    "conflict of a merge": b"<<<<<<< a\n" + BLOCK + b"=======\n" + BLOCK + b">>>>>>> b\n",
+}
+
+
+def test_there_are_as_many_mutations_as_the_bar_asks_for():
+    assert len(MUTATIONS) >= 11
+
+
+@pytest.mark.parametrize("variant", ["as it is", "crlf", "marked"])
+@pytest.mark.parametrize("around", [b"", b"# Rules\n\n- Own\n\n", b"---\nalwaysApply: true\n---\n"])
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_file_with_damaged_markers_is_neither_written_nor_read(mutation, around, variant):
+    data = VARIANTS[variant](around + MUTATIONS[mutation] + b"\n- Own too\n")
+
+    assert isinstance(find(data), Malformed)
+    for written in (insert(data, RULES), replace(data, RULES), put(data, RULES), put(data, ())):
+        assert isinstance(written, Malformed)
+    assert isinstance(remove(data), Malformed)
+    for bridge in (PLAIN[0], *(bridge for bridge in BRIDGES if not bridge.block)):
+        document = bridge.parse(data)
+        assert document.statements == ()
+        assert len(document.problems) == 1

@@ -92,3 +92,12 @@ def test_a_header_ends_at_the_first_ruler():
 def test_patterns_are_told_from_a_list_or_a_text_with_commas():
     assert patterns("a, b,,c") == patterns(("a", "b", "c")) == ("a", "b", "c")
     assert patterns(None) == patterns(()) == patterns("") == patterns(True) == ()
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("odd", [" ", "#", " #", "'", "\"'", "[", ",", "- ", ": ", "a: "])
+def test_nobody_waits_for_a_header_that_repeats_a_sign(odd):
+    many = odd * (HEADER_CHARS_MAX // len(odd) - 20)
+
+    for line in (f"a: x{many}y", f"a: 'x'{many}y", f"a: [{many}]", f"a{many}y", many):
+        said(line)

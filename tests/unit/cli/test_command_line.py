@@ -59,7 +59,11 @@ ASKED_BY = {
     "check": "stale",
     "shutdown": "stop",
 } | dict.fromkeys(
-    ("files_diff", "files_sync", "files_adopt", "files_release", "files_restore"), "files"
+    (
+        *("files_diff", "files_sync", "files_history"),
+        *("files_adopt", "files_release", "files_restore"),
+    ),
+    "files",
 )
 """Operations that a command of another name asks for."""
 WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}

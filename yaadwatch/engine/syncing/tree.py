@@ -43,17 +43,18 @@ from yaadwatch.model.agent_files import (
 from yaadwatch.model.agreements import Agreement
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, AGENT_FILE_WRITES_WITHIN
 from yaadwatch.store import agent_files, agreements, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.system import keys, swapping
+from yaadwatch.system import files, keys, swapping
 from yaadwatch.system.git import layout as layouts
 
 ROUNDS_MAX: Final = 5
 """What one file brings reaches the others in the next round; two are enough for any fleet."""
 TRIES_MAX: Final = 3
 """A file is looked at again when somebody wrote it meanwhile, so often at most."""
+AT_WORK: Final = "an agent is at work here; it is written when that ends, or is idle for a minute"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
@@ -91,6 +92,9 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
         YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
     """
     with home.tree(project, worktree) as space:
+        if paths:
+            now_s, idle_s = home.clock.monotonic_s(), home.settings.agent_files.idle_s
+            home.at_work.stirred(space.root, now_s, idle_s)
         if paths and not _concern(home, space, paths):
             return Synced(files=(), waiting=False, watching=False, changed=False)
         return sync_space(home, space, thorough=paths is None, patient=True)
@@ -238,11 +242,13 @@ class _Work:
         except YaadError as error:
             self._told(row, error)
             return False
+        accept = self._accept is None or path in self._accept
+        if not accept and self._is_as_agreed(row):
+            return False
         seen = gather(self._home, self._space, found, row, first=first, key=self._key)
         if seen.problem:
             self._note(row, PAUSED, seen.problem)
             return False
-        accept = self._accept is None or path in self._accept
         beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
         decided = decide(self._space, seen, self._terms, beside=beside, accept_deletions=accept)
         if isinstance(decided, Paused):
@@ -253,11 +259,14 @@ class _Work:
         except YaadError as error:
             self._told(row, error)
             return False
-        plan = decided.plan
-        if seen.data is None or plan is None:
-            self._record(seen, seen.data, None, "")
+        return self._carry_out(seen, decided.plan, done)
+
+    def _carry_out(self, seen: Gathered, plan: Plan | None, done: Committed) -> bool:
+        """Write a file as it was decided, and the agreement; return whether anything changed."""
+        row, path, data = seen.row, seen.path, seen.data
+        if data is None or plan is None:
+            self._record(seen, data, None, "")
             return done.changed
-        data = seen.data
         if plan.writes:
             try:
                 data = rendered(path, data, plan.lines)
@@ -267,12 +276,33 @@ class _Work:
                         self._note(row, PAUSED, paused.reason)
                         self.waiting = True
                         return done.changed
+                if data != seen.data and self._is_at_work():
+                    self._wait(row, AT_WORK)
+                    return done.changed
                 self._write(seen, data)
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
         self._record(seen, data, plan, _left_out(plan), done)
         return done.changed or data != seen.data
+
+    def _is_at_work(self) -> bool:
+        """Tell whether an agent may edit the files just now, so that they are left alone."""
+        idle_s = self._home.settings.agent_files.idle_s
+        now_s = self._home.clock.monotonic_s()
+        return self._patient and self._home.at_work.quiet_in_s(self._space.root, now_s, idle_s) > 0
+
+    def _is_as_agreed(self, row: AgentFileRow) -> bool:
+        """Tell whether a file that is only read is as it was when it was read last."""
+        if row.mode == INLINE or row.state != SYNCED or not row.digest:
+            return False
+        head = self._space.repository.head()
+        seen = files.observe(self._space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        return (
+            (head.commit, head.branch) == (row.head, row.branch)
+            and seen.data is not None
+            and keys.keyed(self._key, seen.data) == row.digest
+        )
 
     def _puts_back(self, seen: Gathered, data: bytes) -> bool:
         """Tell whether a write gives a block back that it had, and so may be undone again."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bridges import registry
 from bridges.agents import CARRIERS
 from yaadwatch import places
 from yaadwatch.core import privacy
@@ -17,6 +18,7 @@ from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
+from yaadwatch.engine.syncing.reading import by_agent
 from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import (
@@ -38,8 +40,14 @@ WAIT_S: Final = 0.3
 def files(home: Home, call: Call) -> dict[str, object]:
     """Return the agent files here, and the copies kept of them; the answer is Files."""
     with home.space(call) as space, _alone(home, space):
-        modes.note_missing(space, reading.fleet(home, space, thorough=True))
-        return {"files": [_row(space, row) for row in _rows(space).values() if _shown(row)]}
+        fleet = reading.fleet(home, space, thorough=True)
+        modes.note_missing(space, fleet)
+        rows = _rows(space)
+        return {
+            "files": [_row(space, row) for row in rows.values() if _shown(row)],
+            "agents": by_agent(space, fleet, rows),
+            "problems": list(registry.problems()),
+        }
 
 
 def files_diff(home: Home, call: Call) -> dict[str, object]:
@@ -147,7 +155,7 @@ def files_restore(
         YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
     """
     with home.space(call) as space, _alone(home, space):
-        path = _named(space, call, path)
+        path = named(space, call, path)
         kept = space.db.read(snapshots.of_path, space.worktree.id, path)
         wanted = [one for one in kept if snapshot in (None, one.id)]
         if not wanted:
@@ -223,17 +231,17 @@ def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
 def _chosen(home: Home, space: Space, call: Call, path: str) -> AgentFileRow:
     modes.note_missing(space, reading.fleet(home, space, thorough=True))
     rows = _rows(space)
-    named = _named(space, call, path)
-    if named not in rows:
+    meant = named(space, call, path)
+    if meant not in rows:
         raise YaadError(
             Code.NOT_FOUND,
             f"{path} is no agent file of {space.root}; nothing was changed.",
             hint="What there is: yaadwatch files list",
         )
-    return rows[named]
+    return rows[meant]
 
 
-def _named(space: Space, call: Call, path: str) -> str:
+def named(space: Space, call: Call, path: str) -> str:
     """Return the agent file that a person means: as seen from their folder, links followed."""
     seen = os.path.normpath(call.folder / path)
     inside = Path(seen).is_relative_to(space.root) and os.path.lexists(seen)

@@ -1,0 +1,85 @@
+"""Every format keeps every law, and the laws catch formats that do not."""
+
+import pytest
+
+from bridges import laws
+from bridges.formats.plain import PLAIN, listed
+from bridges.laws import LAWS
+from bridges.reading import parse
+from bridges.registry import BRIDGES
+from bridges.rules import Bridge, Document, Statement
+
+# What laws can tell apart: rows that are read by one function and begin alike are one.
+DISTINCT = {
+    (bridge.parse, bridge.preamble): bridge
+    for bridge in reversed((*BRIDGES, listed(("CONVENTIONS.md",))))
+}
+assert all(bridge.parse is parse for bridge in (*PLAIN, listed(("CONVENTIONS.md",))))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("bridge", DISTINCT.values(), ids=lambda bridge: bridge.name)
+def test_every_format_keeps_the_law(bridge, law):
+    law(bridge)
+
+
+def test_every_law_is_in_the_list():
+    public = {
+        value
+        for name, value in vars(laws).items()
+        if callable(value) and getattr(value, "__module__", "") == "bridges.laws" and name[0] != "_"
+    }
+
+    assert set(LAWS) == public
+
+
+def _raising(content):
+    return parse(content.decode().encode())
+
+
+def _one_line_only(content):
+    document = parse(content)
+    return Document(
+        statements=tuple(
+            Statement(text=statement.text, line=1, end_line=1) for statement in document.statements
+        ),
+        problems=document.problems,
+    )
+
+
+def _with_line_feeds_only(content):
+    document = parse(content)
+    return document if b"\r" not in content else Document(statements=(), problems=document.problems)
+
+
+def _reading_the_block_too(content):
+    return parse(content.replace(b"<!-- yaad:", b"<!-- other:"))
+
+
+def _restricted(content):
+    document = parse(content)
+    return Document(statements=document.statements, problems=document.problems, everywhere=False)
+
+
+@pytest.mark.parametrize(
+    ("bad", "law"),
+    [
+        (_raising, laws.reading_never_raises),
+        (_one_line_only, laws.statements_stand_in_the_file_in_order_and_apart),
+        (_with_line_feeds_only, laws.line_ends_and_a_byte_order_mark_change_nothing),
+        (_reading_the_block_too, laws.words_survive_the_block),
+        (_restricted, laws.a_file_of_our_own_is_read_back),
+    ],
+)
+def test_a_format_that_breaks_a_law_is_caught(bad, law):
+    bridge = Bridge(name="bad", paths=("BAD.md",), parse=bad)
+
+    with pytest.raises((AssertionError, UnicodeDecodeError)):
+        law(bridge)
+
+
+def test_a_preamble_that_opens_a_fence_is_caught():
+    bridge = Bridge(name="bad", paths=("BAD.md",), parse=parse, preamble="```\n")
+
+    with pytest.raises(AssertionError):
+        laws.a_file_of_our_own_is_read_back(bridge)
