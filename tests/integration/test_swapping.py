@@ -9,6 +9,7 @@ import pytest
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.swapping import (
     ChangedUnderneathError,
+    Formers,
     create_new,
     recover,
     replace_expected,
@@ -155,6 +156,21 @@ def test_what_is_appended_through_an_open_descriptor_can_be_had(file):
     assert former[0].written(1 << 20) == OLD + b"- late\n"
     assert file.read_bytes() == NEW
     former[0].close()
+
+
+def test_what_nobody_looks_at_is_not_kept_for_ever(file):
+    formers = Formers()
+    for number, until_s in enumerate((2.0, 3.0, 63.5)):
+        replace_expected(
+            file,
+            file.read_bytes(),
+            NEW + b"x" * number,
+            former=lambda former, until_s=until_s: formers.add(until_s, former, until_s=until_s),
+        )
+
+    assert not formers.waits({2.0, 3.0})
+    assert formers.waits({63.5})
+    formers.close()
 
 
 def test_mode_and_extended_attributes_are_kept(file):

@@ -58,6 +58,21 @@ def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
     return {key: found[node] for key, node in newest.items()}
 
 
+def former(conn: apsw.Connection) -> list[str]:
+    """Return the words that archived memories had before they had others."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node_versions.text
+          FROM node_versions
+          JOIN nodes ON nodes.id = node_versions.node
+         WHERE nodes.archived_ms IS NOT NULL AND nodes.scope = 'project'
+           AND nodes.kind NOT IN ('file', 'entity') AND nodes.text <> node_versions.text
+         ORDER BY node_versions.text
+        """
+    )
+    return [text for (text,) in rows]
+
+
 def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
     """Return the living memories that say these words, by id."""
     rows = conn.execute(

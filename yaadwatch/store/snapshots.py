@@ -48,6 +48,11 @@ def add(
     return [gone for (gone,) in old]
 
 
+def names(conn: apsw.Connection) -> set[str]:
+    """Return the names of all copies."""
+    return {name for (name,) in conn.execute("SELECT name FROM file_snapshots ORDER BY name")}
+
+
 def of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
     """Return the copies of a file, the newest first."""
     rows = conn.execute(

@@ -1,5 +1,6 @@
 """What stands at a path, seen through no link; and files replaced whole or appended to exactly."""
 
+import errno
 import os
 import re
 import stat
@@ -150,7 +151,7 @@ def append_line_exact(path: Path, text: str) -> str:
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
-        OSError: it could not be written.
+        OSError: it could not be written; it holds what it held.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _refuse_links(path)
@@ -165,7 +166,11 @@ def append_line_exact(path: Path, text: str) -> str:
         before = stream.readall()
         first = "" if made or before.endswith(b"\n") else "\n"
         appended = f"{first}{text}\n"
-        stream.write(appended.encode())
+        written = stream.write(appended.encode())
+        if written < len(appended.encode()):
+            if os.fstat(descriptor).st_size == len(before) + written:
+                os.ftruncate(descriptor, len(before))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     return appended
 
 

@@ -20,18 +20,27 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Container, Hashable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from yaadwatch.model.errors import Code, YaadError
 
-_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
-_SWAP = 2  # RENAME_SWAP of renameatx_np(2)
-_AT_FDCWD = -100 if sys.platform == "linux" else -2
+_LINUX = sys.platform == "linux"
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2), RENAME_SWAP of renameatx_np(2)
+_ONLY_NEW = 1 if _LINUX else 4  # RENAME_NOREPLACE, RENAME_EXCL
+_AT_FDCWD = -100 if _LINUX else -2
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+_PLAIN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
-_BESIDE: Final = re.compile(r"\..+\.(?P<inode>\d+)-(?P<digest>[0-9a-f]{16})\.yaad", re.DOTALL)
+_BESIDE: Final = re.compile(
+    r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
+)
 """A name beside a file: it tells our new file, by its number and bytes, from what came out."""
+_FORGOTTEN_S: Final = 60.0
+"""What a file was is not kept longer, also when nobody has looked at it since."""
+_NAME_BYTES_MAX: Final = 200
+"""A longer name leaves no room for what is added to it; most systems take 255 bytes."""
 
 Step = Callable[[str], None]
 """Told the name of each step when it is done; tests end the process in it."""
@@ -42,7 +51,8 @@ class ChangedUnderneathError(Exception):
 
     Args:
         path: the file.
-        dropped: what else somebody wrote, and is nowhere now but here; None nearly always.
+        dropped: what somebody wrote, and another one may have replaced without having seen it;
+            None nearly always.
     """
 
     def __init__(self, path: str, dropped: bytes | None = None) -> None:
@@ -81,8 +91,15 @@ class Formers:
         self._open: dict[Hashable, list[tuple[Former, float]]] = {}
 
     def add(self, place: Hashable, former: Former, *, until_s: float) -> None:
-        """Keep what the file at `place` was until a time of the monotonic clock."""
+        """Keep what the file at `place` was until a time of the monotonic clock.
+
+        Those that nobody has looked at for long, as of a project that was removed, go.
+        """
         with self._lock:
+            for other, found in list(self._open.items()):
+                if found[-1][1] < until_s - _FORGOTTEN_S:
+                    for old, _ in self._open.pop(other):
+                        old.close()
             self._open.setdefault(place, []).append((former, until_s))
 
     @contextlib.contextmanager
@@ -141,45 +158,45 @@ def replace_expected(
         YaadError: REFUSED when it is no regular file, has other names, or must not be written;
             UNAVAILABLE when it cannot be written (disk full, read-only). It holds what it held.
     """
-    found = require_own(path)
+    try:
+        found = require_own(path)
+    except FileNotFoundError:
+        raise ChangedUnderneathError(str(path)) from None
     step("checked")
-    with _told(path), contextlib.ExitStack() as undo:
-        temporary = _beside(path)
-        undo.callback(temporary.unlink, missing_ok=True)
-        _write_like(path, found, temporary, new)
-        inode = temporary.stat().st_ino
-        named = path.with_name(f".{path.name}.{inode}-{_digest(new)}.yaad")
-        temporary.replace(named)
-        undo.callback(named.unlink, missing_ok=True)
+    with _told(path), contextlib.ExitStack() as opened, contextlib.ExitStack() as undo:
+        named = _put_beside(path, found, new, undo)
         step("written")
-        try:
-            before = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise ChangedUnderneathError(str(path)) from None
-        undo.callback(os.close, before)
-        if path.is_symlink() or path.read_bytes() != expected:
+        before = _open_plain(path, opened)
+        ours = _open_plain(named, opened)
+        if before is None or ours is None or not _holds(before, expected):
             raise ChangedUnderneathError(str(path))
         step("compared")
-        exchanged = _exchange(named, path)
+        try:
+            exchanged = _rename(named, path, _EXCHANGE)
+        except FileNotFoundError:
+            raise ChangedUnderneathError(str(path)) from None
         if not exchanged:
             named.replace(path)
         # From here on the file beside holds what the person's file held; it goes only when that is
         # what was expected.
         undo.pop_all()
         step("exchanged")
-        try:
-            if exchanged:
-                _settle(path, named, expected, new)
-            step("settled")
-            _sync_folder(path.parent)
-        except BaseException:
-            os.close(before)
-            raise
-        old = Former(before, expected)
+        if exchanged and not _is_still(named, before, expected):
+            _put_back(path, named, _Ours(ours, new), former)
+        if exchanged:
+            named.unlink()
+        step("settled")
         if former is not None:
-            former(old)
-        else:
-            old.close()
+            former(Former(os.dup(before), expected))
+        try:
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{path} was written, but the disk did not say that it keeps it"
+                f" ({error.strerror}).",
+                hint="Look at the disk; it is tried again later.",
+            ) from error
         step("synced")
 
 
@@ -193,14 +210,16 @@ def recover(path: Path, keep: Callable[[bytes], None]) -> bool:
     Raises:
         YaadError: UNAVAILABLE when the folder cannot be written.
     """
-    found = sorted(path.parent.glob(f".{_escaped(path.name)}.*.yaad"))
+    found = [
+        (beside, named)
+        for beside in sorted(path.parent.glob(f"{_escaped(_stem(path))}.*.yaad"))
+        if (named := _BESIDE.fullmatch(beside.name)) and named["stem"] == _stem(path)
+        if stat.S_ISREG(beside.lstat().st_mode)
+    ]
     with _told(path):
-        for beside in found:
-            if _came_out(beside):
-                if _is_ours(path, beside):
-                    _exchange(beside, path)
-                else:
-                    keep(beside.read_bytes())
+        for beside, named in found:
+            if named["digest"] is not None and not _is_named(beside, named["number"]):
+                _undo(path, beside, named, keep)
             beside.unlink()  # ours, or kept
     return bool(found)
 
@@ -212,11 +231,11 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         ChangedUnderneathError: something is there.
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    temporary = _beside(path)
     with _told(path):
+        temporary = _beside(path)
         try:
             _write(temporary, data, mode)
-            os.link(temporary, path)
+            _put_new(temporary, path)
         except FileExistsError:
             raise ChangedUnderneathError(str(path)) from None
         finally:
@@ -229,10 +248,15 @@ def require_own(path: Path) -> os.stat_result:
 
     Raises:
         YaadError: REFUSED when it is no regular file, has other names, belongs to somebody else,
-            or is read-only.
+            or is read-only; UNAVAILABLE when that cannot be found out.
         FileNotFoundError: nothing is there.
     """
-    found = path.lstat()
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unavailable(path, error) from error
     if not stat.S_ISREG(found.st_mode):
         raise _refused(path, "is not a regular file")
     if found.st_nlink > 1:
@@ -244,47 +268,131 @@ def require_own(path: Path) -> os.stat_result:
     return found
 
 
-def _write_like(path: Path, found: os.stat_result, temporary: Path, data: bytes) -> None:
-    """Write a file with the mode, group and extended attributes (ACLs are among them) of `path`."""
-    _write(temporary, data, stat.S_IMODE(found.st_mode))
-    if temporary.stat().st_gid != found.st_gid:
-        os.chown(temporary, -1, found.st_gid)
-        temporary.chmod(stat.S_IMODE(found.st_mode))
-    if hasattr(os, "listxattr"):
-        for name in os.listxattr(path, follow_symlinks=False):
-            os.setxattr(temporary, name, os.getxattr(path, name, follow_symlinks=False))
+def _put_beside(path: Path, found: os.stat_result, new: bytes, undo: contextlib.ExitStack) -> Path:
+    """Write the new file beside `path` and return its name; `undo` takes it away again."""
+    temporary = _beside(path)
+    undo.callback(temporary.unlink, missing_ok=True)
+    inode = _write(temporary, new, stat.S_IMODE(found.st_mode), like=(path, found))
+    named = path.with_name(f"{_stem(path)}.{inode}-{_digest(new)}.yaad")
+    temporary.replace(named)
+    undo.callback(named.unlink, missing_ok=True)
+    return named
 
 
-def _write(temporary: Path, data: bytes, mode: int) -> None:
+def _write(
+    temporary: Path, data: bytes, mode: int, like: tuple[Path, os.stat_result] | None = None
+) -> int:
+    """Write a file, with the group and the extended attributes of another; return its number."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(temporary, flags, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)
         stream.flush()
-        os.fchmod(stream.fileno(), mode)
-        os.fsync(stream.fileno())
+        if like is not None:
+            path, found = like
+            if os.fstat(descriptor).st_gid != found.st_gid:
+                os.fchown(descriptor, -1, found.st_gid)
+            _copy_attributes(path, descriptor)
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_ino
+
+
+def _copy_attributes(path: Path, descriptor: int) -> None:
+    """Give a file exactly the extended attributes of another; ACLs are among them.
+
+    A folder may have given a new file an ACL that the former one did not have.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        wanted = {
+            name: os.getxattr(path, name, follow_symlinks=False)
+            for name in os.listxattr(path, follow_symlinks=False)
+        }
+        there = {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
+    except OSError as error:
+        if error.errno in _UNSUPPORTED:
+            return
+        raise
+    for name in there.keys() - wanted.keys():
+        os.removexattr(descriptor, name)
+    for name, value in wanted.items():
+        if there.get(name) != value:
+            os.setxattr(descriptor, name, value)
+
+
+def _stem(path: Path) -> str:
+    """Return how the names beside a file begin."""
+    name = os.fsencode(path.name)
+    return f".{path.name}" if len(name) <= _NAME_BYTES_MAX else f".{_digest(name)}"
 
 
 def _beside(path: Path) -> Path:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.yaad")
+    temporary = path.with_name(f"{_stem(path)}.{os.getpid()}.yaad")
     temporary.unlink(missing_ok=True)
     return temporary
 
 
-def _came_out(beside: Path) -> bool:
-    """Tell whether a file beside is what came out of an exchange, and not what was to go in."""
-    named = _BESIDE.fullmatch(beside.name)
-    return named is not None and int(named["inode"]) != beside.lstat().st_ino
+def _open_plain(path: Path, opened: contextlib.ExitStack) -> int | None:
+    """Open a regular file, until `opened` is over; None when something else stands there."""
+    try:
+        descriptor = os.open(path, _PLAIN_FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return None
+        raise
+    opened.callback(os.close, descriptor)
+    return descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
-def _is_ours(path: Path, beside: Path) -> bool:
-    """Tell whether a file is what we put in its place, and nobody has written it since."""
-    named = _BESIDE.fullmatch(beside.name)
-    if named is None or path.is_symlink() or not path.is_file():
+def _holds(descriptor: int, data: bytes) -> bool:
+    """Tell whether a file holds just these bytes."""
+    at = 0
+    while chunk := os.pread(descriptor, len(data) + 1 - at, at):
+        at += len(chunk)
+        if data[at - len(chunk) : at] != chunk:
+            return False
+    return at == len(data)
+
+
+def _is_still(beside: Path, descriptor: int, data: bytes) -> bool:
+    """Tell whether a name stands for the file that we opened, and that holds just these bytes."""
+    try:
+        return os.path.samestat(beside.lstat(), os.fstat(descriptor)) and _holds(descriptor, data)
+    except OSError:  # so it is nothing that may be dropped
         return False
-    return int(named["inode"]) == path.stat().st_ino and named["digest"] == _digest(
-        path.read_bytes()
-    )
+
+
+def _held(path: Path) -> bytes | None:
+    """Return what a regular file holds; None when something else stands there."""
+    with contextlib.ExitStack() as opened:
+        descriptor = _open_plain(path, opened)
+        if descriptor is None:
+            return None
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            return stream.read()
+
+
+def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
+    """Tell whether a file of ours is what was put there, by its number and what it holds."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(found.st_mode) or int(number) != found.st_ino:
+        return False
+    return digest is None or _digest(_held(path) or b"") == digest
+
+
+def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes], None]) -> None:
+    """Put back what came out, if nobody has written the file since; else have it kept."""
+    number, digest = named["number"], named["digest"]
+    if _is_named(path, number, digest) and _rename(beside, path, _EXCHANGE):
+        if _is_named(beside, number, digest):
+            return
+        _rename(beside, path, _EXCHANGE)  # somebody wrote in between
+    keep(beside.read_bytes())
 
 
 def _digest(data: bytes) -> str:
@@ -295,19 +403,35 @@ def _escaped(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
-def _settle(path: Path, temporary: Path, expected: bytes, new: bytes) -> None:
-    """Drop what came out, if it is what was expected; else put it back."""
-    if temporary.read_bytes() == expected:
-        temporary.unlink()
-        return
-    _exchange(temporary, path)
-    dropped = None
-    if temporary.read_bytes() != new:
-        # A second writer, since the first exchange: theirs is the newest, and goes back too. What
-        # comes out now is what they replaced, without having seen it perhaps.
-        _exchange(temporary, path)
-        dropped = temporary.read_bytes()
-    temporary.unlink()
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """Our new file: a descriptor of it, and what we wrote into it."""
+
+    descriptor: int
+    held: bytes
+
+
+def _put_back(
+    path: Path, named: Path, ours: _Ours, former: Callable[[Former], None] | None
+) -> NoReturn:
+    """Give the file back to whoever wrote it since we looked.
+
+    Raises:
+        ChangedUnderneathError: always.
+    """
+    dropped = _held(named)
+    try:
+        _rename(named, path, _EXCHANGE)
+        if not _is_still(named, ours.descriptor, ours.held):
+            # A second writer, since the first exchange: theirs is the newest, and goes back too.
+            # What comes out now is what they replaced, without having seen it perhaps.
+            _rename(named, path, _EXCHANGE)
+            dropped = _held(named)
+        elif former is not None:  # whoever opened ours meanwhile still writes to it
+            former(Former(os.dup(ours.descriptor), ours.held))
+    except FileNotFoundError:  # whoever deleted ours did not see what came out
+        dropped = _held(named)
+    named.unlink()
     raise ChangedUnderneathError(str(path), dropped)
 
 
@@ -316,18 +440,21 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} could not be written ({error.strerror}); it holds what it held before.",
-            hint="Look at the space and the permissions there; it is tried again later.",
-        ) from error
+        raise _unavailable(path, error) from error
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two names change places in one step; False when this system cannot."""
+def _unavailable(path: Path, error: OSError) -> YaadError:
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{path} could not be written ({error.strerror}); it holds what it held before.",
+        hint="Look at the space and the permissions there; it is tried again later.",
+    )
+
+
+def _rename(one: Path, other: Path, flag: int) -> bool:
+    """Rename in one step of the kernel, as `flag` says; False when this system cannot."""
     library = ctypes.CDLL(None, use_errno=True)
-    name, flag = ("renameat2", _EXCHANGE) if sys.platform == "linux" else ("renameatx_np", _SWAP)
-    call = getattr(library, name, None)
+    call = getattr(library, "renameat2" if _LINUX else "renameatx_np", None)
     if call is None:
         return False
     call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
@@ -337,6 +464,25 @@ def _exchange(one: Path, other: Path) -> bool:
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(other))
+
+
+def _put_new(temporary: Path, path: Path) -> None:
+    """Give a file a name that is not taken.
+
+    Raises:
+        FileExistsError: it is taken.
+    """
+    if _rename(temporary, path, _ONLY_NEW):
+        return
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in (*_UNSUPPORTED, errno.EPERM):
+            raise
+        # Neither is to be had here; what is left is the time between these two lines.
+        if os.path.lexists(path):
+            raise FileExistsError(str(path)) from None
+        temporary.replace(path)
 
 
 def _refused(path: Path, what: str) -> YaadError:
@@ -351,5 +497,8 @@ def _sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:  # some network file systems have no such thing for folders
+        if error.errno not in _UNSUPPORTED:
+            raise
     finally:
         os.close(descriptor)

@@ -454,29 +454,6 @@ class TestGit:
         assert sorted(all_ids(tree)) == ids
         assert "Never use print for logging" in tree.memories()
 
-    def test_a_hundred_branch_switches_while_memories_change(self, tree):
-        """No memory is made twice, and none is lost."""
-        tree.git("checkout", "-q", "-b", "more")
-        tree.write("CLAUDE.md", CLAUDE + "- From the branch: use make\n")
-        tree.write(".cursorrules", "")
-        tree.commit("more")
-        tree.git("checkout", "-q", "main")
-        tree.sync()
-        said = {"Use tabs in Go files", "Be brief"}
-        for number in range(100):
-            tree.git("checkout", "-q", "-f", "more" if number % 2 == 0 else "main")
-            if number % 10 == 3:
-                said.add(tree.remembered(f"Always remember {number}", kind="convention")["text"])
-            if number % 25 == 7:
-                text = tree.read("AGENTS.md")
-                tree.write("AGENTS.md", text + f"- Typed number {number} always\n")
-            tree.sync()
-
-        texts = tree.memories()
-        assert len(texts) == len(set(texts))
-        assert said | {"From the branch: use make"} <= set(texts)
-        assert len(all_ids(tree)) == len(texts)
-
 
 class TestPrivate:
     """A file of our own carries the rules, and git does not see it."""

@@ -230,6 +230,22 @@ def test_a_full_disk_leaves_every_file_as_it_was_and_is_made_up_for(world, tmp_p
         subprocess.run(["umount", "-l", str(small)], check=True)
 
 
+def test_copies_that_a_killed_process_did_not_note_are_swept_up(tree):
+    folder = tree.path / ".yaad" / "snapshots"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    old, fresh = folder / "old.bytes", folder / "fresh.bytes"
+    for path in (old, fresh):
+        path.write_bytes(b"- words\n")
+    os.utime(old, (0, 0))
+
+    tree.remember(RULE, kind="convention")
+    tree.sync()
+
+    assert not old.exists()
+    assert fresh.exists()
+    assert len(list(folder.iterdir())) == 3  # and a copy of each file that was written
+
+
 def fill(path):
     """Write a file until there is no room left."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)

@@ -226,6 +226,31 @@ def test_a_block_that_was_committed_is_known_in_another_clone(tree, world):
     assert "Never log tokens" in clone.read("AGENTS.md")
 
 
+@pytest.mark.parametrize("mode", ["inline"], indirect=True)
+def test_the_former_words_of_a_forgotten_rule_do_not_come_back_with_a_branch(tree):
+    """An older commit has them in its block, and a second work tree has never seen that."""
+    rule = tree.remember(RULE, kind="convention")
+    tree.sync()
+    tree.git("checkout", "-q", "-b", "old")
+    tree.commit("with a block")
+    tree.sync()
+    tree.git("checkout", "-q", "main")
+    tree.edit(rule, RULE + " and cookies")
+    tree.forget(rule)
+    tree.sync()
+    before = ids_of(tree)
+    tree.git("worktree", "add", "-q", "../other", "old")
+    other = tree.world.tree("other")
+    other.add(mode="inline")
+
+    other.sync()
+    other.sync()
+
+    assert ids_of(tree) == before
+    assert set(tree.memories()) == BASE
+    assert RULE not in other.read("AGENTS.md")
+
+
 def test_no_write_while_git_holds_its_lock(tree):
     tree.remember(RULE, kind="convention")
     before = {name: tree.read(name) for name in ("CLAUDE.md", "AGENTS.md")}

@@ -1,6 +1,8 @@
 """What stands at a path, through no link; and files that are written whole or to the byte."""
 
 import os
+import resource
+import signal
 import socket
 import stat
 import subprocess
@@ -443,3 +445,23 @@ def test_the_last_of_two_mounts_on_one_folder_is_the_one_that_is_seen(tmp_path):
         assert files.file_system(tmp_path / "below") == "tmpfs"
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_line_that_has_no_room_is_not_appended_in_part(tmp_path):
+    path = tmp_path / "exclude"
+    path.write_bytes(b"*.log\n")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9))
+            files.append_line_exact(path, LINE)
+        except OSError:
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+
+    assert status == 0
+    assert path.read_bytes() == b"*.log\n"

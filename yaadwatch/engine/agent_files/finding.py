@@ -299,7 +299,7 @@ def target(root: Path, name: str) -> tuple[str | None, str]:
         return None, "is a link to nothing"
     if not real.is_relative_to(root) or ".git" in real.relative_to(root).parts:
         return None, "is a link out of the repository; it was not read"
-    return real.relative_to(root).as_posix(), ""
+    return _as_listed(real, real.relative_to(root).as_posix()), ""
 
 
 def _as_listed(path: Path, name: str) -> str:

@@ -17,6 +17,9 @@ from yaadwatch.system.swapping import Former
 FORMER_S: Final = 2.0
 """So long somebody may still write to what a file was before we replaced it."""
 
+ORPHAN_S: Final = 86_400.0
+"""A copy that was never noted is another process's, which is about to note it; not after a day."""
+
 
 def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
     """Make an agent file hold `new` instead of `old`; a copy of `old` is kept first.
@@ -121,6 +124,17 @@ def keep(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> Non
     )
     for gone in old:
         (folder / gone).unlink(missing_ok=True)
+    _sweep(home, space, folder)
+
+
+def _sweep(home: Home, space: Space, folder: Path) -> None:
+    """Remove what a process that was killed left among the copies."""
+    known = space.db.read(snapshots.names)
+    before_s = home.clock.now_ns() / 1e9 - ORPHAN_S
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.name not in known and path.lstat().st_mtime < before_s:
+                path.unlink()
 
 
 def folder_of(space: Space) -> Path:

@@ -71,10 +71,13 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], 
     if (seen.data or b"") == wanted:
         _note(space, row, SYNCED, "", keys.keyed(key, wanted) if wanted else "")
         return False
-    if seen.data is not None and keys.keyed(key, seen.data) != row.digest:
+    if seen.data is not None and not _is_ours(row, seen.data, key):
         reason = "was changed by somebody else and not written over; have it written anew: "
         _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {path}")
         return False
+    # Noted before it is written: after a kill in between it is known for ours.
+    row = replace(row, block=keys.keyed(key, wanted) if wanted else "")
+    space.db.write(agent_files.put, row)
     place = space.root / path
     _require_inside(space.root, place, path)
     if not wanted:
@@ -135,7 +138,7 @@ def render(
 def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
     """Take a carrier away, if it is still as we wrote it; return whether it was."""
     seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
-    is_as_written = seen.data is not None and keys.keyed(key, seen.data) == row.digest
+    is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
     if is_as_written:
         take_away(home, space.project.id, space.root, row.path)
     done = replace(row, state=ABSENT, reason="", digest="")
@@ -161,6 +164,11 @@ def _doubt(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
     return f" (May be out of date: {' '.join(flag.reason.split())} Check before relying on it.)"
+
+
+def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
+    """Tell whether we wrote these bytes, or were about to."""
+    return keys.keyed(key, data) in (row.digest, row.block)
 
 
 def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str = "") -> None:

@@ -123,6 +123,13 @@ def _look(
     archived = hot.archived(conn, inside | outside)
     former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
     own = provenance.said(conn, {*rules, *others})
+    buried = agreements.buried(conn) | (archived.keys() & inside)
+    if agreement is None or seen.from_git:
+        # A block of an older commit has words that a memory had before it was forgotten.
+        living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
+        unknown = inside - living - former.keys() - buried
+        if unknown:
+            buried |= {text_hash(old) for old in hot.former(conn)} & unknown
     memories = (
         *(Known(node=one.id, text=one.text, is_said=one.id in own) for one in rules.values()),
         *(
@@ -135,7 +142,7 @@ def _look(
         texts={row.node: _as_said(said.get(row.node, ("",)), outside) for row in then},
         graph=Graph(
             memories=memories,
-            buried=agreements.buried(conn) | (archived.keys() & inside),
+            buried=buried,
             former=former,
         ),
         agreement=agreement,

@@ -1,0 +1,155 @@
+"""Branches are switched in two work trees while memories come, change and go."""
+
+import os
+import random
+
+import pytest
+
+SOAK = os.environ.get("YAAD_SOAK") == "1"
+SWITCHES = 260 if SOAK else 30
+BRANCHES = ("main", "more", "less", "other")
+
+CLAUDE = "# Rules\n\n- Use tabs in Go files\n- Keep functions short\n"
+AGENTS = "# For agents\n\n- Run `make test` first\n"
+FILES = {
+    "main": (CLAUDE, AGENTS),
+    "more": (CLAUDE + "- Write tests first\n", AGENTS),
+    "less": ("# Rules\n\n- Keep functions short\n", AGENTS),
+    "other": ("# Anew\n\n- Prefer spaces in Python files\n", AGENTS + "- Never push on Fridays\n"),
+}
+SAID = {
+    *("Use tabs in Go files", "Keep functions short", "Run `make test` first"),
+    *("Write tests first", "Prefer spaces in Python files", "Never push on Fridays"),
+}
+
+
+@pytest.fixture(params=["inline", "private"])
+def mode(request):
+    return request.param
+
+
+@pytest.fixture
+def trees(world, mode):
+    """Two work trees of a repository whose branches say different things."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", AGENTS)
+    tree.commit("rules")
+    for branch in BRANCHES[1:]:
+        tree.git("checkout", "-q", "-b", branch, "main")
+        tree.write("CLAUDE.md", FILES[branch][0])
+        tree.write("AGENTS.md", FILES[branch][1])
+        tree.commit(branch)
+    tree.git("checkout", "-q", "main")
+    tree.git("worktree", "add", "-q", "../linked", "less")
+    linked = world.tree("linked")
+    tree.add(mode=mode)
+    linked.add(mode=mode)
+    for one in (tree, linked):
+        one.sync()
+    return tree, linked
+
+
+class Person:
+    """Somebody at work, and what they know must be remembered."""
+
+    def __init__(self, tree, chance):
+        self.chance = chance
+        self.alive = {}
+        self.typed = set()
+        self.tree = tree
+        self.count = 0
+
+    def new_text(self):
+        self.count += 1
+        words = self.chance.sample(("jose", "httpx", "ruff", "mypy", "attrs", "orjson"), 3)
+        return f"Always use {' and '.join(words)} for part {self.count}"
+
+    def remember(self):
+        text = self.new_text()
+        self.alive[self.tree.remember(text, kind="convention")] = text
+
+    def forget(self):
+        if self.alive:
+            node = self.chance.choice(sorted(self.alive))
+            self.tree.forget(node)
+            del self.alive[node]
+
+    def edit(self):
+        if self.alive:
+            node = self.chance.choice(sorted(self.alive))
+            self.alive[node] = f"{self.alive[node]} and {self.count + 1000}"
+            self.count += 1
+            self.tree.edit(node, self.alive[node])
+
+    def type(self, tree):
+        """Type a line, let it be read, and commit it, with whatever else stands in the file."""
+        text = self.new_text()
+        data = tree.read("CLAUDE.md")
+        head, rest = data.split("\n\n", 1)
+        tree.write("CLAUDE.md", f"{head}\n\n- {text}\n{rest}")
+        tree.sync()
+        tree.commit("typed")
+        self.typed.add(text)
+
+
+def ids_of(tree):
+    with tree.db() as db:
+        return db.read(
+            lambda conn: conn.execute(
+                "SELECT count(*) FROM nodes WHERE kind NOT IN ('file', 'entity')"
+            ).fetchone()
+        )[0]
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(3 if SOAK else 1))
+def test_no_memory_is_made_twice_and_none_is_lost(trees, seed):
+    tree, linked = trees
+    chance = random.Random(seed)
+    person = Person(tree, chance)
+    for one in trees:
+        for branch in BRANCHES:
+            if branch not in (at(tree), at(linked)):
+                switch(one, branch)
+                one.sync()
+    switch(tree, free(trees, chance))
+    assert set(tree.memories()) == SAID
+    made = ids_of(tree)
+
+    for number in range(SWITCHES):
+        one = chance.choice(trees)
+        switch(one, free(trees, chance))
+        if number % 3 == 0:
+            what = chance.choice(("remember", "remember", "edit", "forget", "type"))
+            before = len(person.typed) + len(person.alive)
+            if what == "type":
+                one.sync()
+                person.type(one)
+            else:
+                getattr(person, what)()
+            made += max(len(person.typed) + len(person.alive) - before, 0)
+        for tree_to_sync in chance.sample(trees, chance.choice((1, 1, 2))):
+            tree_to_sync.sync()
+
+        texts = tree.memories()
+        assert len(texts) == len(set(texts)), number
+        assert set(texts) == SAID | person.typed | set(person.alive.values()), number
+        assert ids_of(tree) == made, number
+    for node, text in person.alive.items():
+        shown = tree.show(node)
+        assert (shown["text"], shown["archived_at"]) == (text, None)
+
+
+def at(tree):
+    return tree.git("rev-parse", "--abbrev-ref", "HEAD").strip()
+
+
+def free(trees, chance):
+    """Return a branch that no work tree is on."""
+    return chance.choice(sorted(set(BRANCHES) - {at(one) for one in trees}))
+
+
+def switch(tree, branch):
+    tree.git("checkout", "-q", "-f", branch)
