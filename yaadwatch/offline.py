@@ -15,11 +15,12 @@ from bridges.registry import BRIDGES
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import looking, tracing
+from yaadwatch.engine import tracing
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View, WorkTree, expect, look_at
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.looking import AtHead, View
 from yaadwatch.engine.workspace import require_files, require_repository
 from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
 from yaadwatch.model.errors import Code, YaadError
@@ -132,15 +133,13 @@ def _check(
         head = _at(history, commit)
     else:
         start = _base(repository, base)
-        view, head = looking.look_at(
-            _Checkout(root=root, repository=repository), (), Clock().now_ns()
-        )
+        view, head = look_at(_Checkout(root=root, repository=repository), (), Clock().now_ns())
         commit = ""
     rules, unread = _rules(view)
     since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
     judged = _anchored(rules, [_at(history, one) for one in since])
-    if isinstance(view, looking.WorkTree):
-        looking.expect(view, (anchor for _, own in judged for anchor in own))
+    if isinstance(view, WorkTree):
+        expect(view, (anchor for _, own in judged for anchor in own))
     assessing.expect((anchor for _, own in judged for anchor in own), head)
     found = (_judged(rule, own, view, head) for rule, own in judged)
     return Report(
