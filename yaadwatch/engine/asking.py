@@ -5,8 +5,8 @@ from typing import TypeVar, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.changes import Change
-from yaadwatch.system.git.repository import Departure, LeftOut, Repository
+from yaadwatch.system.git.changes import Change, Departure
+from yaadwatch.system.git.repository import LeftOut, Repository
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
