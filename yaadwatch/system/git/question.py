@@ -30,6 +30,15 @@ class Git:
         self._runner = runner
         self._cwd = layout.root or layout.git_dir
 
+    @property
+    def has_perl(self) -> bool:
+        """Return whether git knows the expressions of Perl; true until it said no."""
+        return self._runner.has_perl
+
+    @has_perl.setter
+    def has_perl(self, known: bool) -> None:
+        self._runner.has_perl = known
+
     def ask(
         self,
         arguments: list[str],
