@@ -91,7 +91,7 @@ class AtHead:
 
     def has_folder(self, path: str) -> bool:
         """Return whether the commit has a folder at `path`."""
-        return self.listing().has_folder(path)
+        return self.history.has_folder(self.head.commit, path)
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file of the commit matches the pattern."""

@@ -26,7 +26,7 @@ from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
-from yaadwatch.system.git.objects import COMMIT, Objects, commit_of
+from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
 from yaadwatch.system.git.question import Git
 
 INDEX_BYTES_MAX = 256 * 1024 * 1024
@@ -110,15 +110,8 @@ class Repository:
         objects = self._open(commit)
         if objects is not None:
             return objects.blob_at(commit, path)
-        if self._described(commit)[0] != "commit":
-            return None
-        rows = self._git.ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
-        for row in rows.split(b"\0"):
-            about, _, name = row.partition(b"\t")
-            mode, kind, blob = about.decode().split() if about else ("", "", "")
-            if name == os.fsencode(path) and kind == "blob" and mode != "120000":
-                return blob
-        return None
+        mode, kind, blob = self._entry(commit, path)
+        return blob if kind == "blob" and mode != "120000" else None
 
     def has_commit(self, commit: str) -> bool:
         """Return whether the commit is (still) there: false in a shallow or rewritten history."""
@@ -140,6 +133,15 @@ class Repository:
         if kind != "blob" or size > FILE_BYTES_MAX:
             return None
         return self._git.ask(["cat-file", "blob", blob])
+
+    def has_blob(self, blob: str) -> bool:
+        """Return whether a blob is there: false where a partial clone left it out."""
+        if not _ID.fullmatch(blob):
+            return False
+        objects = self._open(blob)
+        if objects is not None:
+            return objects.kind(blob) == BLOB
+        return self._described(blob)[0] == "blob"
 
     def commit(self, commit: str) -> Commit | None:
         """Return a commit's author date and subject, or None when it is not there."""
@@ -232,6 +234,23 @@ class Repository:
         """
         options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
         return changing.parsed(self._compared(options))
+
+    def differing(self, old: str, new: str) -> list[Change] | None:
+        """Return the files that differ between two commits, renamed ones as gone and as new.
+
+        None where only git can tell them. What it costs depends on what differs.
+        """
+        objects = self._open(old)
+        return objects.differing(old, new) if objects is not None and len(new) == 40 else None
+
+    def has_folder(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a folder at `path`; false when either is not there."""
+        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
+            return False
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.has_folder(commit, path)
+        return self._entry(commit, path)[1] == "tree"
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -387,6 +406,17 @@ class Repository:
             if error.code is not Code.UNAVAILABLE:
                 raise
             return self._git.ask(["diff-tree", "-M100%", *options], given=given)
+
+    def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
+        """Return mode, kind and id of what git has at `path`; all '' when it is not there."""
+        if self._described(commit)[0] == "commit":
+            rows = self._git.ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
+            for row in rows.split(b"\0"):
+                about, _, name = row.partition(b"\t")
+                if name == os.fsencode(path):
+                    mode, kind, named = about.decode().split()
+                    return mode, kind, named
+        return "", "", ""
 
     def _cut(self) -> frozenset[str]:
         """Return the commits that seem to have made everything, because what came before is cut."""
