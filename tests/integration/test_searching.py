@@ -96,8 +96,9 @@ def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, mon
     assert len(refused) == 1
 
 
-def test_what_differs_is_what_git_says_differs(new_repo, runner):
-    repo = new_repo("repo")
+@pytest.mark.parametrize("storage", ["sha1", "sha256"])
+def test_what_differs_is_what_git_says_differs(new_repo, runner, storage):
+    repo = new_repo("repo", f"--object-format={storage}")
     repo.write("kept/a.py", "a\n")
     repo.write("changed.py", "a\n")
     repo.write("gone/deep/b.py", "b\n")

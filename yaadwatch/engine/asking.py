@@ -56,14 +56,13 @@ class History:
     def file_changes(self, old: str, new: str) -> Sequence[Change]:
         """Return the files that differ between two commits, renames found by git."""
         found = self.differing(old, new)
-        if found is not None:
-            gone = any(change.new is None for change in found)
-            if not gone or not any(change.old is None for change in found):
-                return found  # nothing went, or nothing came: nothing was renamed
+        gone = any(change.new is None for change in found)
+        if not gone or not any(change.old is None for change in found):
+            return found  # nothing went, or nothing came: nothing was renamed
         return self._once(("file_changes", old, new), self._repository.file_changes, old, new)
 
-    def differing(self, old: str, new: str) -> Sequence[Change] | None:
-        """Return the files that differ between two commits, without renames; None: ask git."""
+    def differing(self, old: str, new: str) -> Sequence[Change]:
+        """Return the files that differ between two commits, renamed ones as gone and as new."""
         return self._once(("differing", old, new), self._repository.differing, old, new)
 
     def paths_at(self, commit: str) -> Sequence[str]:
@@ -77,6 +76,10 @@ class History:
     def tracked(self) -> Sequence[str]:
         """Return the paths in the index."""
         return self._once(("tracked",), self._repository.tracked)
+
+    def tracked_in(self, folder: str) -> Sequence[str]:
+        """Return the paths in the index that are in `folder`, or are it."""
+        return self._once(("tracked", folder), self._repository.tracked, folder)
 
     def departures(self, since: str, until: str) -> Sequence[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first."""
@@ -157,9 +160,9 @@ class History:
         """Note where words stand by what differs from a commit that was searched; False: none."""
         for near in self._searched:
             known = None if near == at else self.known_standing(words, at=near)
-            changes = self.differing(near, at) if known is not None else None
-            if known is None or changes is None:
+            if known is None:
                 continue
+            changes = self.differing(near, at)
             if len(changes) * _READ_COST > len(self.paths_at(near)):
                 continue
             found = self._carry(known, changes)

@@ -115,7 +115,7 @@ class WorkTree:
     def has_folder(self, path: str) -> bool:
         """Return whether a file that git does not ignore is in the folder `path`."""
         inside = path + "/"
-        tracked = (one for one in self.listing().paths if one.startswith(inside))
+        tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
         if any(self._is_there(one) for one in tracked):
             return True
         return any(one.startswith(inside) for one in self.head.history.untracked())

@@ -154,11 +154,12 @@ class Repository:
             return None
         return commit_of(commit, self._git.ask(["cat-file", "commit", commit]))
 
-    def tracked(self) -> list[str]:
-        """Return the paths in the index, relative to the work tree."""
+    def tracked(self, folder: str = "") -> list[str]:
+        """Return the paths in the index, relative to the work tree; those in `folder` only."""
         if self.layout.root is None:
             return []
-        return list(dict.fromkeys(changing.paths_in(self._git.ask(["ls-files", "-z"]))))
+        within = ["--", folder] if folder else []
+        return list(dict.fromkeys(changing.paths_in(self._git.ask(["ls-files", "-z", *within]))))
 
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""
@@ -235,13 +236,17 @@ class Repository:
         options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
         return changing.parsed(self._compared(options))
 
-    def differing(self, old: str, new: str) -> list[Change] | None:
+    def differing(self, old: str, new: str) -> list[Change]:
         """Return the files that differ between two commits, renamed ones as gone and as new.
 
-        None where only git can tell them. What it costs depends on what differs.
+        What it costs depends on what differs, not on what is the same.
         """
         objects = self._open(old)
-        return objects.differing(old, new) if objects is not None and len(new) == 40 else None
+        found = objects.differing(old, new) if objects is not None else None
+        if found is not None:
+            return found
+        options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_commits(old, new)]
+        return changing.parsed(self._git.ask(["diff-tree", *options]))
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether `commit` has a folder at `path`; false when either is not there."""
