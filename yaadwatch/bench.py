@@ -13,8 +13,8 @@ from pathlib import Path
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.assessing import Assessed
+from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.looking import AtHead
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git import layout as layouts
@@ -60,15 +60,21 @@ class Judge:
 
     def anchor(self, memories: Sequence[Memory]) -> list[list[Anchor]]:
         """Return what each memory rested on when it was written."""
-        found: dict[str, list[Anchor]] = {}
+        begun = []
         for base in dict.fromkeys(memory.base for memory in memories):
+            then = self._at(base)
             written = [memory for memory in memories if memory.base == base]
             sources = [
                 Source(text=memory.text, folder=memory.doc.rpartition("/")[0]) for memory in written
             ]
-            own = anchoring.anchor(sources, self._at(base), base)
-            found |= {memory.id: rests for memory, rests in zip(written, own, strict=True)}
-        return [found[memory.id] for memory in memories]
+            begun.append((then, written, anchoring.begin(sources, then)))
+        for _, _, sought in begun:
+            self._history.expect(anchoring.words_of(sought))
+        rests_on: dict[str, list[Anchor]] = {}
+        for then, written, sought in begun:
+            own = anchoring.found(sought, then, then.head.commit)
+            rests_on |= {memory.id: found for memory, found in zip(written, own, strict=True)}
+        return [rests_on[memory.id] for memory in memories]
 
     def judge(
         self, memories: Sequence[Memory], rests_on: Sequence[Sequence[Anchor]]

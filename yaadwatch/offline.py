@@ -14,12 +14,13 @@ from pathlib import Path
 from bridges.rules import Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import looking, tracing
+from yaadwatch.engine import tracing
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View, WorkTree, expect, look_at
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.looking import AtHead, View
 from yaadwatch.engine.workspace import require_files, require_repository
 from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
 from yaadwatch.model.errors import Code, YaadError
@@ -132,15 +133,13 @@ def _check(
         head = _at(history, commit)
     else:
         start = _base(repository, base)
-        view, head = looking.look_at(
-            _Checkout(root=root, repository=repository), (), Clock().now_ns()
-        )
+        view, head = look_at(_Checkout(root=root, repository=repository), (), Clock().now_ns())
         commit = ""
     rules, unread = _rules(view)
     since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
     judged = _anchored(rules, [_at(history, one) for one in since])
-    if isinstance(view, looking.WorkTree):
-        looking.expect(view, (anchor for _, own in judged for anchor in own))
+    if isinstance(view, WorkTree):
+        expect(view, (anchor for _, own in judged for anchor in own))
     assessing.expect((anchor for _, own in judged for anchor in own), head)
     found = (_judged(rule, own, view, head) for rule, own in judged)
     return Report(
@@ -228,7 +227,7 @@ def _agent_files(view: View) -> list[str]:
     """Return the agent files of a view by their own names, those at the top first."""
     formats = finding.formats()
     paths = set(formats.among(view.listing().paths))
-    if isinstance(view, looking.WorkTree):  # what git does not track is seen too
+    if isinstance(view, WorkTree):  # what git does not track is seen too
         paths |= {one.name for one in formats.find(view.space.root).files.values()}
     return sorted(paths, key=lambda path: (path.count("/"), path))
 

@@ -12,9 +12,10 @@ from repositories import Repo
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git import command
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.changes import Departure
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import Departure, Repository, blob_id
+from yaadwatch.system.git.repository import Repository, blob_id
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
 OTHER = "".join(f"row {number}\n" for number in range(30))

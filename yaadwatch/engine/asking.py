@@ -1,15 +1,19 @@
 """Asks a repository during one job: no question twice, and none after it took too long once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.changes import Change
-from yaadwatch.system.git.repository import Departure, LeftOut, Repository
+from yaadwatch.system.git.changes import Change, Departure
+from yaadwatch.system.git.repository import LeftOut, Repository
+from yaadwatch.system.git.searching import words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
+_READ_COST = 2
+"""To read a changed file costs as much as to search so many files of a tree."""
+_STANDING = "standing"
 
 R = TypeVar("R")
 
@@ -26,6 +30,8 @@ class History:
         self._repository = repository
         self._answers: dict[tuple[object, ...], object] = {}
         self._slow: dict[str, YaadError] = {}
+        self._expected: dict[str, None] = {}
+        self._searched: dict[str, None] = {}
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
@@ -49,15 +55,31 @@ class History:
 
     def file_changes(self, old: str, new: str) -> Sequence[Change]:
         """Return the files that differ between two commits, renames found by git."""
+        found = self.differing(old, new)
+        gone = any(change.new is None for change in found)
+        if not gone or not any(change.old is None for change in found):
+            return found  # nothing went, or nothing came: nothing was renamed
         return self._once(("file_changes", old, new), self._repository.file_changes, old, new)
+
+    def differing(self, old: str, new: str) -> Sequence[Change]:
+        """Return the files that differ between two commits, renamed ones as gone and as new."""
+        return self._once(("differing", old, new), self._repository.differing, old, new)
 
     def paths_at(self, commit: str) -> Sequence[str]:
         """Return the paths in a commit."""
         return self._once(("paths_at", commit), self._repository.paths_at, commit)
 
+    def has_folder(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a folder at `path`."""
+        return self._once(("has_folder", commit, path), self._repository.has_folder, commit, path)
+
     def tracked(self) -> Sequence[str]:
         """Return the paths in the index."""
         return self._once(("tracked",), self._repository.tracked)
+
+    def tracked_in(self, folder: str) -> Sequence[str]:
+        """Return the paths in the index that are in `folder`, or are it."""
+        return self._once(("tracked", folder), self._repository.tracked, folder)
 
     def departures(self, since: str, until: str) -> Sequence[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first."""
@@ -97,16 +119,73 @@ class History:
             self._once(("scan", at, word), self._scan, word, likely, at)
         return cast("Sequence[str]", self._answers["holding", at, word])
 
+    def expect(self, words: Iterable[str]) -> None:
+        """Tell which words will be asked for, at any commit: a scan looks for all of them."""
+        self._expected |= dict.fromkeys(words)
+
     def standing(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
-        """Return the text files that hold each word; of a work tree the tracked ones only."""
-        kind = "standing"
-        wanted = [word for word in dict.fromkeys(words) if (kind, at, word) not in self._answers]
+        """Return the text files that hold each word; of a work tree the tracked ones only.
+
+        A commit that differs little from one that was searched is not searched itself.
+        """
+        wanted = self._unknown(words, at)
+        if wanted and at is not None:
+            if not self._carried(wanted, at):
+                wanted += self._unknown(self._expected, at)
+            wanted = self._unknown(wanted, at)
         for start in range(0, len(wanted), WORDS_PER_SCAN):
             piece = wanted[start : start + WORDS_PER_SCAN]
-            found = self._once((kind, at, *piece), self._hold, piece, at)
-            for word, paths in found.items():
-                self._answers[kind, at, word] = paths
-        return {word: cast("Sequence[str]", self._answers[kind, at, word]) for word in words}
+            found = self._once((_STANDING, at, *piece), self._hold, piece, at)
+            self._keep(found, at)
+        return self._known(words, at)
+
+    def known_standing(self, words: Sequence[str], *, at: str) -> dict[str, Sequence[str]] | None:
+        """Return what `standing` does if that is known already; git is not asked."""
+        return None if self._unknown(words, at) else self._known(words, at)
+
+    def _unknown(self, words: Iterable[str], at: str | None) -> list[str]:
+        once = dict.fromkeys(words)
+        return [word for word in once if (_STANDING, at, word) not in self._answers]
+
+    def _known(self, words: Iterable[str], at: str | None) -> dict[str, Sequence[str]]:
+        return {word: cast("Sequence[str]", self._answers[_STANDING, at, word]) for word in words}
+
+    def _keep(self, found: Mapping[str, Sequence[str]], at: str | None) -> None:
+        for word, paths in found.items():
+            self._answers[_STANDING, at, word] = paths
+        if at is not None:
+            self._searched[at] = None
+
+    def _carried(self, words: Sequence[str], at: str) -> bool:
+        """Note where words stand by what differs from a commit that was searched; False: none."""
+        for near in self._searched:
+            known = None if near == at else self.known_standing(words, at=near)
+            if known is None:
+                continue
+            changes = self.differing(near, at)
+            if len(changes) * _READ_COST > len(self.paths_at(near)):
+                continue
+            found = self._carry(known, changes)
+            if found is not None:
+                self._keep(found, at)
+                return True
+        return False
+
+    def _carry(
+        self, known: Mapping[str, Sequence[str]], changes: Sequence[Change]
+    ) -> dict[str, Sequence[str]] | None:
+        """Return where words stand after `changes`; None when a changed file is too large."""
+        left = {change.old for change in changes}
+        places = {word: [one for one in known[word] if one not in left] for word in known}
+        for change in changes:
+            if change.new is None or not change.new_blob:
+                continue
+            data = self.read_blob(change.new_blob)
+            if data is None and self._repository.has_blob(change.new_blob):
+                return None
+            for word in words_in(known, data or b""):
+                places[word].append(change.new)
+        return {word: sorted(paths) for word, paths in places.items()}
 
     def _hold(self, words: Sequence[str], at: str | None) -> dict[str, list[str]]:
         return self._repository.files_with(words, at=at, whole=False)

@@ -12,10 +12,11 @@ from pathlib import Path
 from yaadwatch.core import privacy, text
 from yaadwatch.core.ingest import classify
 from yaadwatch.core.privacy import Masked
-from yaadwatch.engine import looking, telling, writing
+from yaadwatch.engine import telling, writing
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.looking import AtHead, WorkTree
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import WorkTree, look_at
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -156,7 +157,7 @@ def anchor_again(
     What its text names is found afresh; what was given by the caller or followed to another place
     is kept where it still exists; what is gone is dropped.
     """
-    tree, head = looking.look_at(space, (), home.clock.now_ns())
+    tree, head = look_at(space, (), home.clock.now_ns())
     source = Source(text=node.text, folder=folder)
     found = anchoring.anchor([source], tree, head.head.commit)[0]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
@@ -242,7 +243,7 @@ def prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Ready]:
         replace(draft, text=m.text, tags=tuple(dict.fromkeys(map(_masked, draft.tags))))
         for draft, m in zip(drafts, masked, strict=True)
     ]
-    tree, head = looking.look_at(space, (), home.clock.now_ns())
+    tree, head = look_at(space, (), home.clock.now_ns())
     for draft in cleaned:
         _require_files(draft, tree)
     sources = [

@@ -11,12 +11,13 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import identity, looking, telling, tracing
+from yaadwatch.engine import identity, telling, tracing
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.anchored import assessing
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
-from yaadwatch.engine.looking import AtHead, WorkTree
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
@@ -185,7 +186,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     known = db.read(sightings.of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
     hidden = db.read(provenance.hidden, worktree)
-    tree, head = looking.look_at(space, known.values(), home.clock.now_ns())
+    tree, head = look_at(space, known.values(), home.clock.now_ns())
     head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
     full = paths is None or not head_stands
     head_was = head.head.commit
@@ -207,7 +208,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.many, affected)
     every = [anchor for own in anchored.values() for anchor in own]
-    looking.expect(tree, every)
+    expect(tree, every)
     assessing.expect(every, head)
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     held = set()

@@ -7,11 +7,11 @@ from yaadwatch.core import privacy
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
+from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.engine.looking import AtHead
 from yaadwatch.model.anchors import Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git.repository import Departure
+from yaadwatch.system.git.changes import Departure
 
 STEPS_MAX = 5
 """Commits shown as evidence for one doubt, the newest."""

@@ -13,6 +13,8 @@ _LOST_STEPS_MAX = 2_000
 """Steps of the parser, and those after an error. 1 KiB of source takes 3 to 14, so that 2 MiB are
 mostly read; without limits, 2 MiB of anything else take minutes."""
 
+_KEPT_MAX = 4
+_KEPT_BYTES_MAX = 128 * 1024
 _LARGE_BYTES = 64 * 1024
 _SAMPLE_BYTES = 4 * 1024
 _ERRORS_MAX = 64
@@ -39,7 +41,21 @@ def query(module: str, function: str, patterns: str) -> "Query":
 
 
 def parse(source: bytes, language: "Language") -> "Node | None":
-    """Return the root of the syntax tree, or None when that would take too long."""
+    """Return the root of the syntax tree, or None when that would take too long.
+
+    The last few trees are kept: several names are looked for in one file.
+    """
+    if len(source) > _KEPT_BYTES_MAX:
+        return _parsed(source, language)
+    return _kept(source, language)
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _kept(source: bytes, language: "Language") -> "Node | None":
+    return _parsed(source, language)
+
+
+def _parsed(source: bytes, language: "Language") -> "Node | None":
     from tree_sitter import Parser
 
     steps = lost = 0

@@ -12,8 +12,8 @@ from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.engine import looking
-from yaadwatch.engine.looking import View
+from yaadwatch.engine.anchored import looking
+from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class _Sought:
+class Sought:
     """A text on its way to its anchors."""
 
     source: Source
@@ -52,12 +52,21 @@ def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anch
         view: where it is looked for.
         commit: the commit that `view` shows or has checked out; '' before the first one.
     """
-    maker = _Maker(view, commit)
-    sought = [_Sought(source, mentions(source.text)) for source in sources]
+    return found(begin(sources, view), view, commit)
+
+
+def begin(sources: Sequence[Source], view: View) -> list[Sought]:
+    """Return the texts with what each may mean in `view`; no file was searched yet."""
+    sought = [Sought(source, mentions(source.text)) for source in sources]
     for one in sought:
         _name(one, view)
-    standing = view.standing(_words_of(sought))
-    maker.standing = standing
+    return sought
+
+
+def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor]]:
+    """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
+    maker = _Maker(view, commit)
+    maker.standing = view.standing(words_of(sought))
     for one in sought:
         _define(one, maker)
     for one in sought:
@@ -83,7 +92,7 @@ def again(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
     return replace(made, spread=old.spread, trust=old.trust) if made is not None else None
 
 
-def _name(one: _Sought, view: View) -> None:
+def _name(one: Sought, view: View) -> None:
     """Note the files, folders, definitions and words that the text may mean."""
     source, tree = one.source, view.listing()
     one.files = dict.fromkeys(source.files, "given")
@@ -124,7 +133,7 @@ def _forms(words: Iterable[str]) -> Iterator[str]:
             yield bare.replace("-", "_")
 
 
-def _words_of(sought: Iterable[_Sought]) -> list[str]:
+def words_of(sought: Iterable[Sought]) -> list[str]:
     """Return every word whose places must be known: names, words, and the names of files."""
     words: dict[str, None] = {}
     for one in sought:
@@ -139,7 +148,7 @@ def path_word(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _define(one: _Sought, maker: "_Maker") -> None:
+def _define(one: Sought, maker: "_Maker") -> None:
     """Anchor names in the files that the text names."""
     for symbol, trust in one.symbols:
         here = [maker.definition(path, symbol, trust) for path in one.files]
@@ -149,7 +158,7 @@ def _define(one: _Sought, maker: "_Maker") -> None:
             one.homeless.append((symbol, trust))
 
 
-def _home(one: _Sought, maker: "_Maker") -> None:
+def _home(one: Sought, maker: "_Maker") -> None:
     """Anchor names whose file the text does not tell, where exactly one file defines them."""
     for symbol, trust in one.homeless:
         path = maker.only_home(symbol)
@@ -158,7 +167,7 @@ def _home(one: _Sought, maker: "_Maker") -> None:
             one.found.append(found)
 
 
-def _point(one: _Sought, maker: "_Maker") -> None:
+def _point(one: Sought, maker: "_Maker") -> None:
     """Anchor files, folders, patterns, commands and values."""
     view = maker.view
     for path, trust in one.files.items():
@@ -180,7 +189,7 @@ def _point(one: _Sought, maker: "_Maker") -> None:
     _value(one, maker)
 
 
-def _value(one: _Sought, maker: "_Maker") -> None:
+def _value(one: Sought, maker: "_Maker") -> None:
     counts, files = one.spoken.lines, list(one.files)
     if len(counts) == 1 and len(files) == 1:
         now = maker.text(files[0]).count("\n")
@@ -201,7 +210,7 @@ def _value(one: _Sought, maker: "_Maker") -> None:
                 break
 
 
-def _spell(one: _Sought, maker: "_Maker") -> None:
+def _spell(one: Sought, maker: "_Maker") -> None:
     """Anchor words of the code that no definition, file or target stands for already."""
     taken = {last_part(found.symbol) for found in one.found if found.symbol}
     taken |= {found.symbol for found in one.found}
@@ -244,7 +253,7 @@ class _Maker:
         self._homes: dict[str, str | None] = {}
         self._versions: list[str] | None = None
 
-    def add(self, one: _Sought, made: Anchor | None) -> None:
+    def add(self, one: Sought, made: Anchor | None) -> None:
         """Note an anchor, once."""
         key = (made.path, made.symbol) if made is not None else None
         if made is not None and key not in {(has.path, has.symbol) for has in one.found}:

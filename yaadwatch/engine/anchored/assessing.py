@@ -8,7 +8,8 @@ from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored import seeing
-from yaadwatch.engine.looking import AtHead, View
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
 from yaadwatch.model.errors import YaadError
 

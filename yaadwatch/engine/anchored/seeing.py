@@ -14,8 +14,9 @@ from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import Seen, Span
-from yaadwatch.engine import looking
-from yaadwatch.engine.looking import AtHead, View
+from yaadwatch.engine.anchored import looking
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
 

@@ -22,6 +22,15 @@ class Change:
     new_blob: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A commit that removed `path` (`to` is None) or renamed it."""
+
+    commit: str
+    path: str
+    to: str | None
+
+
 def parsed(output: bytes) -> list[Change]:
     """Return the changes of `git diff-tree -r -z --raw --no-abbrev`; odd names are left out."""
     fields = output.split(b"\0")
@@ -58,3 +67,39 @@ def path_texts(fields: Iterable[bytes]) -> list[str]:
         except UnicodeDecodeError:
             texts.append("")
     return texts
+
+
+def paths_in(output: bytes) -> list[str]:
+    """Return the paths of a NUL-separated list; those that are not UTF-8 cannot be named here."""
+    return [path for path in path_texts(output.split(b"\0")) if path]
+
+
+def renamed_pairs(output: bytes) -> dict[str, str]:
+    """Return the renames of `git diff-tree -z -M --name-status`, old path to new path."""
+    fields = path_texts(output.split(b"\0"))
+    return {
+        old: new
+        for status, old, new in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        if status.startswith("R") and old and new
+    }
+
+
+def departures(output: bytes) -> list[Departure]:
+    """Return the removals and renames of `git diff-tree --stdin -z --name-status`."""
+    fields = path_texts(output.split(b"\0"))
+    found = []
+    commit = ""
+    position = 0
+    while position < len(fields):
+        field = fields[position].strip()
+        if field == "D" and position + 1 < len(fields):
+            found.append(Departure(commit=commit, path=fields[position + 1], to=None))
+            position += 2
+        elif re.fullmatch(r"R\d*", field) and position + 2 < len(fields):
+            old, new = fields[position + 1 : position + 3]
+            found.append(Departure(commit=commit, path=old, to=new or None))
+            position += 3
+        else:
+            commit = field or commit
+            position += 1
+    return found

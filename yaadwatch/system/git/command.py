@@ -57,6 +57,9 @@ class GitFailed(Exception):
 class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
+    `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
+    says so, for all that it runs later.
+
     Args:
         timeout: a command is ended after this.
     """
@@ -68,6 +71,7 @@ class GitRunner:
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
+        self.has_perl = True
 
     def run(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.layout import Layout
 
 if TYPE_CHECKING:
@@ -27,8 +28,12 @@ _OBJECT_BYTES_MAX = 64 * 1024 * 1024
 _AUTHOR = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
-_FILES, _FOLDER = (b"100644", b"100755", b"100664"), b"40000"
-_NOTHING = (b"", "")
+_FILES, _FOLDER = (b"100644", b"100755"), b"40000"
+_SAME_MODE = {b"100664": b"100644"}
+"""What very old trees have, and what git takes it for."""
+_Entry = tuple[bytes, str]
+"""Mode and id, as a tree has them; both empty for nothing."""
+_NOTHING: _Entry = (b"", "")
 
 
 class Objects:
@@ -40,7 +45,7 @@ class Objects:
     def __init__(self, store: "pygit2.Odb", folder: str) -> None:
         self._store = store
         self._folder = folder
-        self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
+        self._trees: dict[str, dict[bytes, _Entry]] = {}
 
     @classmethod
     def open(cls, layout: Layout) -> "Objects | None":
@@ -74,7 +79,7 @@ class Objects:
         data = self._read(commit, COMMIT)
         if data is None:
             return None
-        tree = data[5:45].decode("ascii", "replace")
+        tree = _tree_of(data)
         *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
         for folder in folders:
             mode, tree = self._tree(tree).get(folder, _NOTHING)
@@ -83,11 +88,54 @@ class Objects:
         mode, blob = self._tree(tree).get(name, _NOTHING)
         return blob if mode in _FILES else None
 
+    def has_folder(self, commit: str, path: str) -> bool:
+        """Return whether a commit has a folder at `path`; false when there is no such commit."""
+        data = self._read(commit, COMMIT)
+        if data is None:
+            return False
+        tree = _tree_of(data)
+        for folder in path.encode("utf-8", "surrogateescape").split(b"/"):
+            mode, tree = self._tree(tree).get(folder, _NOTHING)
+            if mode != _FOLDER:
+                return False
+        return True
+
+    def differing(self, old: str, new: str) -> list[Change] | None:
+        """Return the files that differ between two commits, by path; None when one is not there.
+
+        A renamed file is one that is gone and one that is new. Folders that are the same are not
+        looked into.
+        """
+        before, after = self._read(old, COMMIT), self._read(new, COMMIT)
+        if before is None or after is None:
+            return None
+        found: list[tuple[bytes, _Entry, _Entry]] = []
+        pending = [(b"", _tree_of(before), _tree_of(after))]
+        while pending:
+            folder, one, other = pending.pop()
+            if one == other:
+                continue
+            then = self._tree(one) if one else {}
+            now = self._tree(other) if other else {}
+            for name in then.keys() | now.keys():
+                was, is_now = then.get(name, _NOTHING), now.get(name, _NOTHING)
+                if was == is_now:
+                    continue
+                path = folder + name
+                trees = [entry[1] if entry[0] == _FOLDER else "" for entry in (was, is_now)]
+                if any(trees):
+                    pending.append((path + b"/", trees[0], trees[1]))
+                files = [_NOTHING if entry[0] == _FOLDER else entry for entry in (was, is_now)]
+                if files[0] != files[1]:
+                    found.append((path, files[0], files[1]))
+        found.sort(key=lambda row: row[0])
+        return [change for row in found if (change := _change(*row)) is not None]
+
     def blob(self, id: str, bytes_max: int) -> bytes | None:
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
         return self._read(id, BLOB, bytes_max)
 
-    def _tree(self, id: str) -> dict[bytes, tuple[bytes, str]]:
+    def _tree(self, id: str) -> dict[bytes, _Entry]:
         if id not in self._trees:
             data = self._read(id, TREE)
             if data is None:
@@ -166,10 +214,30 @@ def _instant(seconds: int) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _entries(tree: bytes) -> dict[bytes, tuple[bytes, str]]:
+def _tree_of(commit: bytes) -> str:
+    """Return the id of the tree that a raw commit names."""
+    return commit[5:45].decode("ascii", "replace")
+
+
+def _change(path: bytes, was: _Entry, is_now: _Entry) -> Change | None:
+    """Return what became of a file; None when its name is not UTF-8 and cannot be named here."""
+    try:
+        name = path.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return Change(
+        old=name if was[0] else None,
+        new=name if is_now[0] else None,
+        old_blob=was[1] if was[0] in _FILES else "",
+        new_blob=is_now[1] if is_now[0] in _FILES else "",
+    )
+
+
+def _entries(tree: bytes) -> dict[bytes, _Entry]:
     """Return mode and id of what a raw tree holds, by name."""
     return {
-        found.group(2): (found.group(1), found.group(3).hex()) for found in _ENTRY.finditer(tree)
+        found.group(2): (_SAME_MODE.get(found.group(1), found.group(1)), found.group(3).hex())
+        for found in _ENTRY.finditer(tree)
     }
 
 

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 from yaadwatch.model.anchors import Commit, Hunk
@@ -22,51 +21,19 @@ from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTO
 from yaadwatch.system import files
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.changes import Change, path_texts
+from yaadwatch.system.git import searching
+from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
-from yaadwatch.system.git.objects import COMMIT, Objects, commit_of
+from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
+from yaadwatch.system.git.question import Git
 
 INDEX_BYTES_MAX = 256 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
-_UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
-_NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
-_NO_TEXT = re.compile(
-    r"""
-    ^error:[ ]'[^'\n]*
-    (?: /(?:min|dist|vendor|node_modules)/[^'\n]* | \.min\.\w+
-    | \.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar|war|whl|exe
-         |dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd) )
-    ':[ ]unable[ ]to[ ]read[ ][0-9a-f]+$
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
-_GREP = (
-    *("grep", "-I", "-o", "-z", "-w", "-F", "--full-name", "--no-color", "--no-line-number"),
-    *(
-        "-f",
-        "-",
-        "--no-column",
-        "--no-heading",
-        "--no-break",
-        "--no-textconv",
-        "--no-recurse-submodules",
-    ),
-)
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
-    """A commit that removed `path` (`to` is None) or renamed it."""
-
-    commit: str
-    path: str
-    to: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +64,7 @@ class Repository:
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         self.layout = layout
         self._runner = runner
+        self._git = Git(layout, runner)
         self._cwd = layout.root or layout.git_dir
         self._objects: Objects | None = None
         self._opened = False
@@ -107,8 +75,8 @@ class Repository:
         head = layouts.read_head(self.layout)
         if head is not None:
             return head
-        commit = self._ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
-        named = self._ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
+        commit = self._git.ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
+        named = self._git.ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
         reference = os.fsdecode(named.strip())
         if not commit and (self.layout.common_dir / (reference or "HEAD")).is_file():
             raise YaadError(
@@ -126,7 +94,7 @@ class Repository:
             YaadError: REFUSED when it belongs to somebody else, UNAVAILABLE when git cannot
                 read it.
         """
-        answer = self._ask(["rev-parse", "--absolute-git-dir"])
+        answer = self._git.ask(["rev-parse", "--absolute-git-dir"])
         found = Path(os.fsdecode(answer.removesuffix(b"\n")))
         if not found.samefile(self.layout.git_dir):
             raise YaadError(
@@ -142,15 +110,8 @@ class Repository:
         objects = self._open(commit)
         if objects is not None:
             return objects.blob_at(commit, path)
-        if self._described(commit)[0] != "commit":
-            return None
-        rows = self._ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
-        for row in rows.split(b"\0"):
-            about, _, name = row.partition(b"\t")
-            mode, kind, blob = about.decode().split() if about else ("", "", "")
-            if name == os.fsencode(path) and kind == "blob" and mode != "120000":
-                return blob
-        return None
+        mode, kind, blob = self._entry(commit, path)
+        return blob if kind == "blob" and mode != "120000" else None
 
     def has_commit(self, commit: str) -> bool:
         """Return whether the commit is (still) there: false in a shallow or rewritten history."""
@@ -171,7 +132,16 @@ class Repository:
         kind, size = self._described(blob)
         if kind != "blob" or size > FILE_BYTES_MAX:
             return None
-        return self._ask(["cat-file", "blob", blob])
+        return self._git.ask(["cat-file", "blob", blob])
+
+    def has_blob(self, blob: str) -> bool:
+        """Return whether a blob is there: false where a partial clone left it out."""
+        if not _ID.fullmatch(blob):
+            return False
+        objects = self._open(blob)
+        if objects is not None:
+            return objects.kind(blob) == BLOB
+        return self._described(blob)[0] == "blob"
 
     def commit(self, commit: str) -> Commit | None:
         """Return a commit's author date and subject, or None when it is not there."""
@@ -182,24 +152,27 @@ class Repository:
             return objects.commit(commit)
         if self._described(commit)[0] != "commit":
             return None
-        return commit_of(commit, self._ask(["cat-file", "commit", commit]))
+        return commit_of(commit, self._git.ask(["cat-file", "commit", commit]))
 
-    def tracked(self) -> list[str]:
-        """Return the paths in the index, relative to the work tree."""
+    def tracked(self, folder: str = "") -> list[str]:
+        """Return the paths in the index, relative to the work tree; those in `folder` only."""
         if self.layout.root is None:
             return []
-        return list(dict.fromkeys(_split(self._ask(["ls-files", "-z"]))))
+        within = ["--", folder] if folder else []
+        return list(dict.fromkeys(changing.paths_in(self._git.ask(["ls-files", "-z", *within]))))
 
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""
-        listed = self._ask(["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)])
-        return _split(listed)
+        listed = self._git.ask(
+            ["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)]
+        )
+        return changing.paths_in(listed)
 
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
         named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
         try:
-            found = self._ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
+            found = self._git.ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
@@ -208,7 +181,7 @@ class Repository:
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the commit at which two parted; None when they have nothing in common."""
-        found = self._ask(["merge-base", *_commits(one, other)], allowed=(0, 1))
+        found = self._git.ask(["merge-base", *_commits(one, other)], allowed=(0, 1))
         return found.decode().strip() or None
 
     def snapshot(self, index: Path | None = None) -> str:
@@ -238,7 +211,7 @@ class Repository:
             return self._snapshot(copy)
 
     def _snapshot(self, index: Path) -> str:
-        torn = self._ask(["ls-files", "-z", "-u"], index=index, inside=True)
+        torn = self._git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
         if torn:
             path = os.fsdecode(torn.split(b"\0")[0].partition(b"\t")[2])
             raise YaadError(
@@ -247,11 +220,11 @@ class Repository:
                 "it was not looked at.",
                 hint="Settle it, then stage the file: git add FILE",
             )
-        tree = self._ask(["write-tree"], index=index, inside=True).decode().strip()
+        tree = self._git.ask(["write-tree"], index=index, inside=True).decode().strip()
         parent = self.head().commit
         who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
         parents = ["-p", parent] if parent else []
-        made = self._ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+        made = self._git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
         return made.decode().strip()
 
     def file_changes(self, old: str, new: str) -> list[Change]:
@@ -263,18 +236,41 @@ class Repository:
         options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
         return changing.parsed(self._compared(options))
 
+    def differing(self, old: str, new: str) -> list[Change]:
+        """Return the files that differ between two commits, renamed ones as gone and as new.
+
+        What it costs depends on what differs, not on what is the same.
+        """
+        objects = self._open(old)
+        found = objects.differing(old, new) if objects is not None else None
+        if found is not None:
+            return found
+        options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_commits(old, new)]
+        return changing.parsed(self._git.ask(["diff-tree", *options]))
+
+    def has_folder(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a folder at `path`; false when either is not there."""
+        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
+            return False
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.has_folder(commit, path)
+        return self._entry(commit, path)[1] == "tree"
+
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
             return []
-        found = _split(self._ask(["ls-files", "-z", "--others", "--exclude-standard"]))
+        found = changing.paths_in(
+            self._git.ask(["ls-files", "-z", "--others", "--exclude-standard"])
+        )
         return [path for path in found if not path.endswith("/")]
 
     def staged_blob(self, path: str) -> str | None:
         """Return the blob that the index holds for a file; None when it holds none."""
         if _NO_FILE.search(path):
             return None
-        rows = self._ask(["ls-files", "-s", "-z", "--", path])
+        rows = self._git.ask(["ls-files", "-s", "-z", "--", path])
         for row in rows.split(b"\0"):
             about, _, name = row.partition(b"\t")
             if name == os.fsencode(path):
@@ -297,12 +293,12 @@ class Repository:
             return False
         if not self.has_commit(since):
             return False
-        own = self._ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
+        own = self._git.ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
         if not own:
             return False
-        if self._ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
+        if self._git.ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
             return False
-        wrote = self._ask(
+        wrote = self._git.ask(
             ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
         )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
@@ -312,7 +308,7 @@ class Repository:
         if self.layout.root is None:
             return LeftOut(sparse={}, modules=frozenset())
         sparse, modules = {}, set()
-        for row in self._ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
+        for row in self._git.ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
             (path,) = path_texts([name])
             if not path:
@@ -328,19 +324,19 @@ class Repository:
         """Return whether the index holds `path`, or a file below it."""
         if self.layout.root is None:
             return False
-        return bool(self._ask(["ls-files", "-z", "--", path]))
+        return bool(self._git.ask(["ls-files", "-z", "--", path]))
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""
         key = (old, new)
         if key not in self._renames:
-            found = self._ask(["diff-tree", "-r", *_RENAMES, *_commits(old, new)])
-            self._renames[key] = _pairs(found)
+            found = self._git.ask(["diff-tree", "-r", *_RENAMES, *_commits(old, new)])
+            self._renames[key] = changing.renamed_pairs(found)
         return self._renames[key]
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
-        return _pairs(self._ask(["diff-index", "--cached", *_RENAMES, "HEAD"]))
+        return changing.renamed_pairs(self._git.ask(["diff-index", "--cached", *_RENAMES, "HEAD"]))
 
     def departures(self, since: str, until: str) -> list[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first.
@@ -350,7 +346,7 @@ class Repository:
         """
         between = "..".join(_commits(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
-        commits = self._ask(
+        commits = self._git.ask(
             ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
         ).split()
         cut = self._cut()
@@ -359,7 +355,7 @@ class Repository:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
         options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
-        return _departures(self._compared(options, given=listed))
+        return changing.departures(self._compared(options, given=listed))
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
@@ -370,7 +366,7 @@ class Repository:
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
         cut = self._cut()
-        found = [line.decode() for line in reversed(self._ask(arguments).split())]
+        found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
         return [commit for commit in found if commit not in cut]
 
     def files_with(
@@ -389,19 +385,10 @@ class Repository:
             untracked: also files that git neither tracks nor ignores; only of the work tree.
             whole: a text that git does not have is an error; else it is as if it held nothing.
         """
-        found: dict[str, set[str]] = {word: set() for word in words}
-        wanted = [word for word in found if word and not _UNSEARCHABLE.search(word)]
-        somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at) is not None
-        if wanted and somewhere:
-            scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
-            try:
-                self._scan(scan, wanted, at, found, whole)
-            except YaadError as error:
-                if error.code is not Code.TOO_LARGE:
-                    raise
-                for word in wanted:
-                    self._scan([*scan, "-l"], [word], at, found, whole)
-        return {word: sorted(paths) for word, paths in found.items()}
+        somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at)
+        if not somewhere:
+            return {word: [] for word in words}
+        return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
         """Return git's hunks between two texts, white space ignored; `name` gives the language.
@@ -419,82 +406,22 @@ class Repository:
     def _compared(self, options: list[str], *, given: bytes | None = None) -> bytes:
         """Return what git says of two trees, with renames as far as it has the files."""
         try:
-            return self._ask(["diff-tree", "-M", *options], given=given)
+            return self._git.ask(["diff-tree", "-M", *options], given=given)
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
-            return self._ask(["diff-tree", "-M100%", *options], given=given)
+            return self._git.ask(["diff-tree", "-M100%", *options], given=given)
 
-    def _scan(
-        self,
-        scan: Sequence[str],
-        words: Sequence[str],
-        at: str | None,
-        found: dict[str, set[str]],
-        whole: bool,
-    ) -> None:
-        """Note in `found` which files hold which of `words`."""
-        arguments = [*scan, *([at] if at else []), "--"]
-        # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
-        # that is good enough only where no text can be missing.
-        output = self._ask(
-            arguments,
-            given="\n".join(words).encode(),
-            allowed=(0, 1),
-            strict=whole and at is not None,
-        )
-        only = words[0] if "-l" in scan else None
-        position = 0
-        while (end := output.find(b"\0", position)) >= 0:
-            paths = path_texts([output[position:end]])
-            position = end + 1
-            word = only
-            if only is None:
-                position = output.find(b"\n", end) + 1 or len(output)
-                word = output[end + 1 : position].removesuffix(b"\n").decode("utf-8", "replace")
-            for path in paths:
-                if path and word in found:
-                    found[word].add(path.removeprefix(f"{at}:") if at else path)
-        # Where one word stands inside another, git tells only of the longer one.
-        for short, long in product(words, words):
-            inside = short != long and short in long
-            if inside and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
-                found[short] |= found[long]
-
-    def _ask(
-        self,
-        arguments: list[str],
-        *,
-        given: bytes | None = None,
-        allowed: Sequence[int] = (0,),
-        strict: bool = False,
-        index: Path | None = None,
-        inside: bool = False,
-    ) -> bytes:
-        """Return what git prints; `inside`: where it sees no file of the work tree."""
-        try:
-            return self._runner.run(
-                arguments,
-                cwd=self.layout.git_dir if inside else self._cwd,
-                given=given,
-                allowed=allowed,
-                strict=strict,
-                work_tree=None if inside else self.layout.root,
-                index=index,
-            )
-        except GitFailed as failure:
-            if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
-                return self._ask(arguments, given=given, allowed=allowed)
-            if _NOT_OURS.search(failure.message):
-                raise YaadError(
-                    Code.REFUSED,
-                    f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
-                    "was read.",
-                    hint=f"If you trust it: git config --global --add safe.directory {self._cwd}",
-                ) from failure
-            raise YaadError(
-                Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
-            ) from failure
+    def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
+        """Return mode, kind and id of what git has at `path`; all '' when it is not there."""
+        if self._described(commit)[0] == "commit":
+            rows = self._git.ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
+            for row in rows.split(b"\0"):
+                about, _, name = row.partition(b"\t")
+                if name == os.fsencode(path):
+                    mode, kind, named = about.decode().split()
+                    return mode, kind, named
+        return "", "", ""
 
     def _cut(self) -> frozenset[str]:
         """Return the commits that seem to have made everything, because what came before is cut."""
@@ -511,7 +438,7 @@ class Repository:
 
     def _described(self, id: str) -> tuple[str, int]:
         """Return what git says of an object: kind and size; '' and 0 when it is not there."""
-        answer = self._ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
+        answer = self._git.ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
         _, kind, size = [*answer.decode("utf-8", "replace").split(), "", ""][:3]
         return (kind, int(size)) if size.isdigit() else ("", 0)
 
@@ -526,37 +453,3 @@ def _commits(*ids: str) -> tuple[str, ...]:
         if not _ID.fullmatch(commit):
             raise YaadError(Code.UNAVAILABLE, f"{commit!r} is no commit, so git was not asked.")
     return ids
-
-
-def _split(output: bytes) -> list[str]:
-    """Return the paths of a NUL-separated list; those that are not UTF-8 cannot be named here."""
-    return [path for path in path_texts(output.split(b"\0")) if path]
-
-
-def _pairs(output: bytes) -> dict[str, str]:
-    fields = path_texts(output.split(b"\0"))
-    return {
-        old: new
-        for status, old, new in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
-        if status.startswith("R") and old and new
-    }
-
-
-def _departures(output: bytes) -> list[Departure]:
-    fields = path_texts(output.split(b"\0"))
-    found = []
-    commit = ""
-    position = 0
-    while position < len(fields):
-        field = fields[position].strip()
-        if field == "D" and position + 1 < len(fields):
-            found.append(Departure(commit=commit, path=fields[position + 1], to=None))
-            position += 2
-        elif re.fullmatch(r"R\d*", field) and position + 2 < len(fields):
-            old, new = fields[position + 1 : position + 3]
-            found.append(Departure(commit=commit, path=old, to=new or None))
-            position += 3
-        else:
-            commit = field or commit
-            position += 1
-    return found

@@ -3,10 +3,10 @@
 Whatever is asked costs what changed between the two, not what the tree holds.
 """
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
@@ -16,9 +16,10 @@ from yaadwatch.system.git.changes import Change
 FILES_MAX = 800
 """Changed files that are read to see where a word went; the others are as if unchanged."""
 _BYTES_MAX = 512 * 1024
-_NOT_READ = re.compile(
-    r"\.(?:lock|svg|map|snap|png|jpe?g|gif|ico|pdf|woff2?|ttf|zip|gz|ipynb|min\.js|min\.css|sum|pb\.go)$"
-    r"|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|npm-shrinkwrap\.json)$"
+_NOT_READ = (
+    *(".lock", ".svg", ".map", ".snap", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".pdf"),
+    *(".woff", ".woff2", ".ttf", ".zip", ".gz", ".ipynb", ".min.js", ".min.css", ".sum", ".pb.go"),
+    *("/package-lock.json", "/pnpm-lock.yaml", "/npm-shrinkwrap.json"),
 )
 
 
@@ -40,6 +41,7 @@ class Window:
     _expected: dict[str, None] = field(default_factory=dict)
     _uses: dict[str, Uses] = field(default_factory=dict)
     _changes: "_Changes | None" = None
+    _readable: list[Change] | None = None
 
     def expect(self, words: Iterable[str]) -> None:
         """Tell which words will be asked for: all are looked for in one reading."""
@@ -55,7 +57,10 @@ class Window:
         return self._changes
 
     def uses(self, word: str) -> Uses:
-        """Return where a word came to stand, and where it stands no more; '' stands nowhere."""
+        """Return where a word stands no more, and what stands there; '' stands nowhere.
+
+        Where it came to stand is not told: only files that held a word before are read.
+        """
         if not word:
             return Uses()
         if word not in self._uses:
@@ -70,22 +75,31 @@ class Window:
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = using.Tally(words)
-        for change in self._readable():
-            old = self.history.read_blob(change.old_blob) if change.old_blob else b""
-            new = self.history.read_blob(change.new_blob) if change.new_blob else b""
-            if len(old or b"") > _BYTES_MAX or len(new or b"") > _BYTES_MAX:
+        plain = [word.encode() for word in words]
+        for change in self._naming(words):
+            old = self.history.read_blob(change.old_blob) or b""
+            if len(old) > _BYTES_MAX or not any(word in old for word in plain):
                 continue
-            tally.add(change.old, change.new, old or b"", new or b"")
-        return tally.found()
+            new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
+            if len(new) <= _BYTES_MAX:
+                tally.add(change.old, change.new, old, new)
+        return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
 
-    def _readable(self) -> list[Change]:
-        return [
-            change
-            for change in self.changes.listed
-            if change.old_blob != change.new_blob
-            and not ({change.old, change.new} & self.hidden)
-            and not _NOT_READ.search(change.new or change.old or "")
-        ][:FILES_MAX]
+    def _naming(self, words: Sequence[str]) -> Iterator[Change]:
+        """Yield the changed files that may have held one of the words before."""
+        known = self.history.known_standing(words, at=self.since)
+        places = {path for paths in known.values() for path in paths} if known is not None else None
+        if self._readable is None:
+            allowed = filter(self._may_be_read, self.changes.listed)
+            self._readable = list(islice(allowed, FILES_MAX))
+        for change in self._readable:
+            if change.old_blob and (places is None or change.old in places):
+                yield change
+
+    def _may_be_read(self, change: Change) -> bool:
+        if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
+            return False
+        return not f"/{change.new or change.old}".endswith(_NOT_READ)
 
 
 @dataclass(frozen=True)

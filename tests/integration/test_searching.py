@@ -1,0 +1,208 @@
+"""Words and changes are found the short way; it finds what the long way finds."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from repositories import Repo
+
+from yaadwatch.engine.anchored.window import Window
+from yaadwatch.engine.asking import History
+from yaadwatch.system.git import changes as changing
+from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.searching import words_in
+
+WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
+TEXTS = [
+    "retry(1)\n",
+    "retry_all b\n",
+    "run --dry-run, or x--dry-run\n",
+    "a.b.c retries\n",
+    "naïve ab\n",
+    "two words; C++\n",
+    "x-retry\0retry\n",
+    "",
+]
+
+
+def counted(monkeypatch, runner):
+    """Return the list of the git commands that will be run."""
+    commands = []
+    run = runner.run
+
+    def noted(arguments, **options):
+        commands.append(arguments[0])
+        return run(arguments, **options)
+
+    monkeypatch.setattr(runner, "run", noted)
+    return commands
+
+
+@pytest.fixture
+def grown(new_repo):
+    """A repository of forty files, and its commits: all, then one changed, added and removed."""
+    repo = new_repo("repo")
+    for number in range(40):
+        repo.write(f"src/part{number % 4}/file{number}.py", f"retry({number})\nname{number}\n")
+    first = repo.commit()
+    repo.write("src/part0/file0.py", "name0\n")
+    repo.write("src/new/file.py", "x\nretry_all\nname1\n")
+    (repo.path / "src/part1/file1.py").unlink()
+    return repo, first, repo.commit()
+
+
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), text=st.sampled_from(TEXTS))
+@settings(deadline=None, max_examples=40)
+def test_a_word_stands_in_bytes_where_a_search_finds_it(searched, words, text):
+    places, opened, commit = searched
+
+    found = opened.files_with(words, at=commit)
+
+    assert {word for word in words if places[text] in found[word]} == set(
+        words_in(words, text.encode())
+    )
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A repository with a file for each text, the names of these, and its commit."""
+    repo = Repo.new(tmp_path_factory.mktemp("searched") / "repo")
+    places = {text: f"file{number}" for number, text in enumerate(TEXTS)}
+    for text, name in places.items():
+        repo.write(name, text)
+    commit = repo.commit()
+    runner = GitRunner(Repo.TIMEOUT)
+    yield places, repo.open(runner), commit
+    runner.close()
+
+
+def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, monkeypatch):
+    repo, first, _ = grown
+    words = ["retry", "name7", "nowhere"]
+    expected = repo.open(runner).files_with(words, at=first)
+    refused = []
+    run = runner.run
+
+    def built_without(arguments, **options):
+        if "-P" in arguments:
+            refused.append(arguments)
+            why = "fatal: cannot use Perl-compatible regexes when not compiled with USE_LIBPCRE"
+            raise GitFailed("grep", 128, why, [why])
+        return run(arguments, **options)
+
+    monkeypatch.setattr(runner, "run", built_without)
+    found = [repo.open(runner).files_with(words, at=first) for _ in range(2)]
+
+    assert found == [expected, expected]
+    assert len(refused) == 1
+
+
+@pytest.mark.parametrize("storage", ["sha1", "sha256"])
+def test_what_differs_is_what_git_says_differs(new_repo, runner, storage):
+    repo = new_repo("repo", f"--object-format={storage}")
+    repo.write("kept/a.py", "a\n")
+    repo.write("changed.py", "a\n")
+    repo.write("gone/deep/b.py", "b\n")
+    repo.write("run.sh", "true\n")
+    repo.write("file", "now a folder\n")
+    repo.write("folder/inside", "now a file\n")
+    repo.write("real", "now a link\n")
+    first = repo.commit()
+    for name in ("gone/deep/b.py", "file", "folder/inside", "real"):
+        (repo.path / name).unlink()
+    (repo.path / "folder").rmdir()
+    repo.write("changed.py", "b\n")
+    repo.write("folder", "a file\n")
+    repo.write("file/inside", "x\n")
+    repo.write("file.py", "sorted between the two\n")
+    (repo.path / "run.sh").chmod(0o755)
+    (repo.path / "real").symlink_to("kept")
+    last = repo.commit()
+    opened = repo.open(runner)
+
+    for old, new in ((first, last), (last, first), (first, first)):
+        told = repo.git("diff-tree", "-r", "-z", "--raw", "--no-abbrev", old, new)
+        assert opened.differing(old, new) == changing.parsed(told.encode())
+    assert opened.has_folder(last, "file")
+    assert not opened.has_folder(last, "folder")
+    assert not opened.has_folder(last, "fil")
+
+
+def test_a_rename_is_found_and_without_one_git_is_not_started(grown, runner, monkeypatch):
+    repo, first, _ = grown
+    repo.git("reset", "-q", "--hard", first)
+    repo.write("src/part2/file2.py", "other\n")
+    edited = repo.commit()
+    repo.move("src/part3/file3.py", "src/elsewhere.py")
+    moved = repo.commit()
+    history = History(repo.open(runner))
+    commands = counted(monkeypatch, runner)
+
+    assert [one.new for one in history.file_changes(first, edited)] == ["src/part2/file2.py"]
+    assert commands == []
+    (change,) = history.file_changes(edited, moved)
+    assert (change.old, change.new) == ("src/part3/file3.py", "src/elsewhere.py")
+
+
+def test_a_commit_near_one_that_was_searched_is_not_searched_itself(grown, runner, monkeypatch):
+    repo, first, last = grown
+    words = ["retry", "retry_all", "name1", "name7", "nowhere"]
+    expected = {at: repo.open(runner).files_with(words, at=at) for at in (first, last)}
+    history = History(repo.open(runner))
+    commands = counted(monkeypatch, runner)
+
+    found = {at: history.standing(words, at=at) for at in (first, last)}
+
+    assert found == expected
+    assert commands.count("grep") == 1
+
+
+def test_what_is_expected_is_looked_for_in_the_same_search(grown, runner, monkeypatch):
+    repo, first, last = grown
+    history = History(repo.open(runner))
+    commands = counted(monkeypatch, runner)
+
+    history.expect(["name1"])
+    history.standing(["retry"], at=first)
+
+    assert history.standing(["name1"], at=last) == {"name1": ["src/new/file.py"]}
+    assert commands.count("grep") == 1
+
+
+def test_a_commit_far_from_one_that_was_searched_is_searched(grown, runner, monkeypatch):
+    repo, first, _ = grown
+    for number in range(30):
+        repo.write(f"src/part{number % 4}/file{number}.py", "all new\n")
+    last = repo.commit()
+    history = History(repo.open(runner))
+    commands = counted(monkeypatch, runner)
+
+    history.standing(["retry"], at=first)
+
+    assert len(history.standing(["retry"], at=last)["retry"]) == 10
+    assert commands.count("grep") == 2
+
+
+def test_the_uses_of_a_word_do_not_depend_on_what_was_searched_before(grown, runner):
+    repo, first, last = grown
+    words = ["retry", "name1", "name0"]
+    fresh = Window(History(repo.open(runner)), first, last)
+    history = History(repo.open(runner))
+    history.standing(words, at=first)
+    known = Window(history, first, last)
+
+    for word in words:
+        assert known.uses(word) == fresh.uses(word)
+    assert fresh.uses("retry").lost == ("src/part0/file0.py", "src/part1/file1.py")
+
+
+def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatch):
+    repo, first, last = grown
+    history = History(repo.open(runner))
+    history.standing(["name1"], at=first)
+    window = Window(history, first, last)
+    read = []
+    read_blob = history.read_blob
+    monkeypatch.setattr(history, "read_blob", lambda blob: read.append(blob) or read_blob(blob))
+
+    assert window.uses("name1").lost == ("src/part1/file1.py",)
+    assert len(read) == 1

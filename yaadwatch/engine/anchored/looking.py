@@ -1,0 +1,177 @@
+"""What a view shows of an anchored file, and of a definition in it."""
+
+import re
+
+from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth.definitions import State, language_of
+from yaadwatch.core.truth.verdict import Seen, Span
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View, WorkTree
+from yaadwatch.engine.asking import History
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import SYMBOL_FILES_MAX
+from yaadwatch.system.git.repository import blob_id
+
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
+_NO_CODE = re.compile(
+    r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
+    r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
+)
+
+
+def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return what `view` shows of an anchor; what cannot be told is unknown, never fresh.
+
+    Args:
+        anchor: what to look for.
+        view: the work tree, or HEAD.
+        head: HEAD, which knows how files were renamed since the anchor's commit.
+    """
+    try:
+        return _see(anchor, view, head)
+    except YaadError as error:
+        return Seen(unknown=error.message.rstrip("."))
+
+
+def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    place = _place(anchor, view, head)
+    if isinstance(place, Seen):
+        return place
+    if place is None:
+        if anchor.method is Method.FILE:
+            return Seen()
+        return Seen(elsewhere=_defining(view, anchor.symbol, anchor.path))
+    found = view.find(place)
+    if found is None:
+        return Seen(unknown=f"{place} changed while it was looked at")
+    if anchor.method is Method.FILE and found.kind not in ("link", "other"):
+        return Seen(place=place, same_bytes=found.blob == anchor.blob)
+    if found.blob and found.blob == anchor.blob:
+        return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)
+    if found.odd:
+        return Seen(unknown=found.odd)
+    return _compare(anchor, place, view, head)
+
+
+def is_prose(path: str) -> bool:
+    """Return whether a file speaks of definitions and holds none."""
+    return path.lower().endswith(_PROSE)
+
+
+def is_code(path: str) -> bool:
+    """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
+    return not is_prose(path) and not _NO_CODE.search(path)
+
+
+def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
+    """Return how, with what fingerprint and at which line `path` defines `symbol`; None if not."""
+    if is_prose(path):
+        return None
+    data = view.read(path)
+    if data is None or hunks.last_part(symbol).encode() not in data:
+        return None
+    if language_of(path) is not None:
+        definition = definitions.define(data, path, symbol)
+        if definition.state is State.FOUND and definition.line is not None:
+            return Method.TREE, definition.fingerprint, definition.line
+        if definition.state is not State.BROKEN:
+            return None
+    text = data.decode("utf-8", "replace")
+    line = hunks.locate(text, symbol)
+    if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
+        return None
+    return Method.HUNKS, "", line
+
+
+def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
+    """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
+    if view.find(anchor.path) is not None:
+        return anchor.path
+    start: str | None = anchor.path
+    if head.find(anchor.path) is None and anchor.commit and head.head.commit:
+        if not head.history.has_commit(anchor.commit):
+            return Seen(
+                unknown=f"{anchor.path} is not there, and the commit it was remembered at "
+                f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where it went"
+            )
+        start = head.renamed_to(anchor) if head.head.commit != anchor.commit else anchor.path
+    if start is not None and view.find(start) is not None:
+        return start
+    if isinstance(view, WorkTree):
+        committed = head.find(start) if start is not None else None
+        blobs = {anchor.blob, committed.blob if committed is not None else anchor.blob}
+        return view.moved_to(start or anchor.path, blobs)
+    return None
+
+
+def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
+    data = view.read(place)
+    if data is None:
+        return Seen(unknown=f"{place} could not be read")
+    if anchor.method is Method.TREE:
+        named = place if language_of(place) is not None else anchor.path
+        definition = definitions.define(data, named, anchor.symbol)
+        if definition.state is State.BROKEN:
+            language = language_of(named)
+            title = language.title if language is not None else "what it was"
+            return Seen(unknown=f"{place} does not parse as {title} at the moment")
+        if definition.state is State.FOUND:
+            same = definition.fingerprint == anchor.fingerprint
+            span = Span.SAME if same else Span.DIFFERENT
+            return Seen(place=place, span=span, line=definition.line)
+        if definition.state is State.AMBIGUOUS:
+            return Seen(unknown=f"{anchor.symbol} is defined too often in {place} to tell which")
+    else:
+        line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
+        if line is not None:
+            return _compare_by_hunks(anchor, place, data, line, head.history)
+    elsewhere = tuple(path for path in _defining(view, anchor.symbol, place) if path != place)
+    return Seen(place=place, span=Span.MISSING, elsewhere=elsewhere)
+
+
+def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, history: History) -> Seen:
+    old = _anchored_bytes(anchor, history)
+    if old is None:
+        return Seen(unknown=_why_not_comparable(anchor, history))
+    text = data.decode("utf-8", "replace")
+    new = blob_id(data)
+    found = history.hunks((anchor.blob, old), (new, data), place)
+    touched = hunks.touches(anchor.symbol, found, text)
+    return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
+
+
+def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
+    """Return the file as it was when it was anchored; None when git does not have it."""
+    data = history.read_blob(anchor.blob)
+    if data is not None:
+        return data
+    # Git may have turned the line ends round on the way out; then it has the file with its own.
+    committed = history.read_blob(history.blob_at(anchor.commit, anchor.path) or "")
+    if committed is not None:
+        turned = committed.replace(b"\n", b"\r\n")
+        if blob_id(turned, "sha256" if len(anchor.blob) == 64 else "sha1") == anchor.blob:
+            return committed
+    return None
+
+
+def _why_not_comparable(anchor: Anchor, history: History) -> str:
+    if not anchor.commit or history.has_commit(anchor.commit):
+        return (
+            f"{anchor.path} had uncommitted changes (or goes through a filter of git's) when this "
+            f"was remembered, so git has nothing to compare {anchor.symbol} with"
+        )
+    return (
+        f"the history was rewritten, and git no longer has {anchor.path} as it was when this was "
+        f"remembered, so {anchor.symbol} cannot be compared"
+    )
+
+
+def _defining(view: View, symbol: str, like: str) -> tuple[str, ...]:
+    """Return the files that define `symbol`, of the same kind as `like`; none if it is common."""
+    suffix = like.rpartition(".")[2]
+    holding = view.holding(hunks.last_part(symbol), like)
+    named = [path for path in holding if path.endswith("." + suffix)]
+    if len(named) > SYMBOL_FILES_MAX:
+        return ()
+    return tuple(path for path in named if define_in(view, path, symbol) is not None)

@@ -1,0 +1,222 @@
+"""The files of a work tree as they are now, committed or not.
+
+Only files that memories rest on, or that a text names, are opened, each at most once for a job.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from yaadwatch.core import privacy
+from yaadwatch.core.references.tree import Tree
+from yaadwatch.core.truth import hunks
+from yaadwatch.engine.anchored.commit import AtHead, Found, missed
+from yaadwatch.engine.asking import History
+from yaadwatch.model.anchors import Anchor, Sighting
+from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
+from yaadwatch.system import files
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.repository import Repository, blob_id
+
+_ODD = {
+    "link": "{path} is a link now; links are not followed",
+    "other": "{path} is not a regular file",
+    "too_large": "{path} is larger than 2 MiB; it is not read",
+    "unreadable": "{path} cannot be read by this user",
+}
+
+
+class Place(Protocol):
+    """A work tree, as far as its files go; a `Space` is one."""
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+
+    @property
+    def repository(self) -> Repository:
+        """Return its repository."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkTree:
+    """The files of a work tree, as they are now, committed or not.
+
+    Args:
+        space: whose files.
+        known: what was read earlier, by path; a file that looks the same is not read again.
+        now_ns: now, in nanoseconds, to tell signatures that are too fresh to be believed.
+        names: the definitions that the job is about, by the file they were in.
+    """
+
+    space: Place
+    known: dict[str, Sighting]
+    now_ns: int
+    object_format: str
+    head: AtHead
+    names: dict[str, list[str]]
+    seen: dict[str, Sighting] = field(default_factory=dict)
+    _found: dict[str, Found | None] = field(default_factory=dict)
+    _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
+    _untracked: dict[str, list[str]] = field(default_factory=dict)
+    _listing: Tree | None = None
+
+    def find(self, path: str) -> Found | None:
+        """Return the file at `path`, or None; its bytes only when they were needed to know it."""
+        if path.partition("/")[0] == ".yaad":
+            return None  # our own: each check writes there, and would be the cause of the next
+        if path not in self._found:
+            signature = files.signature_of(self.space.root, path, self.now_ns)
+            known = self.known.get(path)
+            if known is not None and known.blob and signature and known.signature == signature:
+                self.seen[path] = known
+                self._found[path] = Found(blob=known.blob)
+            else:
+                self._found[path] = self._look(path)
+        return self._found[path]
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a file, or None when it is not there or cannot be read."""
+        found = self.find(path)
+        if found is not None and found.data is None and not found.odd:
+            found = self._found[path] = self._look(path)
+        return found.data if found is not None else None
+
+    def moved_to(self, start: str, blobs: Collection[str]) -> str | None:
+        """Return where the file `start` went without a commit: staged, or moved by hand.
+
+        A move by hand is seen when an untracked file has the bytes that the file last had: one of
+        `blobs`.
+        """
+        key = (start, frozenset(blobs))
+        if key not in self._moved:
+            self._moved[key] = self._where_to(start, blobs)
+        return self._moved[key]
+
+    def _where_to(self, start: str, blobs: Collection[str]) -> str | None:
+        staged = self._staged().get(start)
+        if staged and self.find(staged) is not None:
+            return staged
+        for path in self._alike(start):
+            found = self.find(path)
+            if found is not None and found.blob and found.blob in blobs:
+                return path
+            self._found[path] = replace(found, data=None) if found is not None else None
+        return None
+
+    def listing(self) -> Tree:
+        """Return the tracked files, whether they are still there or not."""
+        if self._listing is None:
+            self._listing = Tree.of(self.head.history.tracked())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file that git does not ignore is in the folder `path`."""
+        inside = path + "/"
+        tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
+        if any(self._is_there(one) for one in tracked):
+            return True
+        return any(one.startswith(inside) for one in self.head.history.untracked())
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file that git does not ignore matches the pattern."""
+        if any(self._is_there(path) for path in self.listing().matching(pattern)):
+            return True
+        return bool(Tree.of(self.head.history.untracked()).matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the tracked text files that hold each word."""
+        return self.head.history.standing(words, at=None)
+
+    def _is_there(self, path: str) -> bool:
+        return files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT
+
+    def holding(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.
+
+        `like`: the file it was in; the other names of that file will be missed too.
+        """
+        return self.head.history.holding(word, missed(self.names, self.find, like), at=None)
+
+    def using(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`; as `holding`."""
+        return self.holding(word, like)
+
+    def _alike(self, start: str) -> list[str]:
+        """Return untracked files that `start` may be now: those of its name, then of its kind."""
+        if not self._untracked:
+            for path in self.head.history.untracked():
+                name = path.rpartition("/")[2]
+                self._untracked.setdefault(f"/{name}", []).append(path)
+                self._untracked.setdefault(f".{name.rpartition('.')[2]}", []).append(path)
+        name = start.rpartition("/")[2]
+        same_name = self._untracked.get(f"/{name}", [])
+        same_kind = self._untracked.get(f".{name.rpartition('.')[2]}", [])
+        return list(dict.fromkeys((*same_name, *same_kind)))[:MOVE_CANDIDATES_MAX]
+
+    def _look(self, path: str) -> Found | None:
+        observed = files.observe(
+            self.space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=self.now_ns
+        )
+        if observed.kind == "absent":
+            left_out = self._left_out(path)
+            # What git may put there, or have otherwise, any time shows in no signature.
+            signature = observed.signature if left_out is None else ""
+            self.seen[path] = Sighting(path=path, signature=signature, blob="")
+            return left_out
+        if observed.data is None:
+            self.seen[path] = Sighting(path=path, signature="", blob="")
+            if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
+                return None  # a folder of that name: the file is gone
+            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
+            return Found(blob="", odd=reason, kind=observed.kind)
+        blob = blob_id(observed.data, self.object_format)
+        self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
+        return Found(blob=blob, data=observed.data)
+
+    def _left_out(self, path: str) -> Found | None:
+        """Return a file that is absent because it is not checked out; None: it is not there."""
+        left_out = self.head.history.left_out()
+        blob = left_out.sparse.get(path)
+        if blob is not None:
+            return Found(blob=blob, data=self.head.history.read_blob(blob))
+        for at in (at for at, letter in enumerate(path) if letter == "/"):
+            module = path[:at]
+            if module in left_out.modules and not os.path.lexists(
+                self.space.root / module / ".git"
+            ):
+                odd = f"{module} is a submodule that is not checked out here"
+                return Found(blob="", odd=odd, kind="other")
+        return None
+
+    def _staged(self) -> dict[str, str]:
+        return self.head.history.staged_renames() if self.head.head.commit else {}
+
+
+View = WorkTree | AtHead
+
+
+def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
+    """Return both views of a work tree, for one job; the branch's name is masked."""
+    found = space.repository.head()
+    found = replace(found, branch=privacy.mask(found.branch).text)
+    names: dict[str, list[str]] = {}
+    head = AtHead(history=History(space.repository), head=found, names=names)
+    tree = WorkTree(
+        space=space,
+        known={sighting.path: sighting for sighting in known},
+        now_ns=now_ns,
+        object_format=layouts.object_format(space.repository.layout, found),
+        head=head,
+        names=names,
+    )
+    return tree, head
+
+
+def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
+    """Tell which anchors the job will ask about."""
+    for anchor in anchors:
+        if anchor.symbol:
+            tree.names.setdefault(anchor.path, []).append(hunks.last_part(anchor.symbol))

@@ -1,0 +1,79 @@
+"""Asks git about one repository; a failure becomes an error that a person can read."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.layout import Layout
+
+_NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
+_NO_TEXT = re.compile(
+    r"""
+    ^error:[ ]'[^'\n]*
+    (?: /(?:min|dist|vendor|node_modules)/[^'\n]* | \.min\.\w+
+    | \.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar|war|whl|exe
+         |dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd) )
+    ':[ ]unable[ ]to[ ]read[ ][0-9a-f]+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
+
+
+class Git:
+    """The git command, run for one repository."""
+
+    def __init__(self, layout: Layout, runner: GitRunner) -> None:
+        self._layout = layout
+        self._runner = runner
+        self._cwd = layout.root or layout.git_dir
+
+    @property
+    def has_perl(self) -> bool:
+        """Return whether git knows the expressions of Perl; true until it said no."""
+        return self._runner.has_perl
+
+    @has_perl.setter
+    def has_perl(self, known: bool) -> None:
+        self._runner.has_perl = known
+
+    def ask(
+        self,
+        arguments: list[str],
+        *,
+        given: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        strict: bool = False,
+        index: Path | None = None,
+        inside: bool = False,
+    ) -> bytes:
+        """Return what git prints; `inside`: where it sees no file of the work tree.
+
+        Raises:
+            YaadError: as every method of `Repository`.
+        """
+        try:
+            return self._runner.run(
+                arguments,
+                cwd=self._layout.git_dir if inside else self._cwd,
+                given=given,
+                allowed=allowed,
+                strict=strict,
+                work_tree=None if inside else self._layout.root,
+                index=index,
+            )
+        except GitFailed as failure:
+            if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
+                return self.ask(arguments, given=given, allowed=allowed)
+            if _NOT_OURS.search(failure.message):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
+                    "was read.",
+                    hint=f"If you trust it: git config --global --add safe.directory {self._cwd}",
+                ) from failure
+            raise YaadError(
+                Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
+            ) from failure

@@ -1,0 +1,98 @@
+"""In which files does a word stand? One scan of a tree answers for many words."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.changes import path_texts
+from yaadwatch.system.git.question import Git
+
+_UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
+_GREP = (
+    *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
+    *("-f", "-", "--no-column", "--no-heading", "--no-break"),
+    *("--no-textconv", "--no-recurse-submodules"),
+)
+_NO_PERL = re.compile("Perl-compatible")
+_HEAD_BYTES = 8000
+"""Where git looks for a zero, to tell a text from other bytes."""
+
+
+def files_with(
+    git: Git, words: Sequence[str], *, at: str | None, untracked: bool, whole: bool
+) -> dict[str, list[str]]:
+    """Return for each word the text files that hold it; as `Repository.files_with`."""
+    wanted = [word for word in dict.fromkeys(words) if word and not _UNSEARCHABLE.search(word)]
+    found: dict[str, set[str]] = {word: set() for word in words}
+    if wanted:
+        scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
+        # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+        # that is good enough only where no text can be missing.
+        strict = whole and at is not None
+        try:
+            found |= _scan(git, scan, wanted, at, strict=strict)
+        except YaadError as error:
+            if error.code is not Code.TOO_LARGE:
+                raise
+            for word in wanted:
+                found |= _scan(git, [*scan, "-l"], [word], at, strict=strict)
+    return {word: sorted(paths) for word, paths in found.items()}
+
+
+def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
+    """Return what git says of the words.
+
+    All of them are one expression where git was built with those of Perl: of texts to be taken
+    literally it looks for each by itself, again behind every line that was found.
+    """
+    command, *options = arguments
+    if git.has_perl:
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
+        given = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)".encode()
+        try:
+            return git.ask([command, "-P", *options], given=given, allowed=(0, 1), strict=strict)
+        except YaadError as error:
+            if not _NO_PERL.search(error.message):
+                raise
+            git.has_perl = False
+    given = "\n".join(words).encode()
+    return git.ask([command, "-w", "-F", *options], given=given, allowed=(0, 1), strict=strict)
+
+
+def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
+    """Yield those of `words` that a file's bytes hold, as `files_with` would say of that file."""
+    if b"\0" in data[:_HEAD_BYTES]:
+        return
+    for word in words:
+        if word and not _UNSEARCHABLE.search(word):
+            plain = word.encode()
+            whole = rb"(?<!\w)" + re.escape(plain) + rb"(?!\w)"
+            if plain in data and re.search(whole, data) is not None:
+                yield word
+
+
+def _scan(
+    git: Git, scan: Sequence[str], words: Sequence[str], at: str | None, *, strict: bool
+) -> dict[str, set[str]]:
+    """Return which files hold which of `words`."""
+    found: dict[str, set[str]] = {word: set() for word in words}
+    output = _told(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
+    only = words[0] if "-l" in scan else None
+    position = 0
+    while (end := output.find(b"\0", position)) >= 0:
+        paths = path_texts([output[position:end]])
+        position = end + 1
+        word = only
+        if only is None:
+            position = output.find(b"\n", end) + 1 or len(output)
+            word = output[end + 1 : position].removesuffix(b"\n").decode("utf-8", "replace")
+        for path in paths:
+            if path and word in found:
+                found[word].add(path.removeprefix(f"{at}:") if at else path)
+    # Where one word stands inside another, git tells only of the longer one.
+    for short, long in product(words, words):
+        inside = short != long and short in long
+        if inside and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
+            found[short] |= found[long]
+    return found
