@@ -61,19 +61,23 @@ def _knows(anchor: Anchor, head: AtHead) -> bool:
 
 
 def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Return `seen` with how the places that speak of the anchor changed."""
+    """Return `seen` with how the places that speak of the anchor changed.
+
+    What had one place and came to another one has moved, and is not used less.
+    """
     word = word_of(anchor)
     if seen.unknown or not word or not _knows(anchor, head):
         return seen
     uses = head.window(anchor.commit).uses(word)
     if not uses.lost and not uses.replaced:
         return seen
+    lost = 0 if len(uses.lost) == 1 and uses.gained else len(uses.lost)
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
     put, times = _instead(uses)
     return replace(
         seen,
-        lost=len(uses.lost) / max(total, 1),
-        lost_files=len(uses.lost),
+        lost=lost / max(total, 1),
+        lost_files=lost,
         replaced=times,
         instead=seen.instead or put,
     )

@@ -25,6 +25,9 @@ _GRAVEST = (
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
+_STEADY = 3.0
+"""Keeps one changed file from saying much more of a lost use than a hundred."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
@@ -78,7 +81,7 @@ def _uses(used: Sequence[Sight], changed_files: int) -> dict[str, float]:
     unused = max((_unused(sight.seen) for sight in used), default=0.0)
     replaced = max((sight.seen.replaced for sight in used), default=0)
     return {
-        "unused": unused / max(1.0, math.log1p(changed_files)),
+        "unused": unused / (_STEADY + math.log1p(changed_files)),
         "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
     }
 

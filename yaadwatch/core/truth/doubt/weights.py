@@ -4,18 +4,18 @@ import math
 from collections.abc import Mapping
 
 WEIGHTS = {
-    "intercept": -3.939,  # what a memory starts from: most are true
-    "anchors": 1.123,  # how many anchors it has, log(1 + n)
-    "definition_gone": 2.598,  # a definition is nowhere, and nothing graver was lost
-    "place_lost": 4.074,  # a file, folder or pattern that it names is nowhere, or elsewhere
-    "replaced_dense": 4.539,  # lines for each changed file on which one thing took a place, 0..1
-    "share_lost": 1.831,  # the share of its anchors that are gone or moved, 0..1
-    "share_touched": 0.286,  # the share whose file changed around it, 0..1
-    "target_gone": 4.938,  # a build file does not define what a command runs
-    "unused": 26.336,  # the share of its places that a thing lost / log(1 + changed files), 0..1
-    "value_changed": 6.046,  # a length or version is another one now
-    "window": -0.158,  # files that changed meanwhile, log(1 + n)
-    "word_gone": 4.420,  # a word of the code stands nowhere in it
+    "intercept": -3.897,  # what a memory starts from: most are true
+    "anchors": 1.120,  # how many anchors it has, log(1 + n)
+    "definition_gone": 2.578,  # a definition is nowhere, and nothing graver was lost
+    "place_lost": 4.041,  # a file, folder or pattern that it names is nowhere, or elsewhere
+    "replaced_dense": 4.732,  # lines for each changed file on which one thing took a place, 0..1
+    "share_lost": 1.809,  # the share of its anchors that are gone or moved, 0..1
+    "share_touched": 0.359,  # the share whose file changed around it, 0..1
+    "target_gone": 4.916,  # a build file does not define what a command runs
+    "unused": 39.065,  # the share of its places that a thing lost / (3 + log(1 + changed files))
+    "value_changed": 5.997,  # a length or version is another one now
+    "window": -0.160,  # files that changed meanwhile, log(1 + n)
+    "word_gone": 4.387,  # a word of the code stands nowhere in it
 }
 """Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
 SUSPECT = 0.5
