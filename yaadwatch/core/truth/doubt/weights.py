@@ -19,7 +19,7 @@ WEIGHTS = {
 }
 """Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
 SUSPECT = 0.5
-"""Shown on request: in the middle of the thresholds between which F1 hardly differs."""
+"""Shown on request: one of the thresholds between which F1 hardly differs."""
 WARN = 0.75
 """Shown everywhere: where more than half of what is true is still caught; see there."""
 
