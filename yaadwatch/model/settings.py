@@ -46,7 +46,7 @@ AGENT_FILE_WRITES_WITHIN: Final = timedelta(minutes=1)
 ANCHORS_PER_NODE_MAX: Final = 16
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""
-WORD_FILES_MAX: Final = 100
+WORD_FILES_MAX: Final = 400
 """A word that stands in more files of code anchors nothing."""
 DEFINITIONS_MAX: Final = 3
 """A name defined more often than this in one file anchors nothing there."""

@@ -221,6 +221,18 @@ class TestReanchor:
         assert repo.doubt(retry) is None
         assert [row["change"] for row in repo.show(retry)["versions"]] == ["created", "reanchored"]
 
+    def test_a_module_that_became_a_package_is_the_package_from_then_on(self, repo):
+        memory = repo.remember("Everything about retries is in src/net.py")
+        repo.write("src/net/__init__.py", "")
+        repo.git("mv", "-f", "src/net.py", "src/net/__init__.py")
+        repo.commit("a package")
+
+        (done,) = repo.reanchor(memory)["reanchored"]
+
+        assert done["text"] == "Everything about retries is in src/net"
+        assert places(done) == {("src/net", None)}
+        assert repo.verdict(memory) == "fresh"
+
     def test_it_looks_at_the_files_first(self, repo, retry):
         repo.move("src/net.py", "src/http.py")
 

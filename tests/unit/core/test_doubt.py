@@ -117,6 +117,12 @@ def test_where_a_folder_went(renamed, added, found):
     assert successors.of_folder("a/b", renamed, added) == found
 
 
+def test_a_file_that_nothing_follows_may_be_kept_in_another_one_nowadays():
+    assert successors.by_custom("lib/setup.py") == Successor("lib/pyproject.toml", sure=False)
+    assert successors.by_custom("setup.cfg") == Successor("pyproject.toml", sure=False)
+    assert successors.by_custom("lib/net.py") is None
+
+
 def anchor(method, path="src/net.py", symbol="", spread=0):
     return Anchor(
         node="n", path=path, symbol=symbol, commit="c" * 40, blob="b", method=method,
@@ -159,6 +165,33 @@ def test_what_holds_is_below_every_threshold_and_what_is_gone_above():
 def test_more_that_is_lost_makes_a_memory_no_less_doubtful():
     assert score(FRESH, GONE) < score(GONE)
     assert score(FRESH, GONE) <= score(FRESH, GONE, WORD)
+
+
+def found(*sights, changed=10):
+    """Return the features of sights that are not 0."""
+    return {name for name, value in features(sights, changed_files=changed).items() if value}
+
+
+def test_of_all_that_is_lost_the_gravest_stands_alone():
+    assert found(WORD, GONE) == {"place_lost", "share_lost", "window", "anchors"}
+    assert found(GONE, WORD, VALUE) == {"value_changed", "share_lost", "window", "anchors"}
+
+
+def test_a_file_that_moved_is_as_grave_as_one_that_is_gone():
+    moved = sight(Method.FILE, Seen(place="src/new.py"), path="src/old.py")
+
+    assert score(moved) == score(GONE)
+
+
+def test_uses_are_asked_of_what_is_there_only_while_nothing_is_lost():
+    assert {"unused", "replaced_dense"} <= found(REPLACED)
+    assert not {"unused", "replaced_dense"} & found(REPLACED, GONE)
+
+
+def test_among_many_changes_a_lost_use_says_less():
+    few, many = (features([REPLACED], changed_files=count)["unused"] for count in (10, 1000))
+
+    assert few > many > 0
 
 
 def test_the_order_of_sights_plays_no_part():

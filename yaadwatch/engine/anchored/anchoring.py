@@ -79,7 +79,7 @@ def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor
 def again(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
     """Return `old` as it is now at `place`; None when that is not there."""
     maker = _Maker(view, commit)
-    if old.method is Method.FOLDER:
+    if old.method is Method.FOLDER or (old.method is Method.FILE and view.has_folder(place)):
         made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
     elif old.method is Method.FILE:
         made = maker.file(place, old.trust)

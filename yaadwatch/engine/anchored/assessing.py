@@ -55,7 +55,7 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         score, level = 0.0, ""
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         replaced = _replaced(sights) if level else None
-        worst, score, level = (replaced, score, level) if replaced else (worst, 0.0, "")
+        worst, level = (replaced, level) if replaced else (worst, "")
     if any(_was_given(sight.judgement) for sight in sights):
         score = max(score, weights.WARN)
         level = weights.level(score)

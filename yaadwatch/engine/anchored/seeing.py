@@ -19,11 +19,10 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import WORD_FILES_MAX
 
 ELSEWHERE_MAX = 8
 """Files named of those in which a word stands now."""
-USES_MAX = 40
-"""A word in more files is too common for its uses to tell anything."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
@@ -40,8 +39,8 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
             seen = _SIGHTS[anchor.method](anchor, view, head)
         else:
             seen = looking.see(anchor, view, head)
-            if anchor.method is Method.FILE and seen.place is None and not seen.unknown:
-                seen = _followed(anchor, view, head)
+            if anchor.method is Method.FILE and not seen.unknown:
+                seen = _found_elsewhere(anchor, seen, view, head)
         return _with_uses(anchor, seen, head)
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))
@@ -51,7 +50,7 @@ def word_of(anchor: Anchor) -> str:
     """Return the word by which other files speak of what is anchored; '' when there is none."""
     if anchor.method in (Method.GLOB, Method.VALUE, Method.TARGET):
         return ""
-    if anchor.spread > USES_MAX:
+    if anchor.spread > WORD_FILES_MAX:
         return ""
     return last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
 
@@ -63,19 +62,23 @@ def _knows(anchor: Anchor, head: AtHead) -> bool:
 
 
 def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Return `seen` with how the places that speak of the anchor changed."""
+    """Return `seen` with how the places that speak of the anchor changed.
+
+    What had one place and came to another one has moved, and is not used less.
+    """
     word = word_of(anchor)
     if seen.unknown or not word or not _knows(anchor, head):
         return seen
     uses = head.window(anchor.commit).uses(word)
     if not uses.lost and not uses.replaced:
         return seen
+    lost = 0 if len(uses.lost) == 1 and uses.gained else len(uses.lost)
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
     put, times = _instead(uses)
     return replace(
         seen,
-        lost=len(uses.lost) / max(total, 1),
-        lost_files=len(uses.lost),
+        lost=lost / max(total, 1),
+        lost_files=lost,
         replaced=times,
         instead=seen.instead or put,
     )
@@ -89,15 +92,29 @@ def _instead(uses: Uses) -> tuple[str, int]:
     return "", 0
 
 
+def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
+    """Return `seen`, where a file that is not in its place went: also when it became a folder."""
+    if seen.place == anchor.path:
+        return seen
+    if seen.place is None:
+        return _followed(anchor, view, head)
+    if not _knows(anchor, head):
+        return seen
+    added = head.window(anchor.commit).changes.added
+    split = successors.of_split(anchor.path, seen.place, added)
+    return replace(seen, place=split.path) if split and _is_there(split, view) else seen
+
+
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
     """Return where a file that is gone went, or what took its place."""
     found = _successor(anchor, head)
-    if found is None:
-        return Seen()
-    there = view.find(found.path) is not None or view.has_folder(found.path)
-    if not there:
+    if found is None or not _is_there(found, view):
         return Seen()
     return Seen(place=found.path) if found.sure else Seen(likely=found.path)
+
+
+def _is_there(found: Successor, view: View) -> bool:
+    return view.find(found.path) is not None or view.has_folder(found.path)
 
 
 def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
@@ -109,7 +126,8 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
         return successors.of_folder(anchor.path, changes.renamed, changes.added)
     uses = window.uses(word_of(anchor))
     instead = list(_named(uses, head))
-    return successors.of_file(anchor.path, changes.renamed, changes.added, instead)
+    found = successors.of_file(anchor.path, changes.renamed, changes.added, instead)
+    return found or successors.by_custom(anchor.path)
 
 
 def _named(uses: Uses, head: AtHead) -> list[str]:

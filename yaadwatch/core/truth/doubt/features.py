@@ -1,4 +1,8 @@
-"""What speaks for and against a memory, as numbers: from what became of each of its anchors."""
+"""What speaks for and against a memory, as numbers: from what became of each of its anchors.
+
+Only the gravest thing that was lost counts, and what uses tell is asked only of what is still
+there: a sentence that names two things that are gone is no more wrong than one that names one.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,13 +11,22 @@ from dataclasses import dataclass
 from yaadwatch.core.truth.verdict import Judgement, Seen
 from yaadwatch.model.anchors import Method, Verdict
 
-_PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
-_DEFINED = frozenset((Method.TREE, Method.HUNKS))
 _LOST = frozenset((Verdict.GONE, Verdict.MOVED))
-_RARE = 6
-"""A word in no more files has a home among them."""
+_GONE = frozenset((Verdict.GONE,))
+_PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
+_GRAVEST = (
+    ("value_changed", frozenset((Method.VALUE,)), frozenset((Verdict.CHANGED, Verdict.GONE))),
+    ("place_lost", _PLACES, _LOST),
+    ("target_gone", frozenset((Method.TARGET,)), _GONE),
+    ("word_gone", frozenset((Method.WORD,)), _GONE),
+    ("definition_gone", frozenset((Method.TREE, Method.HUNKS)), _GONE),
+)
+"""What can be lost, and by which anchors and verdicts; the first that is stands for all."""
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
+
+_STEADY = 3.0
+"""Keeps one changed file from saying much more of a lost use than a hundred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,59 +47,45 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
     if not known:
         return {}
-    total = len(known)
-    gone = [sight for sight in known if sight.judgement.verdict is Verdict.GONE]
-    moved = [sight for sight in known if sight.judgement.verdict is Verdict.MOVED]
-    changed = [sight for sight in known if sight.judgement.verdict is Verdict.CHANGED]
-    touched = [sight for sight in known if sight.judgement.verdict is Verdict.TOUCHED]
-    named = {
-        sight.judgement.anchor.path
-        for sight in known
-        if sight.judgement.anchor.method is Method.FILE
-    }
-    left = [
-        sight
-        for sight in touched
-        if sight.judgement.anchor.method is Method.WORD
-        and sight.judgement.anchor.path in named
-        and sight.judgement.place is None
-    ]
-    homeless = [
-        sight
-        for sight in touched
-        if sight.judgement.anchor.method is Method.WORD
-        and sight.judgement.place is None
-        and 0 < sight.judgement.anchor.spread <= _RARE
-    ]
-    used = [sight for sight in known if sight.judgement.verdict not in _LOST]
-    places = [one.seen for one in used if one.judgement.anchor.method in _PLACES]
-    names = [one.seen for one in used if one.judgement.anchor.method not in _PLACES]
-    replaced = max((one.seen.replaced for one in used), default=0)
+    window = math.log1p(changed_files)
+    gravest = _gravest(known)
     return {
-        "place_gone": _any(gone, _PLACES),
-        "place_moved": _any(moved, _PLACES),
-        "definition_gone": _any(gone, _DEFINED),
-        "word_gone": _any(gone, frozenset({Method.WORD})),
-        "target_gone": _any(gone, frozenset({Method.TARGET})),
-        "value_changed": _any([*changed, *gone], frozenset({Method.VALUE})),
-        "share_lost": (len(gone) + len(moved)) / total,
-        "share_changed": len(changed) / total,
-        "share_touched": len(touched) / total,
-        "left_file": float(bool(left)),
-        "left_home": float(bool(homeless)),
-        "place_unused": max(map(_unused, places), default=0.0),
-        "name_unused": max(map(_unused, names), default=0.0),
-        "replaced": math.log1p(replaced),
+        **{name: float(name == gravest) for name, _, _ in _GRAVEST},
+        "share_lost": _share(known, _LOST),
+        "share_touched": _share(known, frozenset((Verdict.TOUCHED,))),
+        **_uses([] if gravest else known, changed_files),
+        "window": window,
+        "anchors": math.log1p(len(known)),
+    }
+
+
+def _gravest(known: Sequence[Sight]) -> str:
+    """Return the name of the gravest thing that was lost; '' when nothing was."""
+    for name, methods, verdicts in _GRAVEST:
+        for sight in known:
+            judged = sight.judgement
+            if judged.anchor.method in methods and judged.verdict in verdicts:
+                return name
+    return ""
+
+
+def _share(known: Sequence[Sight], verdicts: frozenset[Verdict]) -> float:
+    return sum(sight.judgement.verdict in verdicts for sight in known) / len(known)
+
+
+def _uses(used: Sequence[Sight], changed_files: int) -> dict[str, float]:
+    """Return what others say who named these things: less of them, or another thing instead.
+
+    Over many changes a thing loses places for other reasons too.
+    """
+    unused = max((_unused(sight.seen) for sight in used), default=0.0)
+    replaced = max((sight.seen.replaced for sight in used), default=0)
+    return {
+        "unused": unused / (_STEADY + math.log1p(changed_files)),
         "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
-        "window": math.log1p(changed_files),
-        "anchors": math.log1p(total),
     }
 
 
 def _unused(seen: Seen) -> float:
     """Return the share of its places that a thing lost; half of it when it had only one."""
     return seen.lost if seen.lost_files >= _USED_MIN else seen.lost / 2
-
-
-def _any(sights: Sequence[Sight], methods: frozenset[Method]) -> float:
-    return float(any(sight.judgement.anchor.method in methods for sight in sights))

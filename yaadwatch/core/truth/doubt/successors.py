@@ -8,6 +8,13 @@ from dataclasses import dataclass
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _OVERVIEWS = frozenset(("overview", "index", "readme"))
 _PACKAGES = frozenset(("__init__", "mod", "lib", "main"))
+_BY_CUSTOM = {
+    "setup.py": "pyproject.toml",
+    "setup.cfg": "pyproject.toml",
+    "requirements.txt": "pyproject.toml",
+    "Pipfile": "pyproject.toml",
+}
+"""Files whose content is kept in another one nowadays."""
 _ALIKE = 0.5
 """Share of the words of two names that are the same, from which one may follow the other."""
 
@@ -35,6 +42,24 @@ def of_folder(path: str, renamed: Mapping[str, str], added: Sequence[str]) -> Su
     return _of_same_name(path, _folders(added))
 
 
+def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
+    """Return the folder that a file became, or the file in it that speaks for the folder.
+
+    A page that became a folder of pages is its overview now; a module that became a package is the
+    package.
+    """
+    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
+    inside = [new for new in added if stem and new.startswith(stem + "/")]
+    if not inside or (renamed is not None and renamed not in inside):
+        return None
+    for new in sorted(inside):
+        name = new[len(stem) + 1 :].rpartition(".")[0]
+        if name.lower() in _OVERVIEWS:
+            return Successor(new, sure=True)
+    alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
+    return Successor(renamed if alone and renamed else stem, sure=True)
+
+
 def of_file(
     path: str, renamed: Mapping[str, str], added: Sequence[str], instead: Iterable[str]
 ) -> Successor | None:
@@ -46,7 +71,7 @@ def of_file(
         added: paths at which there was no file before.
         instead: paths that now stand where `path` was named, as often as they do.
     """
-    split = _split(path, renamed.get(path), added)
+    split = of_split(path, renamed.get(path), added)
     if split is not None:
         return split
     if path in renamed:
@@ -65,22 +90,11 @@ def of_file(
     return same or _most_alike(path, added)
 
 
-def _split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
-    """Return the folder that a file became, or the file in it that speaks for the folder.
-
-    A page that became a folder of pages is its overview now; a module that became a package is the
-    package.
-    """
-    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
-    inside = [new for new in added if stem and new.startswith(stem + "/")]
-    if not inside or (renamed is not None and renamed not in inside):
-        return None
-    for new in sorted(inside):
-        name = new[len(stem) + 1 :].rpartition(".")[0]
-        if name.lower() in _OVERVIEWS:
-            return Successor(new, sure=True)
-    alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
-    return Successor(renamed if alone and renamed else stem, sure=True)
+def by_custom(path: str) -> Successor | None:
+    """Return the file beside `path` that holds nowadays what such a file held; it may not exist."""
+    folder, slash, name = path.rpartition("/")
+    heir = _BY_CUSTOM.get(name)
+    return Successor(f"{folder}{slash}{heir}", sure=False) if heir else None
 
 
 def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
