@@ -176,7 +176,11 @@ class Story:
         self.tree.restore(self.memories[number])
 
     def _remember(self, number):
-        self.memories[number] = self.tree.remember(MEMORIES[number])
+        try:
+            self.memories[number] = self.tree.remember(MEMORIES[number])
+        except YaadError as error:  # its definition was given, and is not there just now
+            if error.code is not Code.NOT_FOUND:
+                raise
 
     def _check(self):
         self.tree.check()
