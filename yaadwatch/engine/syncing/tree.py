@@ -4,6 +4,7 @@ Five beats for each file: gather, decide, commit, act, record; the agreement com
 is killed anywhere begins again and gets the rest. Each beat has its module.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -293,7 +294,11 @@ class _Work:
         return self._patient and self._home.at_work.quiet_in_s(self._space.root, now_s, idle_s) > 0
 
     def _is_as_agreed(self, row: AgentFileRow) -> bool:
-        """Tell whether a file that is only read is as it was when it was read last."""
+        """Tell whether there is nothing to do: a name without a file, as it was; or a file that is
+        only read, as it was read last.
+        """
+        if row.state == ABSENT and not row.digest and not row.block and not row.reason:
+            return not os.path.lexists(self._space.root / row.path)
         if row.mode == INLINE or row.state != SYNCED or not row.digest:
             return False
         head = self._space.repository.head()
