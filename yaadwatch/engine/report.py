@@ -2,6 +2,7 @@
 
 import os
 
+from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.engine import telling
 from yaadwatch.engine.workspace import Call, Home
@@ -60,4 +61,6 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
             problems.append({"what": what, "mend": f"yaadwatch stale --project {row['path']}"})
+    for what in registry_of_formats.problems():
+        problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
