@@ -1,6 +1,6 @@
 """What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks.
 
-What the checked-out agent files say is not told again: the agent reads them anyway. A doubt about
+What the agent reads in the checked-out agent files anyway is not told again. A doubt about
 such a statement is told, because the file cannot tell it.
 """
 
@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bridges import agents
+from bridges.agents import AGENTS
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
 from yaadwatch.engine import stale
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
-from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
@@ -61,7 +64,13 @@ def context(
     with home.space(call) as space:
         checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
         now = home.clock.now()
-        told = space.db.read(_look, worktree=space.worktree.id, settings=home.settings, now=now)
+        told = space.db.read(
+            _look,
+            worktree=space.worktree.id,
+            read=_read_by(home, space, call),
+            settings=home.settings,
+            now=now,
+        )
     composed = brief.compose(
         told.doubts,
         told.rules,
@@ -78,6 +87,16 @@ def context(
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
+
+
+def _read_by(home: Home, space: Space, call: Call) -> frozenset[str] | None:
+    """Return the agent files that whoever asks takes in by itself; None when nobody can tell."""
+    agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
+    if agent is None:
+        return None
+    there = reading.fleet(home, space)
+    read = agents.read_by(agent, there.formats(space.root))
+    return read.union(*(there.taken_in.get(path, ()) for path in read))
 
 
 def _check(home: Home, space: Space, time_s: float) -> bool:
@@ -101,7 +120,14 @@ def _check(home: Home, space: Space, time_s: float) -> bool:
     return done.wait(max(end_s - home.clock.monotonic_s(), 0.0))
 
 
-def _look(conn: Connection, *, worktree: int, settings: Settings, now: datetime) -> _Told:
+def _look(
+    conn: Connection,
+    *,
+    worktree: int,
+    read: frozenset[str] | None,
+    settings: Settings,
+    now: datetime,
+) -> _Told:
     hidden = provenance.hidden(conn, worktree)
     raised = [
         flag
@@ -110,7 +136,7 @@ def _look(conn: Connection, *, worktree: int, settings: Settings, now: datetime)
     ]
     raised.sort(key=lambda flag: (-flag.score, flag.node))
     doubted = nodes.many(conn, [flag.node for flag in raised])
-    left_out = hidden | provenance.spoken(conn, worktree) | doubted.keys()
+    left_out = hidden | provenance.spoken(conn, worktree, read) | doubted.keys()
     rules = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
     tasks = [node for node in nodes.of_kind(conn, "task", TASKS_MAX) if node.id not in left_out]
     return _Told(

@@ -1,6 +1,6 @@
 """Which places in people's own files say a node."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import apsw
@@ -113,16 +113,17 @@ def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
     return {node for (node,) in rows}
 
 
-def spoken(conn: apsw.Connection, worktree: int) -> set[str]:
-    """Return the nodes that the checked-out files of this work tree say."""
+def spoken(conn: apsw.Connection, worktree: int, paths: Collection[str] | None = None) -> set[str]:
+    """Return the nodes that checked-out files of this work tree say: those at `paths`, or any."""
     rows = conn.execute(
         """
         SELECT DISTINCT node
           FROM provenance
-         WHERE worktree = ? AND line IS NOT NULL
+         WHERE worktree = ?1 AND line IS NOT NULL
+           AND (?2 IS NULL OR path IN (SELECT value FROM json_each(?2)))
          ORDER BY node
         """,
-        (worktree,),
+        (worktree, None if paths is None else json_list(paths)),
     )
     return {node for (node,) in rows}
 

@@ -4,6 +4,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.engine import context as contexts
+from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -46,6 +47,25 @@ def test_what_the_agent_files_say_is_not_told_again(world):
 
     assert "jose" not in told
     assert "cents" in told
+
+
+def test_what_this_agent_does_not_read_is_told(world):
+    repo = world.repo()
+    repo.write("CLAUDE.md", "# Rules\n\n- Never log tokens\n")
+    repo.commit("rules")
+    repo.add(mode="read")
+    repo.sync()
+    repo.write(".kiro/steering/style.md", "- Always use jose for tokens\n")
+    repo.write("CLAUDE.md", "# Rules\n\n- Never log tokens\n- Always ask before a release\n")
+    repo.sync()
+
+    def brief(agent):
+        call = Call(folder=repo.path, origin=f"agent:{agent}")
+        return contexts.context(repo.home, call)["brief"]
+
+    assert ("jose" in brief("claude"), "release" in brief("claude")) == (True, False)
+    assert ("jose" in brief("kiro"), "release" in brief("kiro")) == (False, True)
+    assert ("jose" in brief("nobody-knows"), "release" in brief("nobody-knows")) == (False, False)
 
 
 def test_a_doubt_about_what_an_agent_file_says_is_told(world):
