@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bridges.imports import imports
 from bridges.block import Absent, Block, find
+from bridges.imports import imports
 from bridges.markdown import scan
 from bridges.outline import outline
 from bridges.registry import BRIDGES
