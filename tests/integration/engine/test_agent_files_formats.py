@@ -491,6 +491,7 @@ class TestTold:
 
     def test_each_agent_that_is_used_is_told_with_its_tokens(self, world, inline):
         used(world, "claude", "copilot", "gemini")
+        inline.write(".claude/rules/api.md", "---\npaths: src/api/**\n---\n- Be brief\n")
         inline.remember(JOSE, kind="convention")
         inline.sync()
 

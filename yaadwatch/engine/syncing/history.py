@@ -69,7 +69,8 @@ def _in_words(kind: str, body: Mapping[str, object]) -> str:
     if kind == events.AGENT_FILE_PAUSED:
         return str(body.get("reason", ""))
     if kind == events.AGENT_FILE_SYNCED:
-        return f"{body.get('rules', 0)} rules in its block"
+        rules = body.get("rules", 0)
+        return f"{rules} rule{'' if rules == 1 else 's'} in its block"
     by = "git" if body.get("from_git") else "a person"
     counts = {
         "new outside the block": body.get("said", 0),

@@ -9,6 +9,7 @@ from bridges.block import Block, find
 from bridges.registry import for_path
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine.agent_files.finding import Fleet
+from yaadwatch.engine.agent_files.reading import parsed
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE, PRIVATE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
@@ -20,10 +21,11 @@ def by_agent(
 ) -> list[dict[str, object]]:
     """Return for each installed agent the files that it takes in, and their tokens.
 
-    A block that stands in two files that an agent reads costs it twice; `ours` says how much.
+    What holds for some files only is not taken in before one of them is. A block that stands in two
+    files that an agent reads costs it twice; `ours` says how much.
     """
     formats = fleet.formats(space.root)
-    counted: dict[str, tuple[int, int]] = {}
+    counted = _Counted(space.root, fleet)
     found: list[dict[str, object]] = []
     for agent in AGENTS:
         if not installed.is_used(agent.homes):
@@ -31,16 +33,16 @@ def by_agent(
         read = set(agents.read_by(agent, formats))
         read |= {path for one in read for path in fleet.taken_in.get(one, ())}
         read |= _carriers_of(agent.reads, rows)
-        for path in read - counted.keys():
-            counted[path] = _tokens(space.root, path)
+        tokens = {path: counted.of(path) for path in sorted(read)}
+        taken = {path: pair for path, pair in tokens.items() if pair is not None}
         found.append(
             {
                 "agent": agent.name,
                 "title": agent.title,
-                "reads": sorted(read),
-                "tokens": sum(counted[path][0] for path in read),
-                "ours": sum(counted[path][1] for path in read),
-                "blocks": sum(path in rows and rows[path].mode == INLINE for path in read),
+                "reads": list(taken),
+                "tokens": sum(total for total, _ in taken.values()),
+                "ours": sum(ours for _, ours in taken.values()),
+                "blocks": sum(path in rows and rows[path].mode == INLINE for path in taken),
             }
         )
     return found
@@ -53,12 +55,32 @@ def _carriers_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> se
     }
 
 
-def _tokens(root: Path, path: str) -> tuple[int, int]:
-    """Return how many tokens a file has, and how many of them are ours."""
-    seen = files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-    data = seen.data or b""
-    total = estimate_tokens(data.decode("utf-8", "replace"))
-    if path in CARRIERS:
-        return total, total
-    block = find(data)
-    return total, estimate_tokens(block.text) if isinstance(block, Block) else 0
+class _Counted:
+    """The tokens of files, each counted once."""
+
+    def __init__(self, root: Path, fleet: Fleet) -> None:
+        self._root = root
+        self._fleet = fleet
+        self._known: dict[str, tuple[int, int] | None] = {}
+
+    def of(self, path: str) -> tuple[int, int] | None:
+        """Return how many tokens a file has, and how many of them are ours.
+
+        None when it is not there, or holds for some files only.
+        """
+        if path not in self._known:
+            self._known[path] = self._count(path)
+        return self._known[path]
+
+    def _count(self, path: str) -> tuple[int, int] | None:
+        seen = files.observe(self._root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        found = self._fleet.files.get(path)
+        if seen.data is None or (
+            found is not None and not parsed(found.bridge, seen.data).everywhere
+        ):
+            return None
+        total = estimate_tokens(seen.data.decode("utf-8", "replace"))
+        if path in CARRIERS:
+            return total, total
+        block = find(seen.data)
+        return total, estimate_tokens(block.text) if isinstance(block, Block) else 0
