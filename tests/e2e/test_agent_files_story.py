@@ -74,6 +74,33 @@ def test_from_add_to_remove(machine, checkout):
     assert checkout.git("status", "--porcelain") == ""
 
 
+def test_files_of_other_agents_are_heard_of_when_they_come_up(machine, checkout):
+    """Also in folders that were not there, and that nobody had watched."""
+    root = checkout.root
+    machine.ask("add", root, "--mode", "inline")
+
+    checkout.write(".claude/rules/deep/style.md", "- Never use print for logging\n")
+    wait_until(lambda: "print for logging" in text_of(checkout, "AGENTS.md"))
+    checkout.write(".claude/rules/more.md", "- Always ask before a release\n")
+    wait_until(lambda: "before a release" in text_of(checkout, "AGENTS.md"))
+    checkout.write(".claude/rules/deep/style.md", "- Never use print for any logging\n")
+    wait_until(lambda: "print for any logging" in text_of(checkout, "AGENTS.md"))
+    checkout.write("GEMINI.md", "# Gemini\n")
+    wait_until(lambda: "before a release" in text_of(checkout, "GEMINI.md"))
+    (root / ".claude/rules/more.md").unlink()
+    wait_until(lambda: "before a release" not in text_of(checkout, "GEMINI.md"))
+
+    assert "before a release" not in text_of(checkout, "CLAUDE.md")
+    history = machine.ask("files", "history", ".claude/rules/more.md", cwd=root)["entries"]
+    assert {"learned", "read"} <= {entry["what"] for entry in history}
+
+    # What a file said that is gone is hidden, and not deleted: it may come back with a branch.
+    checkout.write(".claude/rules/more.md", "- Always ask before a release\n")
+    wait_until(lambda: "before a release" in text_of(checkout, "GEMINI.md"))
+    found = machine.ask("recall", "before a release", cwd=root)["results"]
+    assert [row["text"] for row in found].count("Always ask before a release") == 1
+
+
 def test_the_private_carrier_is_invisible_to_git(machine, checkout):
     root = checkout.root
     answer = machine.ask("add", root)

@@ -73,6 +73,21 @@ def test_a_file_means_itself_and_a_folder_means_what_is_below_it(tmp_path):
     assert gone == folder
 
 
+def test_every_name_in_a_folder_may_matter_and_known_ones_mean_themselves(tmp_path):
+    tree = repository(tmp_path / "r", ".claude/rules/a.md", ".claude/rules/*")
+    arms = arms_of(PaperWatcher())
+    arms.arm(tree, 0.0)
+    rules = tree.root / ".claude" / "rules"
+
+    ((_, known),) = arms.meanings(rules, "a.md")
+    ((_, new),) = arms.meanings(rules, "new.md")
+
+    assert known.paths == (".claude/rules/a.md",)
+    assert new.paths == (".claude/rules/*",)
+    assert arms.cares(rules, "new.md")
+    assert not arms.cares(tree.root / ".claude", "settings.json")
+
+
 @pytest.mark.parametrize(
     ("folder", "name", "cared"),
     [
