@@ -445,6 +445,41 @@ class TestAtWork:
 
         assert has_rule(inline, "AGENTS.md")
 
+    @pytest.mark.parametrize("typed", [f"- {JOSE} only\n", "", f"- {JOSE}\n- Use uv, never pip\n"])
+    def test_what_a_person_takes_back_meanwhile_stays_taken_back(self, inline, agent, typed):
+        inline.remember(JOSE, kind="convention")
+        as_daemon(inline)
+        before = inline.read("CLAUDE.md")
+        agent()
+        inline.remember("Never push to main", kind="convention")
+        assert as_daemon(inline).waiting
+        inline.write("CLAUDE.md", before.replace(f"- {JOSE}\n", typed))
+        as_daemon(inline)
+        inline.write("CLAUDE.md", before)
+        as_daemon(inline)
+        inline.world.clock.wait(61)
+
+        as_daemon(inline)
+
+        for path in ("CLAUDE.md", "AGENTS.md"):
+            block = inline.read(path).partition("yaad:begin")[2]
+            rules = [line for line in block.splitlines() if line.startswith("- ")]
+            assert sorted(rules) == [f"- {JOSE}", "- Never push to main"]
+
+    def test_what_is_typed_into_a_new_file_meanwhile_is_no_baseline(self, inline, world):
+        other = Tree(world, world.folder / "other")
+        inline.remember(JOSE, kind="convention")
+        inline.git("worktree", "add", "-q", "-b", "other", str(other.path))
+        verbs.files(other.home, Call(folder=other.path, origin="agent:claude"))
+        assert as_daemon(other).waiting
+        other.write("CLAUDE.md", f"{CLAUDE}- Use uv, never pip\n")
+        as_daemon(other)
+        world.clock.wait(61)
+
+        as_daemon(other)
+
+        assert has_rule(other, "AGENTS.md", "Use uv, never pip")
+
     def test_a_file_of_our_own_changes_at_once(self, private):
         private.add(mode="private")
         private.remember(JOSE, kind="convention")

@@ -277,7 +277,7 @@ class _Work:
                         self.waiting = True
                         return done.changed
                 if data != seen.data and self._is_at_work():
-                    self._wait(row, AT_WORK)
+                    self._hold(seen, plan, done)
                     return done.changed
                 self._write(seen, data)
             except YaadError as error:
@@ -355,6 +355,31 @@ class _Work:
         if not self._space.db.read(_same, row, agreement):
             self._space.db.write(_agree, row, agreement, now, wrote)
 
+    def _hold(self, seen: Gathered, plan: Plan, done: Committed) -> None:
+        """Write down what both sides agree on while the file is not written.
+
+        Else what is taken back meanwhile would be compared with what was agreed before, and what
+        is typed into a file that is new here would be taken for its first words.
+        """
+        if seen.data is None or (plan.held is None and not _is_union(seen)):
+            self._wait(seen.row, AT_WORK)
+            return
+        self.waiting = True
+        agreement = None
+        if not _is_union(seen):
+            agreement = plan.agreement(done.admitted, self._block(seen.data), plan.held)
+        row = replace(
+            seen.row,
+            state=PENDING,
+            reason=AT_WORK,
+            digest=seen.digest,
+            block=agreement.digest if agreement is not None else "",
+            head=seen.head.commit,
+            branch=seen.head.branch,
+        )
+        if not self._space.db.read(_same, row, agreement):
+            self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)
+
     def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
             if needed:
@@ -387,6 +412,11 @@ class _Work:
         self._space.db.write(
             _pause, replace(row, state=state, reason=reason), self._home.clock.now()
         )
+
+
+def _is_union(seen: Gathered) -> bool:
+    """Tell whether nothing that was agreed about the block of a file counts."""
+    return seen.from_git or not seen.row.block
 
 
 def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
