@@ -1,5 +1,7 @@
 """Every agent's files: which are read, which get a block, and where a file of our own is put."""
 
+import os
+
 import pytest
 from engine_world import Tree, World
 
@@ -366,6 +368,26 @@ class TestNamed:
         assert tree.read(FIRST).endswith(f"- {JOSE}\n")
         world.close()
 
+    def test_one_that_is_named_later_brings_a_baseline(self, inline, world):
+        inline.write("CONVENTIONS.md", f"# Conventions\n\n- {JOSE}\n")
+        inline.sync()
+        world.settings = Settings(agent_files=AgentFiles(also=("CONVENTIONS.md",)))
+        world.reopen()
+
+        inline.sync()
+
+        assert JOSE in told(inline)
+        assert not has_rule(inline, "AGENTS.md")
+
+    def test_a_pattern_for_every_folder_leaves_out_what_others_wrote(self, tmp_path):
+        for path in ("docs/RULES.md", "node_modules/a/RULES.md", ".git/RULES.md"):
+            (tmp_path / path).parent.mkdir(parents=True)
+            (tmp_path / path).write_text("- Use tabs\n")
+
+        found = finding.formats(("**/RULES.md",)).find(tmp_path)
+
+        assert [path for path in found.files if path.endswith("RULES.md")] == ["docs/RULES.md"]
+
     def test_what_is_no_path_is_told(self):
         with pytest.raises(YaadError, match=r"agent_files\.also: .*\.\./x"):
             finding.formats(("../x",))
@@ -571,3 +593,29 @@ def told(tree: Tree) -> set[str]:
 
 def shown(tree: Tree) -> set[str]:
     return {row["path"] for row in verbs.files(tree.home, tree.call)["files"]}
+
+
+def test_a_name_that_is_no_text_keeps_nobody_from_the_others(inline):
+    for name in (b"\xff.md", b"a\n\x1b[31m.md", b"fine.md"):
+        path = inline.path / ".claude/rules" / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"- {JOSE}, says {len(name)}\n")
+    (inline.path / ".claude/rules/link.md").symlink_to(os.fsdecode(b"\xff.md"))
+
+    inline.sync()
+
+    assert {f"{JOSE}, says 7", f"{JOSE}, says 10"} <= told(inline)
+    assert f"{JOSE}, says 4" not in told(inline)
+    assert "no UTF-8 text" in inline.rows()[".claude/rules/link.md"].reason
+
+
+def test_one_that_includes_a_file_further_down_hides_what_it_hides(inline):
+    """Claude Code reads CLAUDE.md then, and not the AGENTS.md at the top."""
+    inline.write("docs/AGENTS.md", "- Be brief\n")
+    inline.write("CLAUDE.md", "@docs/AGENTS.md\n")
+    inline.remember(JOSE, kind="convention")
+
+    inline.sync()
+
+    assert has_rule(inline, "AGENTS.md")
+    assert has_rule(inline, "CLAUDE.md")
