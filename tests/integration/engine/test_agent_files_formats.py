@@ -5,6 +5,7 @@ import os
 import pytest
 from engine_world import Tree, World
 
+from bridges import agents
 from bridges.agents import AGENTS, CARRIERS, FIRST
 from bridges.registry import for_path
 from yaadwatch.engine.agent_files import finding
@@ -619,3 +620,21 @@ def test_one_that_includes_a_file_further_down_hides_what_it_hides(inline):
 
     assert has_rule(inline, "AGENTS.md")
     assert has_rule(inline, "CLAUDE.md")
+
+
+def test_what_many_rule_files_say_is_looked_up_once_each(inline, monkeypatch):
+    """However many there are, a sync reads one row for a file, and asks once who reads it."""
+    for number in range(60):
+        inline.write(f".claude/rules/r{number}.md", f"- Say {number} twice\n")
+    inline.sync()
+    inline.sync()
+    asked = []
+    whole = agent_files.of_worktree
+    counted = agents.read_by
+    monkeypatch.setattr(agent_files, "of_worktree", lambda *a: asked.append("rows") or whole(*a))
+    monkeypatch.setattr(agents, "read_by", lambda *a: asked.append("readers") or counted(*a))
+
+    inline.sync()
+
+    assert asked.count("rows") < 12
+    assert asked.count("readers") < 10 * len(AGENTS)

@@ -82,7 +82,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
         _take_block_out(home, space, row, key)
     space.db.write(agreements.forget, row.worktree, row.path)
     # What it held when it was last agreed on stays: what was typed since is read by the next sync.
-    known = space.db.read(agent_files.of_worktree, row.worktree).get(row.path, row)
+    known = space.db.read(agent_files.get, row.worktree, row.path) or row
     space.db.write(agent_files.put, replace(known, mode=mode, reason="", block=""))
 
 

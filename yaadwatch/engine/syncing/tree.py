@@ -203,8 +203,14 @@ class _Work:
     def _rows(self) -> dict[str, AgentFileRow]:
         return self._space.db.read(agent_files.of_worktree, self._space.worktree.id)
 
+    def _row(self, path: str) -> AgentFileRow:
+        row = self._space.db.read(agent_files.get, self._space.worktree.id, path)
+        if row is None:
+            raise KeyError(path)
+        return row
+
     def _file(self, found: Found) -> bool:
-        row = self._rows()[found.path]
+        row = self._row(found.path)
         if found.reason:
             self._note(row, PAUSED, found.reason)
             return False
@@ -226,19 +232,20 @@ class _Work:
         try:
             releasing.let_go(self._home, self._space, path, key=self._key)
         except YaadError as error:
-            self._told(self._rows()[path], error)
+            self._told(self._row(path), error)
             return False
         return True
 
     def _once(self, found: Found) -> bool:
         path = found.path
-        row = self._rows()[path]
+        row = self._row(path)
         # What was never read before was there before us, also if it could not be read then.
         first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
         if layouts.at_work(self._space.repository.layout):
             raise MovingError(path)
         try:
-            acting.put_right(self._home, self._space, path, key=self._key)
+            if found.may_have_block or row.mode == INLINE:  # no other was ever written
+                acting.put_right(self._home, self._space, path, key=self._key)
         except YaadError as error:
             self._told(row, error)
             return False
@@ -433,7 +440,7 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
 
 
 def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
-    known = agent_files.of_worktree(conn, row.worktree).get(row.path)
+    known = agent_files.get(conn, row.worktree, row.path)
     if known is None or replace(known, written=row.written) != row:
         return False
     if agreement is None:
