@@ -125,8 +125,3 @@ def read_by(agent: Agent, formats: Mapping[str, Collection[str]]) -> frozenset[s
     there = {name for names in formats.values() for name in names}
     read = {name for name in agent.reads if there.isdisjoint(agent.unless.get(name, ()))}
     return frozenset(path for path, names in formats.items() if not read.isdisjoint(names))
-
-
-def readers(path: str, formats: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """Return the names of the agents that take a file in; see `read_by`."""
-    return frozenset(agent.name for agent in AGENTS if path in read_by(agent, formats))

@@ -4,6 +4,7 @@ Other packages can add formats: an entry point in the group `yaadwatch.bridges` 
 Bridge, or to a tuple of them. They come after those of this package, and can replace none of them.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -12,13 +13,16 @@ from typing import Final
 
 from bridges.formats.headed import HEADED
 from bridges.formats.plain import PLAIN
-from bridges.rules import Bridge, Document, Problem
+from bridges.reading import STATEMENTS_MAX
+from bridges.rules import STATEMENT_CHARS_MAX, Bridge, Document, Problem, Statement
 
 BRIDGES: Final[tuple[Bridge, ...]] = (*PLAIN, *HEADED)
 """The formats that come with this package."""
 
 GROUP: Final = "yaadwatch.bridges"
 """The group of entry points in which other packages name their formats."""
+
+_NO_TEXT = re.compile("[\\0\\r\\n\\ud800-\\udfff]")
 
 
 def bridges() -> tuple[Bridge, ...]:
@@ -93,13 +97,43 @@ def _guarded(bridge: Bridge) -> Callable[[bytes], Document]:
     def parse(content: bytes) -> Document:
         try:
             document = bridge.parse(content)
-        except Exception as error:  # noqa: BLE001  (the code of others, on any bytes)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the code of others, on any bytes)
             reason = f"the format {bridge.name} failed on it with {type(error).__name__}"
         else:
-            if isinstance(document, Document):
+            if not isinstance(document, Document):
+                reason = f"the format {bridge.name} made {type(document).__name__} of it"
+            elif _is_sound(document):
                 return document
-            reason = f"the format {bridge.name} made {type(document).__name__} of it"
+            else:
+                reason = f"the format {bridge.name} made statements of it that are none"
         problem = Problem(line=None, message=f"The file was not read: {reason}.")
         return Document(statements=(), problems=(problem,))
 
     return parse
+
+
+def _is_sound(document: Document) -> bool:
+    """Tell whether a document holds what its types say; statements are one line of text each."""
+    return (
+        isinstance(document.statements, tuple)
+        and isinstance(document.problems, tuple)
+        and len(document.statements) <= STATEMENTS_MAX
+        and all(map(_is_statement, document.statements))
+        and all(
+            isinstance(one, Problem) and isinstance(one.message, str) for one in document.problems
+        )
+    )
+
+
+def _is_statement(value: object) -> bool:
+    return (
+        isinstance(value, Statement)
+        and isinstance(value.text, str)
+        and len(value.text) <= STATEMENT_CHARS_MAX
+        and not _NO_TEXT.search(value.text)
+        and isinstance(value.line, int)
+        and isinstance(value.end_line, int)
+        and isinstance(value.headings, tuple)
+        and all(isinstance(one, str) for one in value.headings)
+        and (value.kind is None or isinstance(value.kind, str))
+    )

@@ -51,6 +51,7 @@ class RecordingEngine:
     trees: list[Tree] = field(default_factory=list)
     checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
     error: Exception | None = None
+    waiting: bool = False
     answer: Done = Done()
     before: Callable[[], None] = lambda: None
     seen: dict[str, str | None] = field(default_factory=dict)
@@ -152,7 +153,7 @@ async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[Wo
             trees=engine.known,
             projects=engine.projects,
             check=engine.check,
-            sync=lambda project, worktree, paths: False,
+            sync=lambda project, worktree, paths: engine.waiting,
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
@@ -530,6 +531,18 @@ async def test_a_failed_check_is_told_tried_again_and_forgotten_when_it_went_wel
     assert "git is not there." in problem.what
     assert problem.mend == "apt install git"
     assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+
+@story
+async def test_changes_while_agent_files_wait_add_no_looks_of_their_own(world, tree):
+    world.engine.waiting = True
+    for number in range(8):
+        (tree.root / "a.py").write_text(str(number))
+        await world.settled()
+    planned = asyncio.get_running_loop()._scheduled
+    looks = [one for one in planned if "_again" in repr(one) and not one.cancelled()]
+
+    assert len(looks) == 1
 
 
 @story

@@ -100,6 +100,7 @@ class Intake:
         self._running: dict[Tree, asyncio.Task[None]] = {}
         self._failures: dict[Tree, int] = {}
         self._waits: dict[Tree, int] = {}
+        self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
         self._lags_s: dict[str, float] = {}
         # One thread for arming and polling, so that what is learnt later is also applied later.
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
@@ -346,12 +347,16 @@ class Intake:
 
     def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
         """Look at the agent files again later, while git or a person is at work."""
-        if not waiting:
+        planned = self._next_looks.pop(key, None)
+        if planned is not None:
+            planned.cancel()  # else each change meanwhile would add a look of its own, for ever
+        if not waiting or key not in self._trees:
             self._waits.pop(key, None)
             return
         waits = self._waits[key] = self._waits.get(key, 0) + 1
         delay_s = min(2.0 ** (waits - 2), _WAIT_MAX_S)
-        asyncio.get_running_loop().call_later(delay_s, self._again, key, frozenset())
+        loop = asyncio.get_running_loop()
+        self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
 
     def _went_well(self, batch: Batch) -> None:
         self._failures.pop(batch.tree, None)

@@ -2,12 +2,23 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
 from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.store.codec import from_ms, to_ms
+
+_COLUMNS: Final = "worktree, path, mode, state, reason, digest, block, head, branch, written_ms"
+
+
+def get(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
+    """Return the row of one file; None when there is none."""
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
+        (worktree, path),
+    )
+    return next(map(_row, rows), None)
 
 
 def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:

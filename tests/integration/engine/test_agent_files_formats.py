@@ -1,8 +1,11 @@
 """Every agent's files: which are read, which get a block, and where a file of our own is put."""
 
+import os
+
 import pytest
 from engine_world import Tree, World
 
+from bridges import agents
 from bridges.agents import AGENTS, CARRIERS, FIRST
 from bridges.registry import for_path
 from yaadwatch.engine.agent_files import finding
@@ -366,6 +369,26 @@ class TestNamed:
         assert tree.read(FIRST).endswith(f"- {JOSE}\n")
         world.close()
 
+    def test_one_that_is_named_later_brings_a_baseline(self, inline, world):
+        inline.write("CONVENTIONS.md", f"# Conventions\n\n- {JOSE}\n")
+        inline.sync()
+        world.settings = Settings(agent_files=AgentFiles(also=("CONVENTIONS.md",)))
+        world.reopen()
+
+        inline.sync()
+
+        assert JOSE in told(inline)
+        assert not has_rule(inline, "AGENTS.md")
+
+    def test_a_pattern_for_every_folder_leaves_out_what_others_wrote(self, tmp_path):
+        for path in ("docs/RULES.md", "node_modules/a/RULES.md", ".git/RULES.md"):
+            (tmp_path / path).parent.mkdir(parents=True)
+            (tmp_path / path).write_text("- Use tabs\n")
+
+        found = finding.formats(("**/RULES.md",)).find(tmp_path)
+
+        assert [path for path in found.files if path.endswith("RULES.md")] == ["docs/RULES.md"]
+
     def test_what_is_no_path_is_told(self):
         with pytest.raises(YaadError, match=r"agent_files\.also: .*\.\./x"):
             finding.formats(("../x",))
@@ -444,6 +467,41 @@ class TestAtWork:
         as_daemon(inline)
 
         assert has_rule(inline, "AGENTS.md")
+
+    @pytest.mark.parametrize("typed", [f"- {JOSE} only\n", "", f"- {JOSE}\n- Use uv, never pip\n"])
+    def test_what_a_person_takes_back_meanwhile_stays_taken_back(self, inline, agent, typed):
+        inline.remember(JOSE, kind="convention")
+        as_daemon(inline)
+        before = inline.read("CLAUDE.md")
+        agent()
+        inline.remember("Never push to main", kind="convention")
+        assert as_daemon(inline).waiting
+        inline.write("CLAUDE.md", before.replace(f"- {JOSE}\n", typed))
+        as_daemon(inline)
+        inline.write("CLAUDE.md", before)
+        as_daemon(inline)
+        inline.world.clock.wait(61)
+
+        as_daemon(inline)
+
+        for path in ("CLAUDE.md", "AGENTS.md"):
+            block = inline.read(path).partition("yaad:begin")[2]
+            rules = [line for line in block.splitlines() if line.startswith("- ")]
+            assert sorted(rules) == [f"- {JOSE}", "- Never push to main"]
+
+    def test_what_is_typed_into_a_new_file_meanwhile_is_no_baseline(self, inline, world):
+        other = Tree(world, world.folder / "other")
+        inline.remember(JOSE, kind="convention")
+        inline.git("worktree", "add", "-q", "-b", "other", str(other.path))
+        verbs.files(other.home, Call(folder=other.path, origin="agent:claude"))
+        assert as_daemon(other).waiting
+        other.write("CLAUDE.md", f"{CLAUDE}- Use uv, never pip\n")
+        as_daemon(other)
+        world.clock.wait(61)
+
+        as_daemon(other)
+
+        assert has_rule(other, "AGENTS.md", "Use uv, never pip")
 
     def test_a_file_of_our_own_changes_at_once(self, private):
         private.add(mode="private")
@@ -537,3 +595,47 @@ def told(tree: Tree) -> set[str]:
 
 def shown(tree: Tree) -> set[str]:
     return {row["path"] for row in verbs.files(tree.home, tree.call)["files"]}
+
+
+def test_a_name_that_is_no_text_keeps_nobody_from_the_others(inline):
+    for name in (b"\xff.md", b"a\n\x1b[31m.md", b"fine.md"):
+        path = inline.path / ".claude/rules" / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"- {JOSE}, says {len(name)}\n")
+    (inline.path / ".claude/rules/link.md").symlink_to(os.fsdecode(b"\xff.md"))
+
+    inline.sync()
+
+    assert {f"{JOSE}, says 7", f"{JOSE}, says 10"} <= told(inline)
+    assert f"{JOSE}, says 4" not in told(inline)
+    assert "no UTF-8 text" in inline.rows()[".claude/rules/link.md"].reason
+
+
+def test_one_that_includes_a_file_further_down_hides_what_it_hides(inline):
+    """Claude Code reads CLAUDE.md then, and not the AGENTS.md at the top."""
+    inline.write("docs/AGENTS.md", "- Be brief\n")
+    inline.write("CLAUDE.md", "@docs/AGENTS.md\n")
+    inline.remember(JOSE, kind="convention")
+
+    inline.sync()
+
+    assert has_rule(inline, "AGENTS.md")
+    assert has_rule(inline, "CLAUDE.md")
+
+
+def test_what_many_rule_files_say_is_looked_up_once_each(inline, monkeypatch):
+    """However many there are, a sync reads one row for a file, and asks once who reads it."""
+    for number in range(60):
+        inline.write(f".claude/rules/r{number}.md", f"- Say {number} twice\n")
+    inline.sync()
+    inline.sync()
+    asked = []
+    whole = agent_files.of_worktree
+    counted = agents.read_by
+    monkeypatch.setattr(agent_files, "of_worktree", lambda *a: asked.append("rows") or whole(*a))
+    monkeypatch.setattr(agents, "read_by", lambda *a: asked.append("readers") or counted(*a))
+
+    inline.sync()
+
+    assert asked.count("rows") < 12
+    assert asked.count("readers") < 10 * len(AGENTS)

@@ -8,6 +8,7 @@ from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import meta
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\nRun `make test` first.\n"
@@ -255,3 +256,58 @@ class TestRestore:
 
         assert [len(row["snapshots"]) for row in rows] == [20, 20]
         assert len(list((tree.path / ".yaad" / "snapshots").iterdir())) == 40
+
+
+@pytest.mark.parametrize("mode", ["inline", "private", "read"])
+@pytest.mark.parametrize("path", ["docs/page.md", "sub/AGENTS.md", ".claude/rules/how.md"])
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_what_looks_like_our_block_in_a_file_that_is_only_read_stays(world, mode, path, fence):
+    """A page about the block, or a file that came from elsewhere with one."""
+    tree = world.repo()
+    page = f"# How\n\n{fence}<!-- yaad:begin v=1 nl=1 -->\n- a\n<!-- yaad:end -->\n{fence}"
+    tree.write("CLAUDE.md", "# Rules\n\n- Use tabs\n\n@docs/page.md\n")
+    tree.write(path, page)
+    tree.commit("rules")
+    tree.add(mode=mode)
+    tree.sync()
+    tree.remove()
+
+    assert tree.git("status", "--porcelain") == ""
+
+
+def test_what_looks_like_our_block_stays_when_a_file_is_taken_in_no_more(world):
+    tree = world.repo()
+    page = "# How\n\n- Be brief\n\n<!-- yaad:begin v=1 nl=1 -->\n- a\n<!-- yaad:end -->\n"
+    tree.write("CLAUDE.md", "# Rules\n\n@docs/page.md\n")
+    tree.write("docs/page.md", page)
+    tree.add(mode="private")
+    tree.sync()
+    tree.write("CLAUDE.md", "# Rules\n")
+
+    tree.sync()
+
+    assert tree.read("docs/page.md") == page
+    assert "docs/page.md" not in tree.rows()
+
+
+def test_what_the_one_carrier_of_old_left_is_taken_out_too(world):
+    """Its line in the exclude file and its folders were noted under other names."""
+    tree = world.repo()
+    exclude = tree.path / ".git/info/exclude"
+    before = exclude.read_bytes()
+    tree.add(mode="private")
+    tree.remember("Always use jose for tokens", kind="convention")
+    tree.sync()
+    with tree.home.space(tree.call) as space:
+        project, root = space.project.id, space.root
+    for old, new in (
+        (f"excluded_carrier {project}", f"excluded_carrier {project} {CARRIER}"),
+        (f"carrier_folders {project} {root}", f"carrier_folders {project} {root} {CARRIER}"),
+    ):
+        world.home.user.write(meta.put, old, world.home.user.read(meta.get, new))
+        world.home.user.write(meta.drop, new)
+
+    tree.remove()
+
+    assert exclude.read_bytes() == before
+    assert not (tree.path / ".claude").exists()

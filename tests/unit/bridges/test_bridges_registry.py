@@ -5,6 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from bridges.registry import _guarded
+from bridges.rules import Bridge, Document, Statement
+
 ROOT = Path(__file__).parents[3]
 
 FORMATS = """
@@ -104,3 +109,32 @@ def test_formats_of_an_installed_package_are_found_and_broken_ones_are_told(tmp_
     assert len(told["problems"]) == len(left_out)
     for problem, (entry, reason) in zip(told["problems"], left_out, strict=True):
         assert problem.startswith(f"the format '{entry}' of more-formats {reason}")
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (1, 2),
+        [Statement(text="Use tabs.", line=1, end_line=1)],
+        (Statement(text=12, line=1, end_line=1),),
+        (Statement(text="Use\ntabs.", line=1, end_line=1),),
+        (Statement(text="Use \ud800.", line=1, end_line=1),),
+        (Statement(text="x" * 3_000, line=1, end_line=1),),
+        (Statement(text="Use tabs.", line=1, end_line=1, headings=("a", None)),),
+        (Statement(text="Use tabs.", line=1, end_line=1, kind=3),),
+        (Statement(text="Use tabs.", line=1, end_line=1),) * 2_001,
+    ],
+)
+def test_statements_that_are_none_cost_the_file_its_statements_only(statements):
+    bridge = Bridge(name="odd", paths=(".odd",), parse=lambda _: Document(statements=statements))
+
+    document = _guarded(bridge)(b"")
+
+    assert document.statements == ()
+    assert "made statements of it that are none" in document.problems[0].message
+
+
+def test_a_format_that_wants_to_end_the_program_costs_its_file_only():
+    bridge = Bridge(name="odd", paths=(".odd",), parse=lambda _: sys.exit(3))
+
+    assert "SystemExit" in _guarded(bridge)(b"").problems[0].message

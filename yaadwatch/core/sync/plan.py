@@ -55,6 +55,7 @@ class Plan:
         writes: whether those differ from what the file says.
         left_out: hot memories that the block has no room for, or that no line can say.
         rows: what will be agreed; a row whose node is "" stands for the next of `new`.
+        held: what is agreed while the file is not written; None when that cannot be told.
     """
 
     new: tuple[New, ...] = ()
@@ -66,25 +67,29 @@ class Plan:
     writes: bool = False
     left_out: tuple[str, ...] = ()
     rows: tuple[Agreed, ...] = ()
+    held: tuple[Agreed, ...] | None = ()
 
     @property
     def changes_graph(self) -> bool:
         """Whether anything has to be written down besides the agreement."""
         return bool(self.new or self.superseded or self.demoted or self.tombstones or self.lifted)
 
-    def agreement(self, admitted: Sequence[str], digest: str) -> Agreement:
-        """Return what is agreed once the plan is carried out.
+    def agreement(
+        self, admitted: Sequence[str], digest: str, rows: Sequence[Agreed] | None = None
+    ) -> Agreement:
+        """Return what is agreed once the plan is carried out, or as other rows say.
 
         Args:
             admitted: the nodes that became of `new`, in that order.
             digest: of the text of the block as it stands in the file now.
+            rows: what is agreed instead, such as `held`.
         """
         nodes = iter(admitted)
-        rows: dict[str, Agreed] = {}
-        for row in self.rows:
+        agreed: dict[str, Agreed] = {}
+        for row in self.rows if rows is None else rows:
             node = row.node or next(nodes)
-            rows.setdefault(node, replace(row, node=node, position=len(rows)))
-        return Agreement(digest=digest, items=tuple(rows.values()))
+            agreed.setdefault(node, replace(row, node=node, position=len(agreed)))
+        return Agreement(digest=digest, items=tuple(agreed.values()))
 
 
 def plan(
@@ -157,6 +162,7 @@ class _Draft:
         self._old = {text_hash(row.graph) for row in rows} | {row.file for row in rows}
         self._by_key = {key: node for node, key in self.present().items()}
         self._lines: dict[int, _Line] = {}  # by index of what was said; what is not here goes
+        self._agreed: dict[int, Agreed] = {}  # by index, what was agreed about it before
         self._placed: set[str] = set()  # nodes that have their line
         self._spoken: set[str] = set()  # keys of what the block will say
         self._left: set[str] = set()  # keys of lines that go
@@ -178,6 +184,7 @@ class _Draft:
     def settle(self, row: Agreed, index: int) -> None:
         """Decide about a rule that was agreed and still has a line."""
         said = self.said[index]
+        self._agreed[index] = row
         known = self._view.get(row.node)
         # Other dots or blanks, or another secret, are not other words.
         unmoved = text_hash(row.graph) == said.key
@@ -256,7 +263,27 @@ class _Draft:
             writes=lines != before if lines else before is not None,
             left_out=tuple(self._left_out),
             rows=tuple(replace(row, position=position) for position, row in enumerate(rows)),
+            held=self._held(),
         )
+
+    def _held(self) -> tuple[Agreed, ...] | None:
+        """Return what is agreed about the lines as they stand, before any of them is changed.
+
+        A line that has to change is agreed as it was before. One that has to go without ever having
+        been agreed would be taken for a new one.
+        """
+        rows = []
+        for index in range(len(self.said)):
+            line = self._lines.get(index)
+            if line is not None and not line.is_added:
+                row = line.row
+            elif index in self._agreed:
+                row = self._agreed[index]
+            else:
+                return None
+            if row is not None:
+                rows.append(row)
+        return tuple(rows)
 
     def _keep(self, index: int, node: str, graph: str) -> None:
         """Let a line stand as it is, for a node that says `graph`."""

@@ -85,11 +85,13 @@ class Fleet:
         also: names that stand for a file that has another one already: the name, its format, and
             the path of the file.
         taken_in: which others a file takes in with '@', and they in turn.
+        sought: the signs of the formats that were looked for; see `sign`.
     """
 
     files: Mapping[str, Found]
     also: tuple[tuple[str, Bridge, str], ...] = ()
     taken_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    sought: frozenset[str] = frozenset()
 
     def formats(self, root: Path) -> dict[str, frozenset[str]]:
         """Return the formats of each file that is there, at the top and to be read, by path."""
@@ -135,6 +137,10 @@ class Formats:
             and any(bridge.is_at(path) or bridge.is_below(path) for bridge in self.known)
         )
 
+    def is_at_top(self, path: str) -> bool:
+        """Return whether a file at `path` would be an agent file for all of a project."""
+        return any(bridge.is_at(path) for bridge in self.known)
+
     def is_below(self, path: str) -> bool:
         """Return whether a file at `path`, in a folder further down, would be an agent file."""
         return path.endswith(self._ends) and any(bridge.is_below(path) for bridge in self.known)
@@ -173,7 +179,13 @@ class Formats:
             files=search.files,
             also=tuple(search.also),
             taken_in={path: frozenset(found) for path, found in search.taken_in.items()},
+            sought=frozenset(map(sign, (*self.known, IMPORTED))),
         )
+
+
+def sign(bridge: Bridge) -> str:
+    """Return what tells a format from others, and from itself when it had other paths."""
+    return " ".join((bridge.name, *bridge.paths))
 
 
 @lru_cache(maxsize=8)
@@ -221,7 +233,7 @@ class _Search:
         elif path in self.files:
             if self.files[path].name != name:
                 self.also.append((name, bridge, path))
-        elif (included := self._stub(path)) is not None:
+        elif (included := self._stub(path, here=here)) is not None:
             self.also.append((name, bridge, included))
         else:
             self.files[path] = Found(path=path, name=name, bridge=bridge, here=here)
@@ -269,7 +281,7 @@ class _Search:
     def _holds_rules(self, name: str) -> bool:
         return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)
 
-    def _stub(self, path: str) -> str | None:
+    def _stub(self, path: str, *, here: bool) -> str | None:
         """Return what a file includes that does nothing else: it is one file with that one."""
         seen = files.observe(self.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
         found = _STUB.fullmatch(seen.data or b"")
@@ -277,7 +289,11 @@ class _Search:
             return None
         folder = PurePosixPath(path).parent
         included = os.path.normpath(folder / found["path"].decode())
-        return included if self.formats.is_one(included) and included != path else None
+        if included == path or included.startswith("../"):
+            return None
+        # A file at the top that includes one further down is still the one that its agent reads.
+        is_one = self.formats.is_one if not here else self.formats.is_at_top
+        return included if is_one(included) else None
 
 
 @lru_cache(maxsize=64)
@@ -299,6 +315,8 @@ def target(root: Path, name: str) -> tuple[str | None, str]:
         return None, "is a link to nothing"
     if not real.is_relative_to(root) or ".git" in real.relative_to(root).parts:
         return None, "is a link out of the repository; it was not read"
+    if not _is_utf8(real.relative_to(root).as_posix()):
+        return None, "is a link to a name that is no UTF-8 text; it was not read"
     return _as_listed(real, real.relative_to(root).as_posix()), ""
 
 
@@ -337,8 +355,19 @@ def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
     if any((root / above).is_symlink() for above in (folder, *_above(folder))):
         return
     deep = FOLDERS_DEEP_MAX if rest.startswith("*") else 0
-    there = (path for path in _walk(root, folder, deep) if bridge.is_at(path))
+    # An agent looks into every folder of its own; a person's pattern may begin at the top.
+    passed = VENDORED | {".git"} if bridge.name == CONVENTIONS else frozenset()
+    there = (path for path in _walk(root, folder, deep, passed) if bridge.is_at(path))
     yield from islice(there, FILES_MAX)
+
+
+def _is_utf8(name: str) -> bool:
+    """Tell whether a name is UTF-8 text; a file system allows any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _above(path: str) -> Iterator[str]:
@@ -347,7 +376,7 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def _walk(root: Path, folder: str, deep: int) -> Iterator[str]:
+def _walk(root: Path, folder: str, deep: int, passed: Collection[str]) -> Iterator[str]:
     try:
         with os.scandir(root / folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -355,7 +384,9 @@ def _walk(root: Path, folder: str, deep: int) -> Iterator[str]:
         return
     for entry in listed:
         path = f"{folder}/{entry.name}" if folder else entry.name
+        if not _is_utf8(entry.name):
+            continue  # no store and no answer can hold such a name
         if not entry.is_dir(follow_symlinks=False):
             yield path
-        elif deep > 0:
-            yield from _walk(root, path, deep - 1)
+        elif deep > 0 and entry.name not in passed:
+            yield from _walk(root, path, deep - 1, passed)

@@ -77,7 +77,7 @@ def read_all(home: Home, space: Space) -> list[AgentFile]:
     return [one for one in found if one is not None]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=finding.FILES_MAX)
 def parsed(bridge: Bridge, data: bytes) -> Document:
     """Return what the bytes of an agent file say outside the block."""
     return bridge.parse(data)

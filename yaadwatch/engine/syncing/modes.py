@@ -1,14 +1,14 @@
 """How does each agent file take part: by a block in it, by a file of our own, or by being read?"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from bridges import agents
 from bridges.agents import AGENTS, FIRST, Agent
 from bridges.block import Absent, find
-from bridges.registry import bridges
-from yaadwatch.engine.agent_files.finding import CONVENTIONS, IMPORTED, Fleet, Found
+from yaadwatch.engine.agent_files import finding
+from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -40,14 +40,13 @@ def note_missing(space: Space, fleet: Fleet) -> None:
     for path, mode in suited(space, fleet, asked, rows).items():
         # PENDING stands for "never read": what it says then was there before us. A file that
         # appears while we watch was typed.
-        known = rows and fleet.files[path].bridge.name in before
+        known = rows and finding.sign(fleet.files[path].bridge) in before
         state = ABSENT if known or not (space.root / path).exists() else PENDING
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
     for path in carriers(space, fleet, {**rows, **new}, asked) - rows.keys():
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
-    formats = {IMPORTED.name, CONVENTIONS, *(bridge.name for bridge in bridges())} | before
-    if new or formats != before:
-        space.db.write(_put, new.values(), _formats_key(space), formats)
+    if new or not fleet.sought <= before:
+        space.db.write(_put, new.values(), _formats_key(space), fleet.sought | before)
 
 
 def suited(
@@ -160,7 +159,7 @@ def _formats_before(space: Space) -> set[str]:
     return set(json.loads(space.db.read(meta.get, _formats_key(space)) or "[]"))
 
 
-def _put(conn: Connection, rows: Iterable[AgentFileRow], key: str, formats: set[str]) -> None:
+def _put(conn: Connection, rows: Iterable[AgentFileRow], key: str, names: Collection[str]) -> None:
     for row in rows:
         agent_files.put(conn, row)
-    meta.put(conn, key, json.dumps(sorted(formats)))
+    meta.put(conn, key, json.dumps(sorted(names)))

@@ -17,7 +17,7 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import agent_files, agreements, meta, provenance, worktrees
+from yaadwatch.store import agent_files, agreements, meta, provenance, snapshots, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files, keys, swapping
 from yaadwatch.system.git import layout as layouts
@@ -82,7 +82,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
         _take_block_out(home, space, row, key)
     space.db.write(agreements.forget, row.worktree, row.path)
     # What it held when it was last agreed on stays: what was typed since is read by the next sync.
-    known = space.db.read(agent_files.of_worktree, row.worktree).get(row.path, row)
+    known = space.db.read(agent_files.get, row.worktree, row.path) or row
     space.db.write(agent_files.put, replace(known, mode=mode, reason="", block=""))
 
 
@@ -128,8 +128,7 @@ def take_out_everything(home: Home, project: Project) -> None:
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
-    for path in sorted(CARRIERS):
-        key = carrier.excluded_key(project.id, path)
+    for key in carrier.excluded_keys(project.id):
         appended = home.user.read(meta.get, key)
         if appended:
             files.remove_exact(identity.exclude_file(project.common_dir), appended)
@@ -213,6 +212,13 @@ def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
 
 
 def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
+    """Take our block out of a file, unless nothing of ours was ever put into it or agreed there.
+
+    What looks like a block in any other file is the person's, as in a page that explains it.
+    """
+    if not row.block and not space.db.read(snapshots.of_path, row.worktree, row.path):
+        return
+
     def read() -> bytes | None:
         data, reason = settled(home, space, row.path, bytes_max=REMOVE_BYTES_MAX)
         if data is None and row.block and reason in (ODD["too_large"], ODD["unreadable"]):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from bridges import agents
-from bridges.agents import Agent
+from bridges.agents import AGENTS, Agent
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
@@ -27,17 +27,22 @@ class Saying:
         """The formats of each file that is there; see `Fleet.formats`."""
         return self._fleet.formats(self._space.root)
 
+    @cached_property
+    def _read_by(self) -> dict[str, frozenset[str]]:
+        """What each agent takes in, by its name."""
+        return {agent.name: agents.read_by(agent, self.formats) for agent in AGENTS}
+
     def beside(self, found: Found) -> frozenset[str]:
         """Return what is said where everybody who reads this file reads it too.
 
         Only files that have no block of ours count: what another block says, this one says too.
         """
-        own = agents.readers(found.path, self.formats)
+        own = {name for name, read in self._read_by.items() if found.path in read}
         others = [
             path
             for path in self.formats
             if not self._fleet.files[path].may_have_block
-            and own <= agents.readers(path, self.formats)
+            and all(path in self._read_by[name] for name in own)
         ]
         others += self._fleet.taken_in.get(found.path, ())
         return frozenset[str]().union(*map(self._says, others))
@@ -47,7 +52,7 @@ class Saying:
         return frozenset.intersection(*map(self._to, readers))
 
     def _to(self, agent: Agent) -> frozenset[str]:
-        read = agents.read_by(agent, self.formats)
+        read = self._read_by[agent.name]
         taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
         return frozenset[str]().union(*map(self._says, {*read, *taken_in}))
 

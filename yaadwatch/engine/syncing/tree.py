@@ -204,8 +204,14 @@ class _Work:
     def _rows(self) -> dict[str, AgentFileRow]:
         return self._space.db.read(agent_files.of_worktree, self._space.worktree.id)
 
+    def _row(self, path: str) -> AgentFileRow:
+        row = self._space.db.read(agent_files.get, self._space.worktree.id, path)
+        if row is None:
+            raise KeyError(path)
+        return row
+
     def _file(self, found: Found) -> bool:
-        row = self._rows()[found.path]
+        row = self._row(found.path)
         if found.reason:
             self._note(row, PAUSED, found.reason)
             return False
@@ -227,19 +233,20 @@ class _Work:
         try:
             releasing.let_go(self._home, self._space, path, key=self._key)
         except YaadError as error:
-            self._told(self._rows()[path], error)
+            self._told(self._row(path), error)
             return False
         return True
 
     def _once(self, found: Found) -> bool:
         path = found.path
-        row = self._rows()[path]
+        row = self._row(path)
         # What was never read before was there before us, also if it could not be read then.
         first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
         if layouts.at_work(self._space.repository.layout):
             raise MovingError(path)
         try:
-            acting.put_right(self._home, self._space, path, key=self._key)
+            if found.may_have_block or row.mode == INLINE:  # no other was ever written
+                acting.put_right(self._home, self._space, path, key=self._key)
         except YaadError as error:
             self._told(row, error)
             return False
@@ -278,7 +285,7 @@ class _Work:
                         self.waiting = True
                         return done.changed
                 if data != seen.data and self._is_at_work():
-                    self._wait(row, AT_WORK)
+                    self._hold(seen, plan, done)
                     return done.changed
                 self._write(seen, data)
             except YaadError as error:
@@ -360,6 +367,31 @@ class _Work:
         if not self._space.db.read(_same, row, agreement):
             self._space.db.write(_agree, row, agreement, now, wrote)
 
+    def _hold(self, seen: Gathered, plan: Plan, done: Committed) -> None:
+        """Write down what both sides agree on while the file is not written.
+
+        Else what is taken back meanwhile would be compared with what was agreed before, and what
+        is typed into a file that is new here would be taken for its first words.
+        """
+        if seen.data is None or (plan.held is None and not _is_union(seen)):
+            self._wait(seen.row, AT_WORK)
+            return
+        self.waiting = True
+        agreement = None
+        if not _is_union(seen):
+            agreement = plan.agreement(done.admitted, self._block(seen.data), plan.held)
+        row = replace(
+            seen.row,
+            state=PENDING,
+            reason=AT_WORK,
+            digest=seen.digest,
+            block=agreement.digest if agreement is not None else "",
+            head=seen.head.commit,
+            branch=seen.head.branch,
+        )
+        if not self._space.db.read(_same, row, agreement):
+            self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)
+
     def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
             if needed:
@@ -394,6 +426,11 @@ class _Work:
         )
 
 
+def _is_union(seen: Gathered) -> bool:
+    """Tell whether nothing that was agreed about the block of a file counts."""
+    return seen.from_git or not seen.row.block
+
+
 def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     """Return an agent file with other lines in its block.
 
@@ -408,7 +445,7 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
 
 
 def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
-    known = agent_files.of_worktree(conn, row.worktree).get(row.path)
+    known = agent_files.get(conn, row.worktree, row.path)
     if known is None or replace(known, written=row.written) != row:
         return False
     if agreement is None:
