@@ -178,6 +178,21 @@ class TestWhoGetsABlock:
         assert has_rule(private, "AGENTS.md")
         assert "yaad:begin" not in private.read("CLAUDE.md")
 
+    def test_when_the_other_one_goes_it_gets_one_after_all(self, private):
+        private.write("CLAUDE.md", "# Ours\n\n@AGENTS.md\n\n- Be brief\n")
+        private.write("AGENTS.md", AGENTS_MD)
+        private.add(mode="inline")
+        private.remember(JOSE, kind="convention")
+        private.sync()
+        private.write("CLAUDE.md", "# Ours\n\n- Be brief\n")
+
+        private.sync()
+
+        assert has_rule(private, "CLAUDE.md")
+        verbs.files_release(private.home, private.call, path="CLAUDE.md")
+        private.sync()
+        assert private.read("CLAUDE.md") == "# Ours\n\n- Be brief\n"
+
     def test_what_holds_for_a_part_only_can_have_none(self, inline):
         inline.write("web/AGENTS.md", "- Use Vue\n")
         inline.commit("web")
@@ -219,6 +234,20 @@ class TestRuleFolders:
         assert not has_rule(inline, "CLAUDE.md")
         assert inline.rows()[path].state == "synced"
         assert JOSE in told(inline)
+
+    def test_of_more_than_are_read_none_is_taken_for_a_new_one(self, world):
+        tree = world.repo()
+        tree.write("AGENTS.md", AGENTS_MD)
+        for number in range(finding.FILES_MAX + 2):
+            tree.write(f".claude/rules/{number:03}.md", f"- Rule of number {number:03}\n")
+        tree.add(mode="inline")
+        tree.sync()
+        (tree.path / ".claude/rules/000.md").unlink()
+
+        tree.sync()
+
+        assert f"Rule of number {finding.FILES_MAX}" in told(tree)
+        assert tree.read("AGENTS.md") == AGENTS_MD
 
     def test_deleted_from_it_the_memory_is_archived(self, inline):
         inline.write(".claude/rules/style.md", f"- {JOSE}\n- Be brief\n")
@@ -327,6 +356,15 @@ class TestTakenIn:
 
         assert has_rule(taking, "AGENTS.md")
         assert not has_rule(taking, "CLAUDE.md")
+
+    def test_taken_in_later_its_old_words_are_a_baseline_all_the_same(self, taking):
+        taking.write("docs/old.md", f"- {JOSE}\n")
+        taking.write("CLAUDE.md", taking.read("CLAUDE.md") + "\n@docs/old.md\n")
+
+        taking.sync()
+
+        assert JOSE in told(taking)
+        assert not has_rule(taking, "AGENTS.md")
 
     def test_no_longer_taken_in_it_is_an_agent_file_no_more(self, taking):
         taking.write("CLAUDE.md", "- Be brief\n")

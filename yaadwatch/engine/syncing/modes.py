@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from bridges import agents
 from bridges.agents import AGENTS, FIRST, Agent
 from bridges.block import Absent, find
 from yaadwatch.engine.agent_files import finding
-from yaadwatch.engine.agent_files.finding import Fleet, Found
+from yaadwatch.engine.agent_files.finding import FILES_MAX, IMPORTED, Fleet, Found
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -36,17 +37,55 @@ def note_missing(space: Space, fleet: Fleet) -> None:
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
     asked = space.db.read(meta.get, ASKED) or ""
     before = _formats_before(space)
+    was_spared = spared(space) & rows.keys()
+    settled = {path: row for path, row in rows.items() if path not in was_spared}
     new: dict[str, AgentFileRow] = {}
-    for path, mode in suited(space, fleet, asked, rows).items():
+    are_spared = set()
+    for path, mode in suited(space, fleet, asked, settled).items():
+        if mode == READ != asked and fleet.files[path].may_have_block:
+            are_spared.add(path)
+        if path in rows:
+            if rows[path].mode != mode:
+                new[path] = replace(rows[path], mode=mode)
+            continue
+        known = _is_looked_for(fleet.files[path], rows, before)
         # PENDING stands for "never read": what it says then was there before us. A file that
         # appears while we watch was typed.
-        known = rows and finding.sign(fleet.files[path].bridge) in before
         state = ABSENT if known or not (space.root / path).exists() else PENDING
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
     for path in carriers(space, fleet, {**rows, **new}, asked) - rows.keys():
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
-    if new or not fleet.sought <= before:
+    if new or not fleet.sought <= before or are_spared != was_spared:
         space.db.write(_put, new.values(), _formats_key(space), fleet.sought | before)
+        spare(space, are_spared)
+
+
+def spared(space: Space) -> set[str]:
+    """Return the files that are only read because their agents read another one with a block.
+
+    Nobody chose that: when there is no such other file any more, they get one.
+    """
+    return set(json.loads(space.db.read(meta.get, _spared_key(space)) or "[]"))
+
+
+def spare(space: Space, paths: Iterable[str]) -> None:
+    """Note which files are only read for that reason."""
+    space.db.write(meta.put, _spared_key(space), json.dumps(sorted(paths)))
+
+
+def _spared_key(space: Space) -> str:
+    return f"spared {space.worktree.id}"
+
+
+def _is_looked_for(found: Found, rows: Mapping[str, AgentFileRow], before: set[str]) -> bool:
+    """Tell whether a file that was not known would have been, had it been there before.
+
+    Not so for a file that another one has begun to take in, nor where there were more files of its
+    format than are looked at.
+    """
+    if not rows or found.bridge.name == IMPORTED.name or finding.sign(found.bridge) not in before:
+        return False
+    return sum(map(found.bridge.is_at, rows)) < FILES_MAX
 
 
 def suited(

@@ -42,9 +42,17 @@ def choose(home: Home, space: Space, mode: str) -> None:
             ):
                 rows = tree.db.read(agent_files.of_worktree, found.id)
                 fleet = reading.fleet(home, tree, thorough=True)
-                for path, suited in modes.suited(tree, fleet, mode, {}).items():
-                    if path in rows:
-                        switch(home, tree, rows[path], suited)
+                suited = modes.suited(tree, fleet, mode, {})
+                for path in suited.keys() & rows.keys():
+                    switch(home, tree, rows[path], suited[path])
+                modes.spare(
+                    tree,
+                    {
+                        path
+                        for path, found in fleet.files.items()
+                        if found.may_have_block and suited[path] == READ != mode
+                    },
+                )
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise

@@ -140,7 +140,9 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
             releasing.choose(home, space, READ)
         else:
             with _alone(home, space):
-                releasing.release(home, space, _chosen(home, space, call, path))
+                row = _chosen(home, space, call, path)
+                modes.spare(space, modes.spared(space) - {row.path})
+                releasing.release(home, space, row)
     return files_sync(home, call)
 
 
@@ -225,6 +227,7 @@ def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
                 "of the project only: it is read, and gets no block. Nothing was changed.",
                 hint="Which files can have one: yaadwatch files list",
             )
+        modes.spare(space, modes.spared(space) - {path})
         releasing.switch(home, space, row, mode)
 
 
