@@ -96,6 +96,33 @@ def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, mon
     assert len(refused) == 1
 
 
+@pytest.mark.parametrize("near", [True, False])
+def test_what_is_named_as_a_picture_is_not_searched(grown, runner, near):
+    """Not in a search, and not in what changed since another search."""
+    repo, first, _ = grown
+    repo.write("src/logo.png", "retry in a text\n")
+    repo.write("src/logo.txt", "retry in a text\n")
+    repo.write("png", "retry in a text\n")
+    last = repo.commit()
+    history = History(repo.open(runner))
+    if near:
+        history.standing(["retry"], at=first)
+
+    found = history.standing(["retry"], at=last)["retry"]
+
+    assert {"src/logo.txt", "png"} <= set(found)
+    assert "src/logo.png" not in found
+
+
+def test_attributes_of_the_repository_have_precedence(grown, runner):
+    repo, _, _ = grown
+    repo.write("src/logo.png", "retry in a text\n")
+    repo.write(".gitattributes", "*.png diff\n")
+    repo.commit()
+
+    assert "src/logo.png" in repo.open(runner).files_with(["retry"])["retry"]
+
+
 @pytest.mark.parametrize("storage", ["sha1", "sha256"])
 def test_what_differs_is_what_git_says_differs(new_repo, runner, storage):
     repo = new_repo("repo", f"--object-format={storage}")

@@ -7,7 +7,7 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.repository import LeftOut, Repository
-from yaadwatch.system.git.searching import words_in
+from yaadwatch.system.git.searching import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
@@ -178,7 +178,7 @@ class History:
         left = {change.old for change in changes}
         places = {word: [one for one in known[word] if one not in left] for word in known}
         for change in changes:
-            if change.new is None or not change.new_blob:
+            if change.new is None or not change.new_blob or not may_be_text(change.new):
                 continue
             data = self.read_blob(change.new_blob)
             if data is None and self._repository.has_blob(change.new_blob):

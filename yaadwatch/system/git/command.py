@@ -35,6 +35,10 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "gc.auto=0"),
 )
+NO_TEXT = Path(__file__).with_name("no_text.attributes")
+"""Names the formats that hold no text, as git's attributes do."""
+_ONLY = {"grep": ("-c", f"core.attributesFile={NO_TEXT}")}
+"""What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
@@ -155,7 +159,7 @@ class GitRunner:
                 raise _closed_error(arguments[0])
             try:
                 process = subprocess.Popen(
-                    ["git", *_SAFE, *arguments],
+                    ["git", *_SAFE, *_ONLY.get(arguments[0], ()), *arguments],
                     cwd=cwd,
                     env=environment,
                     stdin=stdin,
