@@ -158,9 +158,16 @@ class History:
 
     def _carried(self, words: Sequence[str], at: str) -> bool:
         """Note where words stand by what differs from a commit that was searched; False: none."""
-        for near in self._searched:
-            known = None if near == at else self.known_standing(words, at=near)
-            if known is None:
+        whole = self._repository.remembered(words, at=at)
+        if len(whole) == len(set(words)):
+            self._keep(whole, at)
+            return True
+        for near in dict.fromkeys((*self._searched, *self._repository.searched(words))):
+            if near == at:
+                continue
+            known: Mapping[str, Sequence[str]] | None = self.known_standing(words, at=near)
+            known = known or self._repository.remembered(words, at=near)
+            if len(known) < len(set(words)):
                 continue
             changes = self.differing(near, at)
             if len(changes) * _READ_COST > len(self.paths_at(near)):
@@ -168,6 +175,7 @@ class History:
             found = self._carry(known, changes)
             if found is not None:
                 self._keep(found, at)
+                self._repository.remember(found, at=at)
                 return True
         return False
 

@@ -21,6 +21,7 @@ from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.remembered import Remembered
 
 _SAFE = (
     "--no-pager",
@@ -62,7 +63,7 @@ class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so, for all that it runs later.
+    says so, for all that it runs later. `remembered`: what searches of commits have found.
 
     Args:
         timeout: a command is ended after this.
@@ -76,6 +77,7 @@ class GitRunner:
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
         self.has_perl = True
+        self.remembered = Remembered()
 
     def run(
         self,
