@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 PLACES_MAX: Final = 20_000
-"""Words and paths kept at most, of all commits together: 3 MiB with paths of ordinary length."""
+"""Words and paths kept at most, of all commits together: 2 MiB with paths of ordinary length."""
 NEAR_MAX: Final = 4
 """Commits offered as near ones, the last used first."""
 
