@@ -20,9 +20,12 @@ from pathlib import Path
 from yaadwatch import bench
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
+from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import expect, look_at
+from yaadwatch.engine.asking import History
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
 STANDING = (
@@ -127,6 +130,16 @@ def checked(folder, runner, texts, rests_on):
     ]
 
 
+def asked_again(folder, runner, head, texts, rests_on):
+    """Return what became of texts at a commit, as a later job of the same daemon finds it."""
+    history = History(Repository(layouts.find(folder), runner))
+    now = AtHead(history=history, head=Head(commit=head, branch=""), names={})
+    assessing.expect((anchor for own in rests_on for anchor in own), now)
+    return [
+        assessing.assess(text, own, now, now) for text, own in zip(texts, rests_on, strict=True)
+    ]
+
+
 def remembered(folder, runner, texts):
     """Return what texts rest on in the work tree, as `remember` finds it."""
     place = Place(folder, Repository(layouts.find(folder), runner))
@@ -150,6 +163,7 @@ def measure(folder, base, head, rounds):
         "judged at a commit": (STANDING, lambda: judged(layout, head, STANDING, base, lasting)),
         "judged in the work tree": (STANDING, lambda: checked(folder, runner, STANDING, lasting)),
         "judged at a commit, name is gone": (LOST, lambda: judged(layout, head, LOST, base, lost)),
+        "the same, by a later job": (LOST, lambda: asked_again(folder, runner, head, LOST, lost)),
         "judged in the work tree, name is gone": (
             LOST,
             lambda: checked(folder, runner, LOST, lost),

@@ -90,6 +90,9 @@ def ask_everything(repo, runner):
         "file_changes": lambda: opened.file_changes(first, last),
         "differing": lambda: opened.differing(first, last),
         "has_folder": lambda: opened.has_folder(last, "src"),
+        "remember": lambda: opened.remember({}, at=last),
+        "remembered": lambda: opened.remembered([], at=last),
+        "searched": lambda: opened.searched(["nowhere, and by nobody"]),
         "has_blob": lambda: opened.has_blob(blob),
         "changes": lambda: opened.changes(["moved.py"], first, last),
         "files_with": lambda: opened.files_with(["line"], at=last),
@@ -530,6 +533,9 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
 
     for name, answer in answers.items():
         if name in ("head", "recent_heads", "hunks"):  # files that everybody may read; our texts
+            continue
+        if name in ("remember", "remembered", "searched"):  # what was read before; nothing was
+            assert not answer
             continue
         assert isinstance(answer, YaadError), name
         assert answer.code is Code.REFUSED, name

@@ -9,6 +9,7 @@ from yaadwatch.engine.anchored.window import Window
 from yaadwatch.engine.asking import History
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.remembered import Remembered
 from yaadwatch.system.git.searching import words_in
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
@@ -76,9 +77,10 @@ def searched(tmp_path_factory):
 
 
 def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, monkeypatch):
-    repo, first, _ = grown
+    repo, first, last = grown
     words = ["retry", "name7", "nowhere"]
-    expected = repo.open(runner).files_with(words, at=first)
+    expected = [repo.open(runner).files_with(words, at=at) for at in (first, last)]
+    runner.remembered = Remembered()
     refused = []
     run = runner.run
 
@@ -90,10 +92,94 @@ def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, mon
         return run(arguments, **options)
 
     monkeypatch.setattr(runner, "run", built_without)
-    found = [repo.open(runner).files_with(words, at=first) for _ in range(2)]
+    found = [repo.open(runner).files_with(words, at=at) for at in (first, last)]
 
-    assert found == [expected, expected]
+    assert found == expected
     assert len(refused) == 1
+
+
+def test_a_later_job_does_not_search_a_commit_again(grown, runner, monkeypatch):
+    repo, first, last = grown
+    words = ["retry", "retry_all", "name1", "nowhere"]
+    expected = {at: History(repo.open(runner)).standing(words, at=at) for at in (first, last)}
+    repo.write("src/part0/file0.py", "nowhere\nretry\n")
+    newer = repo.commit()
+    commands = counted(monkeypatch, runner)
+
+    again = {at: History(repo.open(runner)).standing(words, at=at) for at in (first, last)}
+    carried = History(repo.open(runner)).standing(words, at=newer)
+
+    assert again == expected
+    assert "grep" not in commands
+    anew = GitRunner(Repo.TIMEOUT)
+    assert carried == repo.open(anew).files_with(words, at=newer)
+    anew.close()
+
+
+def test_a_rewritten_history_does_not_lead_to_what_is_gone(grown, runner):
+    """The commit that was searched is no more, and is not compared with."""
+    repo, first, last = grown
+    History(repo.open(runner)).standing(["retry"], at=last)
+    repo.git("reset", "-q", "--hard", first)
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+
+    assert len(History(repo.open(runner)).standing(["retry"], at=first)["retry"]) == 40
+
+
+def test_what_is_not_the_whole_of_a_commit_is_not_kept(grown, runner):
+    """A text that is missing now may be there later."""
+    repo, first, _ = grown
+    blob = repo.git("rev-parse", f"{first}:src/part0/file0.py").strip()
+    place = repo.path / ".git/objects" / blob[:2] / blob[2:]
+    data = place.read_bytes()
+    place.unlink()
+    before = repo.open(runner).files_with(["retry"], at=first, whole=False)["retry"]
+    place.write_bytes(data)
+
+    after = repo.open(runner).files_with(["retry"], at=first, whole=False)["retry"]
+
+    assert (len(before), len(after)) == (39, 40)
+
+
+def test_what_is_remembered_is_bounded_and_the_oldest_goes_first(tmp_path):
+    kept = Remembered(places_max=10)
+    for commit in "abc":
+        kept.keep(tmp_path, commit, {"word": ["1", "2", "3"]})
+
+    assert [bool(kept.known(tmp_path, commit, ["word"])) for commit in "abc"] == [0, 1, 1]
+    assert kept.near(tmp_path, ["word"]) == ["c", "b"]
+    assert kept.near(tmp_path, ["word", "other"]) == []
+    assert kept.near(tmp_path / "other", ["word"]) == []
+    kept.keep(tmp_path, "d", {"word": ["1"] * 20})
+    assert kept.near(tmp_path, ["word"]) == []
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_what_is_named_as_a_picture_is_not_searched(grown, runner, near):
+    """Not in a search, and not in what changed since another search."""
+    repo, first, _ = grown
+    repo.write("src/logo.png", "retry in a text\n")
+    repo.write("src/logo.txt", "retry in a text\n")
+    repo.write("png", "retry in a text\n")
+    last = repo.commit()
+    history = History(repo.open(runner))
+    if near:
+        history.standing(["retry"], at=first)
+
+    found = history.standing(["retry"], at=last)["retry"]
+
+    assert {"src/logo.txt", "png"} <= set(found)
+    assert "src/logo.png" not in found
+
+
+def test_attributes_of_the_repository_have_precedence(grown, runner):
+    repo, _, _ = grown
+    repo.write("src/logo.png", "retry in a text\n")
+    repo.write(".gitattributes", "*.png diff\n")
+    repo.commit()
+
+    assert "src/logo.png" in repo.open(runner).files_with(["retry"])["retry"]
 
 
 @pytest.mark.parametrize("storage", ["sha1", "sha256"])
@@ -147,6 +233,7 @@ def test_a_commit_near_one_that_was_searched_is_not_searched_itself(grown, runne
     repo, first, last = grown
     words = ["retry", "retry_all", "name1", "name7", "nowhere"]
     expected = {at: repo.open(runner).files_with(words, at=at) for at in (first, last)}
+    runner.remembered = Remembered()
     history = History(repo.open(runner))
     commands = counted(monkeypatch, runner)
 

@@ -7,7 +7,7 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.repository import LeftOut, Repository
-from yaadwatch.system.git.searching import words_in
+from yaadwatch.system.git.searching import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
@@ -158,9 +158,16 @@ class History:
 
     def _carried(self, words: Sequence[str], at: str) -> bool:
         """Note where words stand by what differs from a commit that was searched; False: none."""
-        for near in self._searched:
-            known = None if near == at else self.known_standing(words, at=near)
-            if known is None:
+        whole = self._repository.remembered(words, at=at)
+        if len(whole) == len(set(words)):
+            self._keep(whole, at)
+            return True
+        for near in dict.fromkeys((*self._searched, *self._repository.searched(words))):
+            if near == at:
+                continue
+            known: Mapping[str, Sequence[str]] | None = self.known_standing(words, at=near)
+            known = known or self._repository.remembered(words, at=near)
+            if len(known) < len(set(words)):
                 continue
             changes = self.differing(near, at)
             if len(changes) * _READ_COST > len(self.paths_at(near)):
@@ -168,6 +175,7 @@ class History:
             found = self._carry(known, changes)
             if found is not None:
                 self._keep(found, at)
+                self._repository.remember(found, at=at)
                 return True
         return False
 
@@ -178,7 +186,7 @@ class History:
         left = {change.old for change in changes}
         places = {word: [one for one in known[word] if one not in left] for word in known}
         for change in changes:
-            if change.new is None or not change.new_blob:
+            if change.new is None or not change.new_blob or not may_be_text(change.new):
                 continue
             data = self.read_blob(change.new_blob)
             if data is None and self._repository.has_blob(change.new_blob):

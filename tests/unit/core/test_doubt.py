@@ -1,6 +1,7 @@
 """What a doubt is made of: uses, successors, features and their weights."""
 
 import itertools
+import re
 
 import pytest
 from hypothesis import given
@@ -203,3 +204,29 @@ def test_every_weight_is_of_a_feature_and_every_feature_has_a_weight():
 
     assert set(weights.WEIGHTS) == {"intercept", *found}
     assert 0 < weights.SUSPECT < weights.WARN < 1
+
+
+lines = st.lists(
+    st.sampled_from(
+        ["", "a", "  a\t", "a b", "xa", "a-a", "--a", "x--a", "\r", "a\r", "é a", "ab --a"]
+    ),
+    max_size=8,
+)
+
+
+@given(lines, lines, st.sampled_from(["a", "--a", "a b"]))
+def test_uses_are_what_reading_line_by_line_tells(old_lines, new_lines, word):
+    """A word is not a part of a longer one; a line is the same with any space around it."""
+    old, new = ("\n".join(some).encode() for some in (old_lines, new_lines))
+    inside = r"\w-" if word.startswith("-") else r"\w"
+    whole = re.compile(rf"(?<![{inside}]){re.escape(word)}(?!\w)".encode())
+    kept = {line.strip() for line in new.split(b"\n")}
+    gone = [
+        line for line in old.split(b"\n") for _ in whole.finditer(line) if line.strip() not in kept
+    ]
+
+    found = uses(word, ("x", "x", old, new))
+
+    assert bool(found.lost or found.kept) == bool(whole.search(old))
+    assert bool(found.kept or found.gained) == bool(whole.search(new))
+    assert found.removed == len(gone)

@@ -23,8 +23,8 @@ class Tree:
         by_name: dict[str, list[str]] = {}
         folders: dict[str, list[str]] = {}
         known: set[str] = {""}
-        listed = frozenset(paths)
-        for path in sorted(listed):
+        ordered = sorted(dict.fromkeys(paths))  # from git they come in order, which costs little
+        for path in ordered:
             folder, _, name = path.rpartition("/")
             by_name.setdefault(name, []).append(path)
             while folder not in known:
@@ -33,7 +33,7 @@ class Tree:
                 folders.setdefault(last, []).append(folder)
                 folder = above
         return cls(
-            listed,
+            frozenset(ordered),
             {name: tuple(found) for name, found in by_name.items()},
             {name: tuple(sorted(found)) for name, found in folders.items()},
         )

@@ -182,8 +182,8 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _stands(word: str, data: bytes) -> bool:
-    whole = re.compile(rb"(?<!\w)" + re.escape(word.encode()) + rb"(?!\w)")
-    return whole.search(data) is not None
+    plain = re.escape(word.encode())
+    return re.search(plain + rb"(?<!\w" + plain + rb")(?!\w)", data) is not None
 
 
 def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:

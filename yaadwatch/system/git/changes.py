@@ -71,6 +71,10 @@ def path_texts(fields: Iterable[bytes]) -> list[str]:
 
 def paths_in(output: bytes) -> list[str]:
     """Return the paths of a NUL-separated list; those that are not UTF-8 cannot be named here."""
+    try:
+        return [path for path in output.decode("utf-8").split("\0") if path]
+    except UnicodeDecodeError:
+        pass  # one of them is not
     return [path for path in path_texts(output.split(b"\0")) if path]
 
 

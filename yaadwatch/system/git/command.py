@@ -21,6 +21,7 @@ from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.remembered import Remembered
 
 _SAFE = (
     "--no-pager",
@@ -35,6 +36,10 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "gc.auto=0"),
 )
+NO_TEXT = Path(__file__).with_name("no_text.attributes")
+"""Names the formats that hold no text, as git's attributes do."""
+_ONLY = {"grep": ("-c", f"core.attributesFile={NO_TEXT}")}
+"""What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
@@ -58,7 +63,7 @@ class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so, for all that it runs later.
+    says so, for all that it runs later. `remembered`: what searches of commits have found.
 
     Args:
         timeout: a command is ended after this.
@@ -72,6 +77,7 @@ class GitRunner:
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
         self.has_perl = True
+        self.remembered = Remembered()
 
     def run(
         self,
@@ -155,7 +161,7 @@ class GitRunner:
                 raise _closed_error(arguments[0])
             try:
                 process = subprocess.Popen(
-                    ["git", *_SAFE, *arguments],
+                    ["git", *_SAFE, *_ONLY.get(arguments[0], ()), *arguments],
                     cwd=cwd,
                     env=environment,
                     stdin=stdin,

@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from yaadwatch.model.anchors import Commit, Hunk
@@ -28,6 +29,7 @@ from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
 from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.remembered import is_whole
 
 INDEX_BYTES_MAX = 256 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -388,7 +390,36 @@ class Repository:
         somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at)
         if not somewhere:
             return {word: [] for word in words}
-        return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
+        if at is None or not self._may_remember:
+            return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
+        known = self.remembered(words, at=at)
+        wanted = [word for word in words if word not in known]
+        try:
+            found = searching.files_with(self._git, wanted, at=at, untracked=False, whole=True)
+        except YaadError as error:
+            if whole or error.code is not Code.UNAVAILABLE:
+                raise
+            return searching.files_with(self._git, words, at=at, untracked=False, whole=False)
+        self.remember(found, at=at)
+        return known | found
+
+    def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
+        """Return what `files_with` said of a commit in this or another job; some words only."""
+        return self._runner.remembered.known(self.layout.common_dir, at, words)
+
+    def remember(self, found: Mapping[str, Sequence[str]], *, at: str) -> None:
+        """Keep for other jobs what `files_with` would say of a commit."""
+        if self._may_remember:
+            self._runner.remembered.keep(self.layout.common_dir, at, found)
+
+    def searched(self, words: Sequence[str]) -> list[str]:
+        """Return commits for which all of the words are remembered."""
+        near = self._runner.remembered.near(self.layout.common_dir, words)
+        return [commit for commit in near if self.has_commit(commit)]
+
+    @cached_property
+    def _may_remember(self) -> bool:
+        return is_whole(self.layout.common_dir)
 
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
         """Return git's hunks between two texts, white space ignored; `name` gives the language.

@@ -88,7 +88,7 @@ class Tally:
             start = old.rfind(b"\n", 0, found.start()) + 1
             end = old.find(b"\n", found.end())
             line = old[start : end if end >= 0 else len(old)].strip()
-            if line in lines.now or len(line) > _LINE_BYTES_MAX:
+            if len(line) > _LINE_BYTES_MAX or lines.holds(line):
                 continue
             counted.removed += 1
             if counted.removed <= LINES_MAX:
@@ -98,22 +98,39 @@ class Tally:
 
 
 def _whole(word: str) -> re.Pattern[bytes]:
-    before = rb"(?<![\w])" if word[:1].isalnum() or word[:1] == "_" else rb"(?<![\w-])"
-    return re.compile(before + re.escape(word.encode()) + rb"(?!\w)")
+    plain = re.escape(word.encode())
+    before = rb"[\w]" if word[:1].isalnum() or word[:1] == "_" else rb"[\w-]"
+    # What stands before the word is looked at behind it: a pattern that begins with plain bytes
+    # is found many times as fast.
+    return re.compile(plain + rb"(?<!" + before + plain + rb")(?!\w)")
 
 
 class _Lines:
-    """The lines of a text as they were and as they are, ready to be paired."""
+    """The lines of a text as they were and as they are; they are paired once one is missing."""
 
     def __init__(self, old: bytes, new: bytes) -> None:
-        self.now = {line.strip() for line in new.split(b"\n")}
-        self._then = {line.strip() for line in old.split(b"\n")}
+        self._old = old
+        self._new = new
         self._fresh: list[tuple[bytes, frozenset[bytes]]] | None = None
+
+    def holds(self, line: bytes) -> bool:
+        """Return whether a line is still there, with any space around it; it is not empty."""
+        new = self._new
+        at = new.find(line)
+        while at >= 0:
+            start, end = new.rfind(b"\n", 0, at) + 1, new.find(b"\n", at)
+            if new[start : end if end >= 0 else len(new)].strip() == line:
+                return True
+            at = new.find(line, end) if end >= 0 else -1
+        return False
 
     def instead_of(self, line: bytes, word: bytes, whole: re.Pattern[bytes]) -> str | None:
         """Return what stands for `word` on a new line that is otherwise like `line`, or None."""
         if self._fresh is None:
-            fresh = sorted(one for one in self.now - self._then if 0 < len(one) <= _LINE_BYTES_MAX)
+            then, now = (
+                {one.strip() for one in text.split(b"\n")} for text in (self._old, self._new)
+            )
+            fresh = sorted(one for one in now - then if 0 < len(one) <= _LINE_BYTES_MAX)
             self._fresh = [(one, frozenset(_WORDS.findall(one))) for one in fresh[:FRESH_MAX]]
         rest = {one for one in _WORDS.findall(line) if word not in one}
         best: frozenset[bytes] = frozenset()
