@@ -69,10 +69,11 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     word = word_of(anchor)
     if seen.unknown or not word or not _knows(anchor, head):
         return seen
-    uses = head.window(anchor.commit).uses(word)
+    window = head.window(anchor.commit)
+    uses = window.uses(word)
     if not uses.lost and not uses.replaced:
         return seen
-    lost = 0 if len(uses.lost) == 1 and uses.gained else len(uses.lost)
+    lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
     put, times = _instead(uses)
     return replace(

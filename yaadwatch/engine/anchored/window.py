@@ -69,6 +69,20 @@ class Window:
             self._uses |= self._read(wanted)
         return self._uses[word]
 
+    def comes_up(self, word: str) -> bool:
+        """Return whether a word came to stand in a file without it; it may read many."""
+        plain = word.encode()
+        for change in self._changed():
+            new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
+            if plain not in new or len(new) > _BYTES_MAX:
+                continue
+            old = (self.history.read_blob(change.old_blob) or b"") if change.old_blob else b""
+            tally = using.Tally([word])
+            tally.add(change.old, change.new, old, new)
+            if len(old) <= _BYTES_MAX and tally.found()[word].gained:
+                return True
+        return False
+
     def lost(self) -> list[str]:
         """Return the expected words that stand no more where they stood."""
         return [word for word in list(self._expected) if self.uses(word).lost]
@@ -89,12 +103,16 @@ class Window:
         """Yield the changed files that may have held one of the words before."""
         known = self.history.known_standing(words, at=self.since)
         places = {path for paths in known.values() for path in paths} if known is not None else None
+        for change in self._changed():
+            if change.old_blob and (places is None or change.old in places):
+                yield change
+
+    def _changed(self) -> list[Change]:
+        """Return the changed files that may be read."""
         if self._readable is None:
             allowed = filter(self._may_be_read, self.changes.listed)
             self._readable = list(islice(allowed, FILES_MAX))
-        for change in self._readable:
-            if change.old_blob and (places is None or change.old in places):
-                yield change
+        return self._readable
 
     def _may_be_read(self, change: Change) -> bool:
         if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
