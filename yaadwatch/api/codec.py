@@ -210,6 +210,29 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(_text(f"{name}[{place}]", entry) for place, entry in enumerate(value))
 
 
+def _object(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _wrong(name, "an object", value)
+    for key, entry in value.items():
+        _text(f"a name in {name}", key)
+        _plain(f"{name}.{key}", entry)
+    return value
+
+
+def _plain(name: str, value: object) -> None:
+    """Refuse what is JSON to Python alone: numbers that are none, and halves of characters."""
+    match value:
+        case str():
+            _text(name, value)
+        case float():
+            _real(name, value)
+        case dict():
+            _object(name, value)
+        case list():
+            for place, entry in enumerate(value):
+                _plain(f"{name}[{place}]", entry)
+
+
 def _or_null(read: Callable[[str, object], object]) -> Callable[[str, object], object]:
     return lambda name, value: None if value is None else read(name, value)
 
@@ -222,5 +245,6 @@ _READERS: Final[dict[object, Callable[[str, object], object]]] = {
     tuple[str, ...]: _texts,
     str | None: _or_null(_text),
     int | None: _or_null(_number),
+    dict[str, object] | None: _or_null(_object),
 }
 """How a value of each type that a message may have is read from JSON."""

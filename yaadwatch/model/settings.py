@@ -63,6 +63,14 @@ IMPACT_EDGES_MAX: Final = 5_000
 IMPACT_NODES_MAX: Final = 200
 """Memories told as reached by doubt, the strongest; how many more there are is said."""
 
+CIRCLE_EDGES_MAX: Final = 200_000
+"""Edges looked at for whether new ones close a circle; with more ahead, none is added."""
+EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
+"""What an edge says of itself, as JSON."""
+
+GRAPH_HUBS_MAX: Final = 5
+"""Nodes named by `graph_stats` as those with most edges."""
+
 DIRTY_PATHS_MAX: Final = 512
 """More changed paths than this at once are one check of everything."""
 HOLD: Final = timedelta(seconds=30)
