@@ -14,6 +14,8 @@ from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
+    GRAPH_DEPTH_MAX,
+    GRAPH_NODES_MAX,
     ID_CHARS_MAX,
     QUERY_CHARS_MAX,
     TAGS_MAX,
@@ -32,6 +34,7 @@ NAME_CHARS_MAX: Final = 4_096
 HISTORY_ENTRIES_MAX: Final = 1_000
 """A path, a symbol or a cursor."""
 CLIENT_CHARS_MAX: Final = 128
+DIRECTIONS: Final = ("both", "ancestors", "descendants")
 EDGE_MAX: Final = 2**63 - 1
 """The number of an edge, as SQLite counts."""
 
@@ -282,6 +285,47 @@ class CloseLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Traverse:
+    """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
+
+    id: str
+    depth: int = 1
+    direction: str = "both"
+    kinds: tuple[str, ...] = ()
+    view: str = CURRENT
+    nodes_max: int = 100
+    tokens_max: int = 8000
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        if self.direction not in DIRECTIONS:
+            raise ValueError(
+                f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}"
+            )
+        _walk(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subgraph:
+    """Ask what is around a memory, or around the answers to a question."""
+
+    id: str | None = None
+    query: str | None = None
+    depth: int = 2
+    kinds: tuple[str, ...] = ()
+    view: str = CURRENT
+    nodes_max: int = 50
+    tokens_max: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            _id(self.id)
+        if self.query is not None:
+            _text("query", self.query, QUERY_CHARS_MAX)
+        _walk(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStats:
     """Ask how many nodes and edges there are, and which nodes have most."""
 
@@ -469,6 +513,16 @@ def _mode(given: str) -> None:
 def _view(given: str) -> None:
     if given not in VIEWS:
         raise ValueError(f"view must be one of {', '.join(VIEWS)}, got {given!r}")
+
+
+def _walk(asked: Traverse | Subgraph) -> None:
+    _within("depth", asked.depth, 1, GRAPH_DEPTH_MAX)
+    _within("nodes_max", asked.nodes_max, 1, GRAPH_NODES_MAX)
+    _within("tokens_max", asked.tokens_max, 1, TOKENS_MAX)
+    _count("kinds", asked.kinds, KINDS_MAX)
+    for kind in asked.kinds:
+        canonical_edge_kind(kind)
+    _view(asked.view)
 
 
 def _edge(number: int) -> None:

@@ -47,6 +47,8 @@ OPERATIONS: Final = (
     _write("link", messages.Link, "relate a memory to another one; doubt goes along it"),
     _write("unlink", messages.Unlink, "end a relation between two memories"),
     _write("close_link", messages.CloseLink, "end one relation by its number, at a time"),
+    _read("subgraph", messages.Subgraph, "show what is around a memory, or a question", ALL),
+    _read("traverse", messages.Traverse, "walk from a memory along its relations"),
     _read("graph_stats", messages.GraphStats, "count the nodes and edges of a project"),
     _write("delete_edge", messages.DeleteEdge, "delete a relation as if it had never been"),
     _write("check", messages.Check, "compare every memory of a project with its files now"),

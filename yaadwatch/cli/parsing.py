@@ -48,6 +48,8 @@ COMMANDS = {
     "unpin": "curate",
     "link": "graph.links",
     "unlink": "graph.links",
+    "subgraph": "graph.walks",
+    "traverse": "graph.walks",
     "graph": "graph.whole",
     "upkeep": "upkeep",
     "up": "up",

@@ -68,6 +68,16 @@ CIRCLE_EDGES_MAX: Final = 200_000
 EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
 """What an edge says of itself, as JSON."""
 
+GRAPH_DEPTH_MAX: Final = 10
+"""Steps of a walk through the graph."""
+GRAPH_NODES_MAX: Final = 500
+"""Nodes told of a walk."""
+GRAPH_EDGES_MAX: Final = 2_000
+"""Edges told of a walk, the strongest."""
+GRAPH_STEP_EDGES_MAX: Final = 5_000
+"""Edges looked at for one step of a walk in one direction, the strongest."""
+GRAPH_SEEDS_MAX: Final = 5
+"""Answers to a question that a subgraph is drawn around."""
 GRAPH_HUBS_MAX: Final = 5
 """Nodes named by `graph_stats` as those with most edges."""
 

@@ -67,6 +67,8 @@ VERBS: Final[Mapping[str, Late]] = {
     "link": Late("memories.links", "link"),
     "unlink": Late("memories.links", "unlink"),
     "close_link": Late("memories.links", "close_link"),
+    "subgraph": Late("memories.walks", "subgraph"),
+    "traverse": Late("memories.walks", "traverse"),
     "graph_stats": Late("memories.graph", "graph_stats"),
     "delete_edge": Late("memories.links", "delete_edge"),
     "check": Late("stale", "check"),

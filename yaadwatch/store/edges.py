@@ -85,16 +85,22 @@ def put(conn: apsw.Connection, edge: Edge) -> bool:
 
 def get(conn: apsw.Connection, id: int) -> Edge | None:
     """Return the edge with this number, open or closed, or None."""
+    return next(iter(many(conn, [id])), None)
+
+
+def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
+    """Return those of the edges with these numbers that exist, in the order of the numbers."""
     rows = conn.execute(
         """
         SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
                weight, attributes
           FROM edges
-         WHERE id = ?
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
         """,
-        (id,),
+        (to_json(sorted(set(ids))),),
     )
-    return next(map(_edge, rows), None)
+    return [_edge(row) for row in rows]
 
 
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:

@@ -302,3 +302,62 @@ def test_show_tells_the_numbers_and_times_of_relations_when_asked():
 
     assert ran.calls == [("show", {"id": "ab37", "view": "all"})]
     assert "12, since 2026-03-01 until 2026-04-02" in ran.out
+
+
+WALKED = {
+    "start": [ID],
+    "nodes": [
+        {"id": ID, "text": "Retry three times", "steps": 0, "stale": None},
+        {"id": OTHER, "text": "The alarm waits", "steps": 1, "stale": {"verdict": "gone"}},
+    ],
+    "edges": [EDGE],
+    "more": 0,
+    "complete": True,
+}
+
+
+def test_a_walk_tells_steps_doubts_and_the_relations_between():
+    ran = command("traverse", "ab37", "--depth", "3", answers={"traverse": WALKED})
+
+    assert ran.calls == [("traverse", {"id": "ab37", "depth": 3})]
+    assert ran.lines == [
+        "0  f2e4ab37  Retry three times",
+        "1  0000beef  The alarm waits  (may be stale: gone)",
+        "",
+        "  12  0000beef -depends_on-> f2e4ab37, weight 0.5, since 2026-03-01",
+        "2 nodes, 1 relation.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("--ancestors", {"direction": "ancestors"}),
+        ("--descendants --depth 10", {"direction": "descendants", "depth": 10}),
+        ("--backlinks", {"direction": "ancestors", "depth": 1}),
+        ("--kind a --kind b --view all --nodes 9", {"kinds": ["a", "b"], "view": "all"}),
+    ],
+)
+def test_a_walk_goes_where_it_is_told_to(line, asked):
+    ran = command("traverse", "ab37", *line.split(), answers={"traverse": WALKED})
+
+    more = {"nodes_max": 9} if "--nodes" in line else {}
+    assert ran.calls == [("traverse", {"id": "ab37"} | asked | more)]
+
+
+def test_a_subgraph_is_drawn_around_a_memory_or_a_question():
+    ran = command("subgraph", "ab37", answers={"subgraph": WALKED})
+    assert ran.calls == [("subgraph", {"id": "ab37", "query": None})]
+
+    ran = command("subgraph", "--query", "jose", "--tokens", "9", answers={"subgraph": WALKED})
+    assert ran.calls == [("subgraph", {"id": None, "query": "jose", "tokens_max": 9})]
+
+
+def test_what_a_walk_left_out_is_said_with_what_to_do():
+    answer = WALKED | {"complete": False, "more": 7}
+    ran = command("subgraph", "ab37", answers={"subgraph": answer})
+    assert "7 more left out." in " ".join(ran.lines[-2:])
+
+    nothing = WALKED | {"nodes": [], "edges": []}
+    ran = command("subgraph", "--query", "x", answers={"subgraph": nothing})
+    assert ran.lines == ["Nothing was found to look around."]

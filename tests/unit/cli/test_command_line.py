@@ -36,6 +36,8 @@ LINES = {
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
+    "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
+    "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",

@@ -202,6 +202,15 @@ def _tell_symbols(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"In {answer['path']}, memories rest on: {shown}")
 
 
+def relation(edge: "dict[str, Any]") -> str:
+    """Return a relation in a line: "12  5c01f2e4 -caused_by-> 77aa01bc, since 2026-03-01"."""
+    said = f"{edge['edge']}  {short(edge['from'])} -{edge['kind']}-> {short(edge['to'])}"
+    if edge["weight"] != 1.0:
+        said += f", weight {edge['weight']:g}"
+    said += f", since {str(edge['since'])[:10]}"
+    return f"{said} until {str(edge['until'])[:10]}" if edge["until"] else said
+
+
 def tell_link(done: str, answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print a relation between two memories, what was done about it, and how to undo that."""
     weight = f"  (weight {answer['weight']:g})" if answer["weight"] != 1.0 else ""

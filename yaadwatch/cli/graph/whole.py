@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.graph.links import tell_link
+from yaadwatch.cli.graph.links import relation, tell_link
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, short
@@ -89,15 +89,6 @@ def _delete_link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
-
-
-def relation(edge: "dict[str, Any]") -> str:
-    """Return a relation in a line: "12  5c01f2e4 -caused_by-> 77aa01bc, since 2026-03-01"."""
-    said = f"{edge['edge']}  {short(edge['from'])} -{edge['kind']}-> {short(edge['to'])}"
-    if edge["weight"] != 1.0:
-        said += f", weight {edge['weight']:g}"
-    said += f", since {str(edge['since'])[:10]}"
-    return f"{said} until {str(edge['until'])[:10]}" if edge["until"] else said
 
 
 def _tell_stats(answer: "dict[str, Any]", terminal: Terminal) -> None:

@@ -18,7 +18,7 @@ def beyond(
     view: str,
     limit: int,
 ) -> list[str]:
-    """Return the nodes that edges lead to from `ids`, each once: over the strongest edges first.
+    """Return the nodes that edges lead to from `ids`, one for each edge, the strongest first.
 
     Args:
         conn: a snapshot.
@@ -39,7 +39,7 @@ def beyond(
             "limit": limit,
         },
     )
-    return list(dict.fromkeys(node for (node,) in rows))
+    return [node for (node,) in rows]
 
 
 _BEYOND = """
