@@ -11,12 +11,15 @@ from typing import Final
 from yaadwatch.model.agent_files import INLINE, MODES
 from yaadwatch.model.edges import CURRENT, VIEWS
 from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
+from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     GRAPH_DEPTH_MAX,
     GRAPH_NODES_MAX,
     ID_CHARS_MAX,
+    INJECT_EDGES_MAX,
+    INJECT_NODES_MAX,
     QUERY_CHARS_MAX,
     TAGS_MAX,
 )
@@ -326,6 +329,20 @@ class Subgraph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inject:
+    """Take in many memories with ids of their own, and relations: all of them or none."""
+
+    nodes: tuple[GivenNode, ...] = ()
+    edges: tuple[GivenEdge, ...] = ()
+
+    def __post_init__(self) -> None:
+        _count("nodes", self.nodes, INJECT_NODES_MAX)
+        _count("edges", self.edges, INJECT_EDGES_MAX)
+        for place, node in enumerate(self.nodes):
+            _texts(f"nodes[{place}].tags", node.tags, TAGS_MAX, TAG_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphStats:
     """Ask how many nodes and edges there are, and which nodes have most."""
 
@@ -500,9 +517,9 @@ def _texts(name: str, texts: tuple[str, ...], count_max: int, chars_max: int) ->
         _text(f"each of {name}", text, chars_max)
 
 
-def _count(name: str, texts: tuple[str, ...], count_max: int) -> None:
-    if len(texts) > count_max:
-        raise ValueError(f"{name} must have at most {count_max} entries, got {len(texts)}")
+def _count(name: str, given: tuple[object, ...], count_max: int) -> None:
+    if len(given) > count_max:
+        raise ValueError(f"{name} must have at most {count_max} entries, got {len(given)}")
 
 
 def _mode(given: str) -> None:

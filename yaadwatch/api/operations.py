@@ -49,6 +49,7 @@ OPERATIONS: Final = (
     _write("close_link", messages.CloseLink, "end one relation by its number, at a time"),
     _read("subgraph", messages.Subgraph, "show what is around a memory, or a question", ALL),
     _read("traverse", messages.Traverse, "walk from a memory along its relations"),
+    _write("inject", messages.Inject, "take in many memories and relations, all or none"),
     _read("graph_stats", messages.GraphStats, "count the nodes and edges of a project"),
     _write("delete_edge", messages.DeleteEdge, "delete a relation as if it had never been"),
     _write("check", messages.Check, "compare every memory of a project with its files now"),

@@ -50,6 +50,7 @@ COMMANDS = {
     "unlink": "graph.links",
     "subgraph": "graph.walks",
     "traverse": "graph.walks",
+    "inject": "graph.batch",
     "graph": "graph.whole",
     "upkeep": "upkeep",
     "up": "up",

@@ -78,6 +78,10 @@ GRAPH_STEP_EDGES_MAX: Final = 5_000
 """Edges looked at for one step of a walk in one direction, the strongest."""
 GRAPH_SEEDS_MAX: Final = 5
 """Answers to a question that a subgraph is drawn around."""
+INJECT_NODES_MAX: Final = 10_000
+"""Memories taken in at once."""
+INJECT_EDGES_MAX: Final = 20_000
+"""Edges taken in at once."""
 GRAPH_HUBS_MAX: Final = 5
 """Nodes named by `graph_stats` as those with most edges."""
 

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 
 def instant(name: str, text: str) -> datetime:
-    """Return the instant that `text` names, in UTC; a time without a zone is UTC.
+    """Return the instant that `text` names, in UTC, in whole milliseconds, as stores keep it.
+
+    A time without a zone is UTC.
 
     Args:
         name: what the text is called, for the message.
@@ -15,7 +17,8 @@ def instant(name: str, text: str) -> datetime:
     """
     try:
         found = datetime.fromisoformat(text.strip())
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        return found.replace(microsecond=found.microsecond // 1000 * 1000)
     except (ValueError, OverflowError):
         raise ValueError(
             f"{name} must be a time such as 2026-11-21T09:30:00Z, or a day, got {text!r}"

@@ -69,6 +69,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "close_link": Late("memories.links", "close_link"),
     "subgraph": Late("memories.walks", "subgraph"),
     "traverse": Late("memories.walks", "traverse"),
+    "inject": Late("memories.inject", "inject"),
     "graph_stats": Late("memories.graph", "graph_stats"),
     "delete_edge": Late("memories.links", "delete_edge"),
     "check": Late("stale", "check"),
