@@ -348,6 +348,16 @@ class GraphStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteNode:
+    """Delete a memory for good, with its history and its relations."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteEdge:
     """Delete a relation for good: one interval by its number, or all between two memories."""
 

@@ -51,6 +51,7 @@ OPERATIONS: Final = (
     _read("traverse", messages.Traverse, "walk from a memory along its relations"),
     _write("inject", messages.Inject, "take in many memories and relations, all or none"),
     _read("graph_stats", messages.GraphStats, "count the nodes and edges of a project"),
+    _write("delete_node", messages.DeleteNode, "delete a memory for good, with its relations"),
     _write("delete_edge", messages.DeleteEdge, "delete a relation as if it had never been"),
     _write("check", messages.Check, "compare every memory of a project with its files now"),
     _write("add", messages.Add, "watch a repository and read its agent files"),

@@ -402,7 +402,8 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     writing.index(conn, node)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.rest_on(conn, home, node, rests_on, now)
+    if rests_on:  # a new node rested on nothing before
+        writing.rest_on(conn, home, node, rests_on, now)
     log.append(
         conn,
         Event(

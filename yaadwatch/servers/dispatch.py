@@ -71,6 +71,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "traverse": Late("memories.walks", "traverse"),
     "inject": Late("memories.inject", "inject"),
     "graph_stats": Late("memories.graph", "graph_stats"),
+    "delete_node": Late("memories.deleting", "delete_node"),
     "delete_edge": Late("memories.links", "delete_edge"),
     "check": Late("stale", "check"),
     "add": Late("projects", "add"),

@@ -304,10 +304,10 @@ def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, 
             SELECT value FROM json_each(:ends)
              UNION
             SELECT edges.to_node
-              FROM reached JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
+              FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
              WHERE edges.valid_until_ms IS NULL)
         SELECT edges.from_node, edges.to_node
-          FROM reached JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
+          FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
          WHERE edges.valid_until_ms IS NULL
          LIMIT :limit
         """,

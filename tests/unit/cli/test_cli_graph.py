@@ -270,7 +270,8 @@ def test_deleting_what_is_not_there_is_no_error():
 
 
 @pytest.mark.parametrize(
-    "line", ["graph stats 12", "graph close", "graph close x", "graph delete-link a b"]
+    "line",
+    ["graph stats 12", "graph close", "graph close x", "graph delete-link a b", "graph delete"],
 )
 def test_a_line_about_the_graph_that_makes_no_sense_asks_nothing(line):
     ran = command(*line.split())
@@ -361,3 +362,19 @@ def test_what_a_walk_left_out_is_said_with_what_to_do():
     nothing = WALKED | {"nodes": [], "edges": []}
     ran = command("subgraph", "--query", "x", answers={"subgraph": nothing})
     assert ran.lines == ["Nothing was found to look around."]
+
+
+def test_a_memory_is_deleted_and_told_once_more():
+    answer = {"deleted": True, "id": ID, "text": "Retry three times", "edges": 2, "at": "x"}
+
+    ran = command("graph", "delete", "ab37", answers={"delete_node": answer})
+
+    assert ran.calls == [("delete_node", {"id": "ab37"})]
+    assert ran.lines == [
+        "Deleted f2e4ab37  Retry three times",
+        "With it went 2 relations, and its history.",
+    ]
+
+    gone = {"deleted": False, "edges": 0}
+    ran = command("graph", "delete", "ab37", answers={"delete_node": gone})
+    assert (ran.status, ran.lines) == (0, ["Not there, nothing to do."])

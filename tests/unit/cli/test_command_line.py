@@ -69,7 +69,7 @@ ASKED_BY = {
     ),
     "files",
 )
-ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge"), "graph")
+ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 """Operations that a command of another name asks for."""
 WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
 each_command = pytest.mark.parametrize("name", COMMANDS)

@@ -14,31 +14,34 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ACTIONS = ("stats", "close", "delete-link")
+ACTIONS = ("stats", "close", "delete-link", "delete")
 
 
 def add_graph(commands: Commands) -> Parser:
     """Add `graph`."""
     command = commands.add(
         "graph",
-        "count memories and relations; end or delete a relation",
+        "count memories and relations; end or delete one",
         graph,
         examples=[
             ("yaadwatch graph", "how many there are, of which kinds"),
             ("yaadwatch graph close 12", "end the relation with this number"),
             ("yaadwatch graph close 12 --at 2026-03-01", "it ended then"),
             ("yaadwatch graph delete-link 12", "it never held"),
+            ("yaadwatch graph delete 5c01f2e4", "a memory, for good"),
         ],
-        more="The numbers of a memory's relations: yaadwatch show ID --view all",
+        more="The numbers of a memory's relations: yaadwatch show ID --view all\n"
+        "A deleted memory cannot be brought back; a forgotten one can: yaadwatch forget",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="stats", help="what to do (default: stats)"
     )
     command.add_argument(
         "what",
-        metavar="EDGE | FROM KIND TO",
+        metavar="WHAT",
         nargs="*",
-        help="the number of a relation, or its two memories and its kind",
+        help="the number of a relation (close, delete-link), FROM KIND TO (delete-link), or the id "
+        "of a memory (delete)",
     )
     command.add_argument("--at", metavar="TIME", help="for close: when it ended (default: now)")
     return command
@@ -50,6 +53,8 @@ def graph(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return _close(args, client, terminal)
     if args.action == "delete-link":
         return _delete_link(args, client, terminal)
+    if args.action == "delete":
+        return _delete(args, client, terminal)
     if args.what:
         raise _usage("`graph stats` takes nothing more")
     answer = client.call("graph_stats")
@@ -88,6 +93,22 @@ def _delete_link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(f"Deleted {count(gone, 'relation')}." if gone else "Not there, nothing to do.")
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
+    return 0
+
+
+def _delete(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    if len(args.what) != 1:
+        raise _usage("`graph delete` takes the id of one memory")
+    answer = client.call("delete_node", id=args.what[0])
+    if args.json:
+        terminal.json(answer)
+    elif not answer["deleted"]:
+        terminal.line("Not there, nothing to do.")
+    else:
+        terminal.line(
+            "Deleted ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=18
+        )
+        terminal.line(f"With it went {count(answer['edges'], 'relation')}, and its history.")
     return 0
 
 

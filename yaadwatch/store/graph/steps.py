@@ -44,7 +44,7 @@ def beyond(
 
 _BEYOND = """
 SELECT edges.:there
-  FROM json_each(:ids) AS start JOIN edges ON edges.:here = start.value
+  FROM json_each(:ids) AS start CROSS JOIN edges ON edges.:here = start.value
  WHERE (:kinds = '[]' OR edges.kind IN (SELECT value FROM json_each(:kinds)))
    AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
  ORDER BY weight DESC, edges.id
@@ -59,7 +59,7 @@ def among(
     rows = conn.execute(
         """
         SELECT edges.id
-          FROM json_each(:ids) AS start JOIN edges ON edges.from_node = start.value
+          FROM json_each(:ids) AS start CROSS JOIN edges ON edges.from_node = start.value
          WHERE to_node IN (SELECT value FROM json_each(:ids))
            AND (:kinds = '[]' OR edges.kind IN (SELECT value FROM json_each(:kinds)))
            AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
