@@ -47,10 +47,9 @@ def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    for one in answer["left_out"]:
+    for one in answer["left_out"][:_LEFT_OUT_SHOWN]:
         what = one.get("id") or f"{one.get('from')} -{one.get('kind')}-> {one.get('to')}"
-        if answer["left_out"].index(one) < _LEFT_OUT_SHOWN:
-            terminal.line(styled(str(what), "bold"), "  ", styled(str(one["reason"]), "yellow"))
+        terminal.line(styled(str(what), "bold"), "  ", styled(str(one["reason"]), "yellow"))
     for name, noun in (("nodes", "memory"), ("edges", "relation")):
         told = answer[name]
         terminal.line(
