@@ -13,6 +13,7 @@ from yaadwatch.api.frames import kind_of
 from yaadwatch.api.messages import Hello, check_folder
 from yaadwatch.api.operations import BY_NAME, Operation
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.places import PROTOCOL
 
 Message = TypeVar("Message")
@@ -81,14 +82,18 @@ def message(kind: type[Message], given: Mapping[str, object]) -> Message:
     Raises:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.
     """
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    # A field called `from_` is `from` on the wire: that one is no name in Python.
+    known = {field.name.removesuffix("_"): field for field in fields(kind)}  # type: ignore[arg-type]
     _refuse_unknown(given, known)
     missing = [
         name for name, field in known.items() if field.default is MISSING and name not in given
     ]
     if missing:
         raise ValueError(f"{_listed(missing)} must be given")
-    return kind(**{name: _READERS[known[name].type](name, value) for name, value in given.items()})
+    read = {
+        known[name].name: _READERS[known[name].type](name, value) for name, value in given.items()
+    }
+    return kind(**read)
 
 
 def fields_of(message: object) -> dict[str, object]:
@@ -210,6 +215,48 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(_text(f"{name}[{place}]", entry) for place, entry in enumerate(value))
 
 
+def _each(kind: type[object]) -> Callable[[str, object], object]:
+    """Return what reads a list of objects, each as the dataclass `kind`."""
+
+    def read(name: str, value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise _wrong(name, "a list of objects", value)
+        return tuple(one(f"{name}[{place}]", entry) for place, entry in enumerate(value))
+
+    def one(name: str, value: object) -> object:
+        if not isinstance(value, dict):
+            raise _wrong(name, "an object", value)
+        try:
+            return message(kind, value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+
+    return read
+
+
+def _object(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _wrong(name, "an object", value)
+    for key, entry in value.items():
+        _text(f"a name in {name}", key)
+        _plain(f"{name}.{key}", entry)
+    return value
+
+
+def _plain(name: str, value: object) -> None:
+    """Refuse what is JSON to Python alone: numbers that are none, and halves of characters."""
+    match value:
+        case str():
+            _text(name, value)
+        case float():
+            _real(name, value)
+        case dict():
+            _object(name, value)
+        case list():
+            for place, entry in enumerate(value):
+                _plain(f"{name}[{place}]", entry)
+
+
 def _or_null(read: Callable[[str, object], object]) -> Callable[[str, object], object]:
     return lambda name, value: None if value is None else read(name, value)
 
@@ -222,5 +269,8 @@ _READERS: Final[dict[object, Callable[[str, object], object]]] = {
     tuple[str, ...]: _texts,
     str | None: _or_null(_text),
     int | None: _or_null(_number),
+    dict[str, object] | None: _or_null(_object),
+    tuple[GivenNode, ...]: _each(GivenNode),
+    tuple[GivenEdge, ...]: _each(GivenEdge),
 }
 """How a value of each type that a message may have is read from JSON."""

@@ -9,14 +9,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.model.agent_files import INLINE, MODES
+from yaadwatch.model.edges import CURRENT, VIEWS
 from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
+from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.nodes import canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
+    GRAPH_DEPTH_MAX,
+    GRAPH_NODES_MAX,
     ID_CHARS_MAX,
+    INJECT_EDGES_MAX,
+    INJECT_NODES_MAX,
     QUERY_CHARS_MAX,
     TAGS_MAX,
 )
+from yaadwatch.model.times import instant
 
 TOP_K_MAX: Final = 100
 TOKENS_MAX: Final = 100_000
@@ -30,6 +37,9 @@ NAME_CHARS_MAX: Final = 4_096
 HISTORY_ENTRIES_MAX: Final = 1_000
 """A path, a symbol or a cursor."""
 CLIENT_CHARS_MAX: Final = 128
+DIRECTIONS: Final = ("both", "ancestors", "descendants")
+EDGE_MAX: Final = 2**63 - 1
+"""The number of an edge, as SQLite counts."""
 
 AGENT_FORM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """How the name of a coding agent looks."""
@@ -116,12 +126,16 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Show:
-    """Ask for everything about one memory. `id` is an id or a unique part of it."""
+    """Ask for everything about one memory. `id` is an id or a unique part of it; `view`: which of
+    its edges.
+    """
 
     id: str
+    view: str = CURRENT
 
     def __post_init__(self) -> None:
         _id(self.id)
+        _view(self.view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +247,8 @@ class Link:
     kind: str
     to: str
     weight: float = 1.0
+    since: str | None = None
+    attributes: dict[str, object] | None = None
 
     def __post_init__(self) -> None:
         _id(self.id)
@@ -240,6 +256,8 @@ class Link:
         _text("to", self.to, ID_CHARS_MAX)
         if not 0.0 < self.weight <= 1.0:
             raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
+        if self.since is not None:
+            instant("since", self.since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +272,109 @@ class Unlink:
         _id(self.id)
         canonical_edge_kind(self.kind)
         _text("to", self.to, ID_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseLink:
+    """End one relation, by the number of its edge, now or at a time before."""
+
+    edge: int
+    at: str | None = None
+
+    def __post_init__(self) -> None:
+        _edge(self.edge)
+        if self.at is not None:
+            instant("at", self.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traverse:
+    """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
+
+    id: str
+    depth: int = 1
+    direction: str = "both"
+    kinds: tuple[str, ...] = ()
+    view: str = CURRENT
+    nodes_max: int = 100
+    tokens_max: int = 8000
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+        if self.direction not in DIRECTIONS:
+            raise ValueError(
+                f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}"
+            )
+        _walk(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subgraph:
+    """Ask what is around a memory, or around the answers to a question."""
+
+    id: str | None = None
+    query: str | None = None
+    depth: int = 2
+    kinds: tuple[str, ...] = ()
+    view: str = CURRENT
+    nodes_max: int = 50
+    tokens_max: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            _id(self.id)
+        if self.query is not None:
+            _text("query", self.query, QUERY_CHARS_MAX)
+        _walk(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inject:
+    """Take in many memories with ids of their own, and relations: all of them or none."""
+
+    nodes: tuple[GivenNode, ...] = ()
+    edges: tuple[GivenEdge, ...] = ()
+
+    def __post_init__(self) -> None:
+        _count("nodes", self.nodes, INJECT_NODES_MAX)
+        _count("edges", self.edges, INJECT_EDGES_MAX)
+        for place, node in enumerate(self.nodes):
+            _texts(f"nodes[{place}].tags", node.tags, TAGS_MAX, TAG_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphStats:
+    """Ask how many nodes and edges there are, and which nodes have most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteNode:
+    """Delete a memory for good, with its history and its relations."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        _id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteEdge:
+    """Delete a relation for good: one interval by its number, or all between two memories."""
+
+    edge: int | None = None
+    id: str | None = None
+    kind: str | None = None
+    to: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.edge is not None:
+            _edge(self.edge)
+        if self.id is not None:
+            _id(self.id)
+        if self.kind is not None:
+            canonical_edge_kind(self.kind)
+        if self.to is not None:
+            _text("to", self.to, ID_CHARS_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -406,14 +527,33 @@ def _texts(name: str, texts: tuple[str, ...], count_max: int, chars_max: int) ->
         _text(f"each of {name}", text, chars_max)
 
 
-def _count(name: str, texts: tuple[str, ...], count_max: int) -> None:
-    if len(texts) > count_max:
-        raise ValueError(f"{name} must have at most {count_max} entries, got {len(texts)}")
+def _count(name: str, given: tuple[object, ...], count_max: int) -> None:
+    if len(given) > count_max:
+        raise ValueError(f"{name} must have at most {count_max} entries, got {len(given)}")
 
 
 def _mode(given: str) -> None:
     if given not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {given!r}")
+
+
+def _view(given: str) -> None:
+    if given not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(VIEWS)}, got {given!r}")
+
+
+def _walk(asked: Traverse | Subgraph) -> None:
+    _within("depth", asked.depth, 1, GRAPH_DEPTH_MAX)
+    _within("nodes_max", asked.nodes_max, 1, GRAPH_NODES_MAX)
+    _within("tokens_max", asked.tokens_max, 1, TOKENS_MAX)
+    _count("kinds", asked.kinds, KINDS_MAX)
+    for kind in asked.kinds:
+        canonical_edge_kind(kind)
+    _view(asked.view)
+
+
+def _edge(number: int) -> None:
+    _within("edge", number, 1, EDGE_MAX)
 
 
 def _id(given: str) -> None:

@@ -112,16 +112,24 @@ def add_recall(commands: Commands) -> Parser:
 
 def add_show(commands: Commands) -> Parser:
     """Add `show`."""
+    from yaadwatch.model.edges import VIEWS
+
     command = commands.add(
         "show",
         "show one memory with its places, anchors and versions",
         show,
         examples=[
             ("yaadwatch show 5c01f2e4", "everything known about it"),
+            ("yaadwatch show 5c01f2e4 --view all", "with relations that ended"),
             ("yaadwatch show 5c01f2e4 --json", "for programs"),
         ],
     )
     command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "--view",
+        choices=VIEWS,
+        help="which of its relations, with their numbers and times (default: current)",
+    )
     return command
 
 
@@ -199,7 +207,7 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print everything known about one memory."""
-    answer = client.call("show", id=args.id)
+    answer = client.call("show", id=args.id, **({"view": args.view} if args.view else {}))
     if args.json:
         terminal.json(answer)
         return 0
@@ -210,7 +218,7 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
     terminal.gap()
     terminal.table(list(_facts(answer, now)), indent=0)
-    _sections(answer, terminal, now)
+    _sections(answer, terminal, now, numbered=bool(args.view))
     return 0
 
 
@@ -228,13 +236,18 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
         yield "archived", f"{ago(answer['archived_at'], now)}: {why}"
 
 
-def _sections(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+def _sections(
+    answer: "dict[str, Any]", terminal: Terminal, now: "datetime", *, numbered: bool
+) -> None:
     anchors = [
         (place(anchor), f"as of {str(anchor['commit'])[:10]}", str(anchor.get("verdict") or ""))
         for anchor in answer["anchors"]
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
-    edges = [_edge(edge, answer["id"]) for edge in answer["edges"]]
+    edges = [
+        (*_edge(edge, answer["id"]), *([_held(edge)] if numbered else []))
+        for edge in answer["edges"]
+    ]
     versions = [
         (
             str(past["version"]),
@@ -262,6 +275,12 @@ def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
     if edge["from"] == identity:
         return str(edge["kind"]), short(edge["to"]), str(edge["text"])
     return f"<- {edge['kind']}", short(edge["from"]), str(edge["text"])
+
+
+def _held(edge: "dict[str, Any]") -> str:
+    """Return the number of an edge, and when it held: "12, since 2026-03-01"."""
+    ended = f" until {str(edge['until'])[:10]}" if edge["until"] else ""
+    return f"{edge['edge']}, since {str(edge['since'])[:10]}{ended}"
 
 
 def _standard_input(terminal: Terminal) -> str:

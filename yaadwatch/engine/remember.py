@@ -31,7 +31,10 @@ from yaadwatch.store.connection import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A statement on its way in; `folder` is where its relative paths start."""
+    """A statement on its way in; `folder` is where its relative paths start.
+
+    One that `has_id` of its own is never taken for a memory that says the same.
+    """
 
     text: str
     origin: str
@@ -44,6 +47,7 @@ class Draft:
     symbols: tuple[str, ...] = ()
     pinned: bool = False
     baseline: bool = False
+    has_id: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +258,7 @@ def prepare(home: Home, space: Space, drafts: Sequence[Draft]) -> list[Ready]:
     ready = []
     for draft, mask, found in zip(cleaned, masked, anchored, strict=True):
         _require_symbols(draft, found)
-        old = () if draft.baseline else space.db.read(_anchors_of_text, draft.text)
+        old = () if draft.baseline or draft.has_id else space.db.read(_anchors_of_text, draft.text)
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
@@ -327,8 +331,56 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     if known is not None:
         return _said_again(conn, home, item, known, now)
     tier = max(item.tier, HOT + 1) if item.draft.baseline else item.tier
-    node = Node(
-        id=home.new_id(),
+    node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
+    return _keep(conn, home, item, node, now)
+
+
+def store_as(
+    conn: Connection, home: Home, item: Ready, now: datetime, *, id: str, created_at: datetime
+) -> Admitted:
+    """Store a prepared draft inside a transaction under an id of its own."""
+    node = _made(item, now, id=id, created_at=created_at, tier=item.tier)
+    return _keep(conn, home, item, _apart(conn, node), now)
+
+
+def store_over(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
+    """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
+    draft = item.draft
+    node = replace(
+        known,
+        kind=item.kind if draft.kind else known.kind,
+        tier=item.tier if draft.kind or draft.tier else known.tier,
+        text=item.text,
+        text_hash=text.text_hash(item.text),
+        summary=text.summarise(item.text),
+        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        pinned=known.pinned or draft.pinned,
+        version=known.version + 1,
+    )
+    node = _apart(conn, node)
+    writing.index(conn, node)
+    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
+    writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, change="edited")
+    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision="same", why=item.why)
+
+
+def _apart(conn: Connection, node: Node) -> Node:
+    """Return a node whose id keeps it apart from a living one that says the same.
+
+    Its hash is then one that no words have: whoever says them means the other one.
+    """
+    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+    if twin is None or twin.id == node.id:
+        return node
+    return replace(node, text_hash=text.text_hash(f"{node.id}\0{node.text}"))
+
+
+def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: int) -> Node:
+    return Node(
+        id=id,
         kind=item.kind,
         tier=tier,
         scope="project",
@@ -339,15 +391,19 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
         origin=item.draft.origin,
         confidence=1.0,
         confirmed_at=now,
-        created_at=now,
+        created_at=created_at,
         updated_at=now,
         pinned=item.draft.pinned,
     )
+
+
+def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
     nodes.insert(conn, node)
     writing.index(conn, node)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.rest_on(conn, home, node, rests_on, now)
+    if rests_on:  # a new node rested on nothing before
+        writing.rest_on(conn, home, node, rests_on, now)
     log.append(
         conn,
         Event(

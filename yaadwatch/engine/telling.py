@@ -6,6 +6,7 @@ from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.workspace import Home, stands
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project
@@ -21,6 +22,20 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
     if anchor.line is not None:
         shown["line"] = anchor.line
     return shown
+
+
+def edge_row(edge: Edge) -> dict[str, object]:
+    """Return the JSON of an edge; `edge` is the number that it is closed or deleted by."""
+    return {
+        "edge": edge.id or None,
+        "kind": edge.kind,
+        "from": edge.from_node,
+        "to": edge.to_node,
+        "weight": edge.weight,
+        "attributes": dict(edge.attributes),
+        "since": edge.valid_from,
+        "until": edge.valid_until,
+    }
 
 
 def doubt_row(flag: Flag, node: Node) -> dict[str, object]:

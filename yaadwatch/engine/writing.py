@@ -170,7 +170,7 @@ def _touch(
         edge = Edge(
             from_node=node.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
         )
-        if edges.insert(conn, edge):
+        if edges.begin(conn, edge):
             body: dict[str, object] = {"to": thing.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched

@@ -63,6 +63,28 @@ IMPACT_EDGES_MAX: Final = 5_000
 IMPACT_NODES_MAX: Final = 200
 """Memories told as reached by doubt, the strongest; how many more there are is said."""
 
+CIRCLE_EDGES_MAX: Final = 200_000
+"""Edges looked at for whether new ones close a circle; with more ahead, none is added."""
+EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
+"""What an edge says of itself, as JSON."""
+
+GRAPH_DEPTH_MAX: Final = 10
+"""Steps of a walk through the graph."""
+GRAPH_NODES_MAX: Final = 500
+"""Nodes told of a walk."""
+GRAPH_EDGES_MAX: Final = 2_000
+"""Edges told of a walk, the strongest."""
+GRAPH_STEP_EDGES_MAX: Final = 5_000
+"""Edges looked at for one step of a walk in one direction, the strongest."""
+GRAPH_SEEDS_MAX: Final = 5
+"""Answers to a question that a subgraph is drawn around."""
+INJECT_NODES_MAX: Final = 10_000
+"""Memories taken in at once."""
+INJECT_EDGES_MAX: Final = 20_000
+"""Edges taken in at once."""
+GRAPH_HUBS_MAX: Final = 5
+"""Nodes named by `graph_stats` as those with most edges."""
+
 DIRTY_PATHS_MAX: Final = 512
 """More changed paths than this at once are one check of everything."""
 HOLD: Final = timedelta(seconds=30)

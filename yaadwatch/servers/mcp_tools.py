@@ -146,6 +146,11 @@ TOOLS: Final = (
         answer=_object(stale=_list(_object(id=_TEXT, text=_TEXT, verdict=_TEXT, reason=_TEXT))),
     ),
     Tool(
+        operation="subgraph",
+        about="What memories are related to one, or to the answers to a question, and how.",
+        arguments={"id": "", "query": "", "depth": "steps, to 10"},
+    ),
+    Tool(
         operation="status",
         about="Whether the memory works: what is watched, and what is wrong.",
         arguments={},

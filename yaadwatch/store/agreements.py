@@ -79,6 +79,29 @@ def forget(conn: apsw.Connection, worktree: int, path: str) -> None:
     conn.execute("DELETE FROM agreements WHERE worktree = ? AND path = ?", (worktree, path))
 
 
+def places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
+    """Return the work trees and files in whose blocks a node was agreed on."""
+    rows = conn.execute(
+        "SELECT DISTINCT worktree, path FROM agreements WHERE node = ? ORDER BY worktree, path",
+        (node,),
+    )
+    return [(worktree, path) for worktree, path in rows]
+
+
+def standing(conn: apsw.Connection, node: str) -> list[str]:
+    """Return the files in whose blocks a node stands, as far as both sides last agreed."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT path
+          FROM agreements JOIN agent_files USING (worktree, path)
+         WHERE agreements.node = ? AND agreements.block = agent_files.block
+         ORDER BY path
+        """,
+        (node,),
+    )
+    return [path for (path,) in rows]
+
+
 def bury(
     conn: apsw.Connection, worktree: int, path: str, hashes: Iterable[str], at: datetime
 ) -> None:

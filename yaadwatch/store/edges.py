@@ -1,45 +1,121 @@
 """How nodes relate: edges, who has them, and that the acyclic kinds stay acyclic."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import apsw
 
-from yaadwatch.model.edges import ACYCLIC, Edge
+from yaadwatch.model.edges import (
+    ACYCLIC,
+    CURRENT,
+    Edge,
+    circle,
+    clash,
+    free_from,
+    told_circle,
+)
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.model.settings import CIRCLE_EDGES_MAX
+from yaadwatch.store.codec import (
+    from_ms,
+    from_ms_or_null,
+    json_list,
+    to_json,
+    to_ms,
+    to_ms_or_null,
+)
 
 
 def insert(conn: apsw.Connection, edge: Edge) -> bool:
     """Add an edge; return False when the same open edge is there already.
 
     Raises:
-        YaadError: REFUSED; its kind is acyclic and it would close a cycle of open edges, which the
-            message names.
+        YaadError: CONFLICT; an equal edge holds at the same time. REFUSED; its kind is acyclic and
+            it would close a circle of open edges, which the message names. TOO_LARGE; there are too
+            many edges ahead to know.
         apsw.ConstraintError: an end is not there, or its interval ends before it begins.
     """
     if edge.kind in ACYCLIC and edge.valid_until is None:
-        _refuse_cycle(conn, edge)
+        refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+    return put(conn, edge)
+
+
+def begin(conn: apsw.Connection, edge: Edge) -> bool:
+    """Add an edge that holds from now on; return False when the same open edge is there already.
+
+    Where an equal one ended later than now (a clock that went back), it holds from that end on.
+
+    Raises:
+        YaadError, apsw.ConstraintError: as for `insert`.
+    """
+    others = [one.interval for one in equal(conn, edge)]
+    return insert(conn, replace(edge, valid_from=free_from(edge.valid_from, others)))
+
+
+def put(conn: apsw.Connection, edge: Edge) -> bool:
+    """Add an edge as `insert` does, when whoever calls has seen that it closes no circle."""
+    others = equal(conn, edge)
+    if edge.valid_until is None and any(one.valid_until is None for one in others):
+        return False
+    if edge.valid_until is None or edge.valid_until >= edge.valid_from:
+        _refuse_overlap(edge, others)
     conn.execute(
         """
-        INSERT INTO edges (from_node, to_node, kind, weight, created_ms, updated_ms, valid_from_ms,
-                           valid_until_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (from_node, kind, to_node) WHERE valid_until_ms IS NULL DO NOTHING
+        INSERT INTO edges (from_node, to_node, kind, weight, attributes, created_ms, updated_ms,
+                           valid_from_ms, valid_until_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             edge.from_node,
             edge.to_node,
             edge.kind,
             edge.weight,
+            to_json(dict(edge.attributes)),
             to_ms(edge.created_at),
-            to_ms(edge.created_at),
+            to_ms(edge.updated_at or edge.created_at),
             to_ms(edge.valid_from),
             to_ms_or_null(edge.valid_until),
         ),
     )
-    return conn.changes() > 0
+    return True
+
+
+def get(conn: apsw.Connection, id: int) -> Edge | None:
+    """Return the edge with this number, open or closed, or None."""
+    return next(iter(many(conn, [id])), None)
+
+
+def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
+    """Return those of the edges with these numbers that exist, in the order of the numbers."""
+    rows = conn.execute(
+        """
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
+          FROM edges
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,
+        (to_json(sorted(set(ids))),),
+    )
+    return [_edge(row) for row in rows]
+
+
+def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
+    """Return the edges of the same kind between the same ends, closed ones too, by their start."""
+    rows = conn.execute(
+        """
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
+          FROM edges
+         WHERE from_node = ? AND kind = ? AND to_node = ?
+         ORDER BY valid_from_ms, id
+        """,
+        (edge.from_node, edge.kind, edge.to_node),
+    )
+    return [_edge(row) for row in rows]
 
 
 def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
@@ -47,10 +123,36 @@ def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
     conn.execute(
         """
         UPDATE edges
-           SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = ?1
+           SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = max(created_ms, ?1)
          WHERE from_node = ?2 AND kind = ?3 AND to_node = ?4 AND valid_until_ms IS NULL
         """,
         (to_ms(at), edge.from_node, edge.kind, edge.to_node),
+    )
+    return conn.changes() > 0
+
+
+def erase(conn: apsw.Connection, ids: Iterable[int]) -> int:
+    """Take edges away for good, by their numbers; return how many there were."""
+    conn.execute(
+        "DELETE FROM edges WHERE id IN (SELECT value FROM json_each(?))",
+        (to_json(sorted(set(ids))),),
+    )
+    return conn.changes()
+
+
+def describe(
+    conn: apsw.Connection, edge: Edge, attributes: Mapping[str, object], at: datetime
+) -> bool:
+    """Give the open edge like `edge` other attributes; return whether it had others."""
+    said = to_json(dict(attributes))
+    conn.execute(
+        """
+        UPDATE edges
+           SET attributes = ?, updated_ms = ?
+         WHERE from_node = ? AND kind = ? AND to_node = ? AND valid_until_ms IS NULL
+           AND attributes <> ?
+        """,
+        (said, to_ms(at), edge.from_node, edge.kind, edge.to_node, said),
     )
     return conn.changes() > 0
 
@@ -69,16 +171,18 @@ def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
     return conn.changes() > 0
 
 
-def of_node(conn: apsw.Connection, id: str) -> list[Edge]:
-    """Return the open edges that begin or end in a node, oldest first."""
+def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
+    """Return the edges that begin or end in a node, oldest first: the open ones, or a view."""
     rows = conn.execute(
         """
-        SELECT from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
           FROM edges
-         WHERE valid_until_ms IS NULL AND (from_node = :id OR to_node = :id)
+         WHERE (from_node = :id OR to_node = :id)
+           AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
          ORDER BY id
         """,
-        {"id": id},
+        {"id": id, "view": view},
     )
     return [_edge(row) for row in rows]
 
@@ -93,7 +197,8 @@ def between_memories(
     """
     rows = conn.execute(
         """
-        SELECT from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
           FROM edges
          WHERE id IN (SELECT edges.id
                         FROM edges
@@ -185,47 +290,75 @@ def pointed_at(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
-def _edge(row: tuple[Any, ...]) -> Edge:
-    from_node, to_node, kind, created_ms, valid_from_ms, weight, valid_until_ms = row
-    return Edge(
-        from_node=from_node,
-        to_node=to_node,
-        kind=kind,
-        created_at=from_ms(created_ms),
-        valid_from=from_ms(valid_from_ms),
-        weight=weight,
-        valid_until=from_ms_or_null(valid_until_ms),
+def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, str]]) -> None:
+    """Refuse to add open edges (from, to) of an acyclic kind that would close a circle.
+
+    One query finds every edge ahead of them; each node is come to once, whatever the graph.
+
+    Raises:
+        YaadError: REFUSED, with the circle; TOO_LARGE when there are too many edges ahead to know.
+    """
+    rows = conn.execute(
+        """
+        WITH RECURSIVE reached (node) AS (
+            SELECT value FROM json_each(:ends)
+             UNION
+            SELECT edges.to_node
+              FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
+             WHERE edges.valid_until_ms IS NULL)
+        SELECT edges.from_node, edges.to_node
+          FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
+         WHERE edges.valid_until_ms IS NULL
+         LIMIT :limit
+        """,
+        {
+            "ends": json_list(end for _, end in added),
+            "kind": kind,
+            "limit": CIRCLE_EDGES_MAX + 1,
+        },
     )
-
-
-def _refuse_cycle(conn: apsw.Connection, edge: Edge) -> None:
-    """Walk from the edge's end, one layer a query; refuse when the walk reaches its beginning."""
-    came_from = {edge.to_node: edge.to_node}
-    layer = [edge.to_node]
-    while layer and edge.from_node not in came_from:
-        rows = conn.execute(
-            """
-            SELECT from_node, to_node
-              FROM edges
-             WHERE kind = ? AND valid_until_ms IS NULL
-               AND from_node IN (SELECT value FROM json_each(?))
-             ORDER BY from_node, to_node
-            """,
-            (edge.kind, json_list(layer)),
+    ahead = [(start, end) for start, end in rows]
+    if len(ahead) > CIRCLE_EDGES_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"More than {CIRCLE_EDGES_MAX} edges of the kind {kind} lie ahead, too many to see "
+            "whether a circle would be closed; nothing was added.",
+            "Take another kind, one that may run in a circle: relates_to",
         )
-        layer = []
-        for here, there in rows:
-            if there not in came_from:
-                came_from[there] = here
-                layer.append(there)
-    if edge.from_node not in came_from:
+    found = circle([*ahead, *added])
+    if found is None:
         return
-    walk = [edge.from_node]
-    while walk[-1] != edge.to_node:
-        walk.append(came_from[walk[-1]])
-    cycle = " -> ".join(node[-8:] for node in [edge.from_node, *reversed(walk)])
+    what = "the edge was" if len(added) == 1 else "the edges were"
     raise YaadError(
         Code.REFUSED,
-        f"{edge.kind} must not run in a circle: {cycle}; the edge was not added.",
+        f"{kind} must not run in a circle: {told_circle(found, added)}; {what} not added.",
         "Leave out the edge that is not true.",
     )
+
+
+def _edge(row: tuple[Any, ...]) -> Edge:
+    id, start, end, kind, created_ms, updated_ms, from_, until_ms, weight, attributes = row  # noqa: A001
+    return Edge(
+        id=id,
+        from_node=start,
+        to_node=end,
+        kind=kind,
+        created_at=from_ms(created_ms),
+        updated_at=from_ms(updated_ms),
+        valid_from=from_ms(from_),
+        valid_until=from_ms_or_null(until_ms),
+        weight=weight,
+        attributes=json.loads(attributes),
+    )
+
+
+def _refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
+    there = {one.interval: one for one in others}
+    found = clash(edge.interval, there)
+    if found is not None:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{edge.from_node[-8:]} {edge.kind} {edge.to_node[-8:]} held from {found} already"
+            f" (edge {there[found].id}), and would hold twice; nothing was added.",
+            "Begin it later, or end the other one first: yaadwatch graph close EDGE --at TIME",
+        )

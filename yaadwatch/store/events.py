@@ -36,6 +36,18 @@ def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
     ]
 
 
+def hush(conn: apsw.Connection, subject: str) -> None:
+    """Take what somebody wrote (reasons) out of the events about a node; that they were stays."""
+    conn.execute(
+        """
+        UPDATE events
+           SET body = json_remove(body, '$.reason')
+         WHERE subject = ? AND json_extract(body, '$.reason') IS NOT NULL
+        """,
+        (subject,),
+    )
+
+
 def about(
     conn: apsw.Connection, subject: str, kinds: Sequence[str], worktree: int, limit: int
 ) -> list[Event]:

@@ -195,8 +195,8 @@ class Tree:
     def remembered(self, text: str = RETRY, **fields):
         return remember.remember(self.home, self.call, text=text, **fields)
 
-    def show(self, id: str):
-        return curate.show(self.home, self.call, id=id)
+    def show(self, id: str, **fields):
+        return curate.show(self.home, self.call, id=id, **fields)
 
     def confirm(self, id: str):
         return curate.confirm(self.home, self.call, id=id)

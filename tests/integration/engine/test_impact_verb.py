@@ -305,21 +305,26 @@ class TestLink:
 
         answer = repo.link(other[-8:], "Depends On", retry[-8:], weight=0.5)
 
+        stored = repo.show(other)["edges"][-1]
         assert answer == {
             "id": other,
+            "edge": stored["edge"],
+            "from": other,
             "kind": "depends_on",
             "to": retry,
             "weight": 0.5,
+            "attributes": {},
+            "since": stored["since"],
+            "until": None,
             "text": ALARM,
             "to_text": RETRY,
             "made": True,
             "changed": False,
             "undo": f"yaadwatch unlink {other[-8:]} depends_on {retry[-8:]}",
         }
-        shown = [row for row in repo.show(other)["edges"] if row["kind"] == "depends_on"]
-        assert shown == [
-            {"kind": "depends_on", "from": other, "to": retry, "weight": 0.5, "text": RETRY}
-        ]
+        (shown,) = [row for row in repo.show(other)["edges"] if row["kind"] == "depends_on"]
+        assert (shown["from"], shown["to"], shown["weight"]) == (other, retry, 0.5)
+        assert shown["text"] == RETRY
         assert repo.show(retry)["edges"][-1]["text"] == ALARM
 
     def test_said_again_it_changes_the_weight_alone(self, repo, retry, alarm):

@@ -114,7 +114,7 @@ def test_link_prints_both_ends_and_how_to_undo_it():
 
 @pytest.mark.parametrize(
     ("made", "changed", "said"),
-    [(False, False, "Linked already"), (False, True, "Weighed anew")],
+    [(False, False, "Linked already"), (False, True, "Changed")],
 )
 def test_linking_again_says_what_it_did(made, changed, said):
     answer = LINKED | {"made": made, "changed": changed, "undo": None}
@@ -123,6 +123,25 @@ def test_linking_again_says_what_it_did(made, changed, said):
 
     assert ran.lines[0].startswith(said)
     assert "Undo" not in ran.out
+
+
+def test_a_link_can_begin_earlier_and_say_more_of_itself():
+    ran = command(
+        *("link", "a", "b", "c", "--since", "2026-03-01", "--attributes", '{"source": "review"}'),
+        answers={"link": LINKED},
+    )
+
+    fields = {"id": "a", "kind": "b", "to": "c", "weight": 1.0}
+    more = {"since": "2026-03-01", "attributes": {"source": "review"}}
+    assert ran.calls == [("link", fields | more)]
+
+
+@pytest.mark.parametrize("given", ["[1]", "{", "words"])
+def test_attributes_that_are_no_object_are_refused_before_anything_is_asked(given):
+    ran = command("link", "a", "b", "c", "--attributes", given)
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert f"{given!r} is not a JSON object" in ran.err
 
 
 def test_a_weight_that_is_no_number_is_refused_before_anything_is_asked():
@@ -176,3 +195,186 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
 
     assert ran.lines[0].startswith("in doubt with another (suspect)  0000beef  The alarm waits")
     assert "    by way of f2e4ab37 -> this; goes when f2e4ab37 is settled" in ran.lines
+
+
+EDGE = {
+    "edge": 12,
+    "kind": "depends_on",
+    "from": OTHER,
+    "to": ID,
+    "weight": 0.5,
+    "attributes": {},
+    "since": "2026-03-01T00:00:00.000Z",
+    "until": None,
+}
+ENDED = EDGE | {"until": "2026-04-02T00:00:00.000Z"}
+STATS = {
+    "memories": 3,
+    "archived": 1,
+    "things": 1,
+    "orphans": 2,
+    "kinds": {"bug": 1, "decision": 2},
+    "edges": {"current": 2, "historical": 1, "kinds": {"depends_on": 1, "touches": 1}},
+    "hubs": [{"id": ID, "kind": "decision", "text": "Retry three times", "edges": 2}],
+}
+
+
+def test_the_graph_is_counted():
+    ran = command("graph", answers={"graph_stats": STATS})
+
+    assert ran.calls == [("graph_stats", {})]
+    assert ran.lines == [
+        "3 memories (2 without a relation), 1 archived; 1 file or symbol",
+        "  2 decision, 1 bug",
+        "2 relations now, 1 that ended",
+        "  1 depends_on, 1 touches",
+        "Most related:",
+        "  f2e4ab37  2  Retry three times",
+    ]
+
+
+def test_a_relation_is_ended_by_its_number():
+    answer = LINKED | {"ended": True, "until": "2026-04-02T00:00:00.000Z", "edge": 12}
+
+    ran = command("graph", "close", "12", "--at", "2026-04-02", answers={"close_link": answer})
+
+    assert ran.calls == [("close_link", {"edge": 12, "at": "2026-04-02"})]
+    assert ran.lines[0] == "Ended  (weight 0.5):"
+    assert "    depends_on, until 2026-04-02" in ran.lines
+
+
+def test_a_relation_is_deleted_by_its_number_or_with_its_history():
+    answer = {"deleted": 2, "edges": [ENDED, EDGE], "undo": None}
+
+    ran = command(
+        "graph", "delete-link", "beef", "depends_on", "ab37", answers={"delete_edge": answer}
+    )
+    assert ran.calls == [("delete_edge", {"id": "beef", "kind": "depends_on", "to": "ab37"})]
+    assert ran.lines == [
+        "  12  0000beef -depends_on-> f2e4ab37, weight 0.5, since 2026-03-01 until 2026-04-02",
+        "  12  0000beef -depends_on-> f2e4ab37, weight 0.5, since 2026-03-01",
+        "Deleted 2 relations.",
+    ]
+
+    ran = command("graph", "delete-link", "12", answers={"delete_edge": answer | {"undo": "x"}})
+    assert ran.calls == [("delete_edge", {"edge": 12})]
+    assert ran.lines[-1] == "Undo: x"
+
+
+def test_deleting_what_is_not_there_is_no_error():
+    answer = {"deleted": 0, "edges": [], "undo": None}
+
+    ran = command("graph", "delete-link", "12", answers={"delete_edge": answer})
+
+    assert (ran.status, ran.lines) == (0, ["Not there, nothing to do."])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["graph stats 12", "graph close", "graph close x", "graph delete-link a b", "graph delete"],
+)
+def test_a_line_about_the_graph_that_makes_no_sense_asks_nothing(line):
+    ran = command(*line.split())
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "yaadwatch graph --help" in ran.err
+
+
+def test_show_tells_the_numbers_and_times_of_relations_when_asked():
+    shown = {
+        "id": ID,
+        "text": "Retry",
+        "kind": "fix",
+        "tier": 2,
+        "pinned": False,
+        "origin": "cli",
+        "confidence": 1.0,
+        "confirmed_at": None,
+        "created_at": None,
+        "updated_at": None,
+        "tags": [],
+        "anchors": [],
+        "provenance": [],
+        "versions": [],
+        "edges": [ENDED | {"text": "The alarm"}],
+    }
+
+    ran = command("show", "ab37", "--view", "all", answers={"show": shown})
+
+    assert ran.calls == [("show", {"id": "ab37", "view": "all"})]
+    assert "12, since 2026-03-01 until 2026-04-02" in ran.out
+
+
+WALKED = {
+    "start": [ID],
+    "nodes": [
+        {"id": ID, "text": "Retry three times", "steps": 0, "stale": None},
+        {"id": OTHER, "text": "The alarm waits", "steps": 1, "stale": {"verdict": "gone"}},
+    ],
+    "edges": [EDGE],
+    "more": 0,
+    "complete": True,
+}
+
+
+def test_a_walk_tells_steps_doubts_and_the_relations_between():
+    ran = command("traverse", "ab37", "--depth", "3", answers={"traverse": WALKED})
+
+    assert ran.calls == [("traverse", {"id": "ab37", "depth": 3})]
+    assert ran.lines == [
+        "0  f2e4ab37  Retry three times",
+        "1  0000beef  The alarm waits  (may be stale: gone)",
+        "",
+        "  12  0000beef -depends_on-> f2e4ab37, weight 0.5, since 2026-03-01",
+        "2 nodes, 1 relation.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("--ancestors", {"direction": "ancestors"}),
+        ("--descendants --depth 10", {"direction": "descendants", "depth": 10}),
+        ("--backlinks", {"direction": "ancestors", "depth": 1}),
+        ("--kind a --kind b --view all --nodes 9", {"kinds": ["a", "b"], "view": "all"}),
+    ],
+)
+def test_a_walk_goes_where_it_is_told_to(line, asked):
+    ran = command("traverse", "ab37", *line.split(), answers={"traverse": WALKED})
+
+    more = {"nodes_max": 9} if "--nodes" in line else {}
+    assert ran.calls == [("traverse", {"id": "ab37"} | asked | more)]
+
+
+def test_a_subgraph_is_drawn_around_a_memory_or_a_question():
+    ran = command("subgraph", "ab37", answers={"subgraph": WALKED})
+    assert ran.calls == [("subgraph", {"id": "ab37", "query": None})]
+
+    ran = command("subgraph", "--query", "jose", "--tokens", "9", answers={"subgraph": WALKED})
+    assert ran.calls == [("subgraph", {"id": None, "query": "jose", "tokens_max": 9})]
+
+
+def test_what_a_walk_left_out_is_said_with_what_to_do():
+    answer = WALKED | {"complete": False, "more": 7}
+    ran = command("subgraph", "ab37", answers={"subgraph": answer})
+    assert "7 more left out." in " ".join(ran.lines[-2:])
+
+    nothing = WALKED | {"nodes": [], "edges": []}
+    ran = command("subgraph", "--query", "x", answers={"subgraph": nothing})
+    assert ran.lines == ["Nothing was found to look around."]
+
+
+def test_a_memory_is_deleted_and_told_once_more():
+    answer = {"deleted": True, "id": ID, "text": "Retry three times", "edges": 2, "at": "x"}
+
+    ran = command("graph", "delete", "ab37", answers={"delete_node": answer})
+
+    assert ran.calls == [("delete_node", {"id": "ab37"})]
+    assert ran.lines == [
+        "Deleted f2e4ab37  Retry three times",
+        "With it went 2 relations, and its history.",
+    ]
+
+    gone = {"deleted": False, "edges": 0}
+    ran = command("graph", "delete", "ab37", answers={"delete_node": gone})
+    assert (ran.status, ran.lines) == (0, ["Not there, nothing to do."])

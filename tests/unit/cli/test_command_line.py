@@ -36,6 +36,10 @@ LINES = {
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
+    "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
+    "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
+    "inject": "inject graph.json",
+    "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
     "check": "check --base main --staged --format github",
@@ -65,6 +69,7 @@ ASKED_BY = {
     ),
     "files",
 )
+ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 """Operations that a command of another name asks for."""
 WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
 each_command = pytest.mark.parametrize("name", COMMANDS)

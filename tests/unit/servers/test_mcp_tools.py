@@ -9,8 +9,8 @@ from yaadwatch.core.text import estimate_tokens
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
 
-READ_BY_MODELS_TOKENS_MAX = 625
-"""Twelve tools shall cost 1,500 tokens at most; these are five."""
+READ_BY_MODELS_TOKENS_MAX = 750
+"""Twelve tools shall cost 1,500 tokens at most; these are six."""
 
 
 def test_every_row_on_the_wire_has_a_tool_and_every_tool_a_row():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_samples import NOW, edge, empty_store, node
 
-from yaadwatch.model.edges import ACYCLIC
+from yaadwatch.model.edges import ACYCLIC, ALL, CURRENT, HISTORICAL
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import edges, nodes
 
@@ -101,7 +101,7 @@ def test_the_same_open_edge_is_kept_once_with_its_first_time(conn):
 
 
 def test_a_closed_edge_is_neither_listed_nor_counted_nor_in_the_way(conn):
-    edges.insert(conn, edge("a", "b", valid_until=NOW + timedelta(days=1)))
+    edges.insert(conn, edge("a", "b", valid_from=NOW - timedelta(days=1), valid_until=NOW))
 
     assert edges.of_node(conn, "a") == []
     assert edges.degrees(conn, ["a"]) == {"a": 0}
@@ -176,3 +176,95 @@ def test_closing_says_whether_there_was_one(conn):
 
     assert edges.close(conn, edge("a", "b"), NOW)
     assert not edges.close(conn, edge("a", "b"), NOW)
+
+
+hours = st.integers(0, 8)
+spans = st.tuples(hours, st.none() | hours).filter(lambda one: one[1] is None or one[0] <= one[1])
+
+
+def _held(start, end):
+    until = None if end is None else NOW + timedelta(hours=end)
+    return edge("a", "b", valid_from=NOW + timedelta(hours=start), valid_until=until)
+
+
+@given(st.lists(spans, max_size=8))
+def test_equal_edges_never_hold_twice_at_any_time(rows):
+    conn = _store()
+    kept = []
+    for start, end in rows:
+        one = _held(start, end)
+        if end is None and any(other.valid_until is None for other in kept):
+            assert not edges.insert(conn, one)
+        elif any(one.interval.overlaps(other.interval) for other in kept):
+            with pytest.raises(YaadError) as caught:
+                edges.insert(conn, one)
+            assert caught.value.code is Code.CONFLICT
+        else:
+            assert edges.insert(conn, one)
+            kept.append(one)
+
+    stored = edges.of_node(conn, "a", ALL)
+    assert sorted(map(repr, (row.interval for row in stored))) == sorted(
+        map(repr, (row.interval for row in kept))
+    )
+
+
+def test_a_clash_names_the_edge_and_when_it_held(conn):
+    edges.insert(conn, _held(1, 3))
+
+    with pytest.raises(YaadError, match=r"held from 2026-11-21 10:30:00 to .* \(edge 1\)"):
+        edges.insert(conn, _held(2, None))
+
+
+def test_an_edge_that_begins_now_begins_where_an_equal_one_ended_later(conn):
+    edges.insert(conn, _held(1, 5))
+
+    assert edges.begin(conn, _held(2, None))
+    assert edges.of_node(conn, "a")[0].valid_from == NOW + timedelta(hours=5)
+    assert not edges.begin(conn, _held(7, None))
+
+
+def test_views_tell_open_edges_from_those_that_ended(conn):
+    edges.insert(conn, _held(0, 1))
+    edges.insert(conn, _held(2, None))
+
+    def seen(view):
+        return [row.id for row in edges.of_node(conn, "b", view)]
+
+    assert (seen(CURRENT), seen(HISTORICAL), seen(ALL)) == ([2], [1], [1, 2])
+
+
+def test_an_edge_is_found_described_and_erased_by_its_number(conn):
+    one = edge("a", "b", attributes={"source": "review"})
+    edges.insert(conn, one)
+
+    assert edges.get(conn, 1) == one
+    assert not edges.describe(conn, one, {"source": "review"}, NOW)
+    assert edges.describe(conn, one, {"source": "ü"}, NOW + timedelta(days=1))
+    assert edges.get(conn, 1).attributes == {"source": "ü"}
+    assert edges.get(conn, 1).updated_at == NOW + timedelta(days=1)
+    assert edges.get(conn, 1).created_at == NOW
+    assert edges.erase(conn, [1, 2]) == 1
+    assert edges.get(conn, 1) is None
+
+
+def test_a_long_chain_is_walked_in_one_query_and_its_circle_told_in_short():
+    count = 3000
+    conn = _store([f"n{number:04}" for number in range(count)])
+    for number in range(count - 1):
+        edges.put(conn, edge(f"n{number:04}", f"n{number + 1:04}", "part_of"))
+
+    with pytest.raises(YaadError, match=r"n2999 -> n0000 -> n0001 .* more .* -> n2999; the edge"):
+        edges.insert(conn, edge("n2999", "n0000", "part_of"))
+
+
+def test_too_many_edges_ahead_are_not_judged(conn, monkeypatch):
+    monkeypatch.setattr(edges, "CIRCLE_EDGES_MAX", 2)
+    for start, end in ("bc", "cd", "de"):
+        edges.put(conn, edge(start, end, "part_of"))
+
+    with pytest.raises(YaadError, match="More than 2 edges") as caught:
+        edges.insert(conn, edge("a", "b", "part_of"))
+
+    assert caught.value.code is Code.TOO_LARGE
+    assert edges.of_node(conn, "a") == []

@@ -10,7 +10,7 @@ from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.edges import Edge
+from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
@@ -21,15 +21,21 @@ from yaadwatch.store.connection import Connection
 _Change = Callable[[Connection, Node, datetime], Node]
 
 
-def show(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def show(home: Home, call: Call, *, id: str, view: str = CURRENT) -> dict[str, object]:
     """Return everything known about one memory; the answer is Shown.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        id: of the memory.
+        view: which of its edges: `current`, `historical` or `all`.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     with home.space(call) as space:
         node_id = find_node(space.db, id)
-        return space.db.read(_show, node_id, space, home)
+        return space.db.read(_show, node_id, space, home, view)
 
 
 def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, object]:
@@ -155,12 +161,12 @@ def _change(
     return telling.changed_row(node, undo=f"yaadwatch {undo} {node_id[-8:]}" if different else "")
 
 
-def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str, object]:
+def _show(conn: Connection, node_id: str, space: Space, home: Home, view: str) -> dict[str, object]:
     node = _require(conn, node_id)
     flag = doubting.of_nodes(conn, space.worktree.id, [node_id]).get(node_id)
     places = provenance.of_node(conn, node_id)
     trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
-    related = edges.of_node(conn, node_id)
+    related = edges.of_node(conn, node_id, view)
     ends = {_other(edge, node_id) for edge in related}
     others = nodes.many(conn, ends)
     left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
@@ -188,13 +194,7 @@ def _show(conn: Connection, node_id: str, space: Space, home: Home) -> dict[str,
             for place in places
         ],
         "edges": [
-            {
-                "kind": edge.kind,
-                "from": edge.from_node,
-                "to": edge.to_node,
-                "weight": edge.weight,
-                "text": others[_other(edge, node_id)].text,
-            }
+            telling.edge_row(edge) | {"text": others[_other(edge, node_id)].text}
             for edge in related
         ],
         "versions": [

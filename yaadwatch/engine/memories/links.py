@@ -1,14 +1,24 @@
-"""Relate one memory to another, and take that back. Doubt goes along what is linked."""
+"""Relate one memory to another, and take that back. Doubt goes along what is linked.
 
-from dataclasses import replace
-from datetime import datetime
+A relation that ended stays, with the time in which it held; deleting one is for what never held.
+"""
 
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from yaadwatch.core import privacy
+from yaadwatch.engine import telling
 from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.model.times import instant
 from yaadwatch.store import edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -20,12 +30,30 @@ OURS = {
 """Kinds that follow from what a memory rests on, and where it was learned; and what to do then."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Linked:
+    """A relation as it is now, its two memories, whether it is new, and whether it was changed."""
+
+    edge: Edge
+    ends: dict[str, Node]
+    made: bool
+    changed: bool
+
+
 def link(
-    home: Home, call: Call, *, id: str, kind: str, to: str, weight: float = 1.0
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    kind: str,
+    to: str,
+    weight: float = 1.0,
+    since: str | None = None,
+    attributes: dict[str, object] | None = None,
 ) -> dict[str, object]:
     """Say that a memory relates to another one; the answer is Linked.
 
-    Said again it changes nothing but the weight.
+    Said again it changes nothing but the weight, and the attributes when there are any.
 
     Args:
         home: what may be reached.
@@ -34,13 +62,16 @@ def link(
         kind: `depends_on`, `part_of`, `caused_by`, `led_to`, `supersedes`, or another word.
         to: the memory that it ends at.
         weight: how much of a doubt goes along it, above 0.0 and at most 1.0.
+        since: the time since when it holds; now when None.
+        attributes: what else is to be known of it; masked. As they are when None.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when an id does not name exactly one;
-            BAD_REQUEST too for a memory and itself; REFUSED when one of them is archived, the kind
-            is not for callers, or it would close a circle that its kind must not have.
+            BAD_REQUEST too for a memory and itself, and a time to come; CONFLICT when it held at
+            that time already; TOO_LARGE for the attributes; REFUSED when one of them is archived,
+            the kind is not for callers, or it would close a circle that its kind must not have.
     """
-    kind = _kind(kind)
+    kind = given_kind(kind)
     with home.space(call) as space:
         start, end = find_node(space.db, id), find_node(space.db, to)
         if start == end:
@@ -51,11 +82,19 @@ def link(
             )
         now = home.clock.now()
         edge = Edge(
-            from_node=start, to_node=end, kind=kind, weight=weight, created_at=now, valid_from=now
+            from_node=start,
+            to_node=end,
+            kind=kind,
+            weight=weight,
+            attributes=given_attributes(attributes or {}),
+            created_at=now,
+            valid_from=now if since is None else past("since", since, now),
         )
-        ends, made, changed = space.db.write(_link, edge, now)
-    undo = f"yaadwatch unlink {start[-8:]} {kind} {end[-8:]}" if made else ""
-    return _row(edge, ends, undo) | {"made": made, "changed": changed}
+        done = space.db.write(
+            _link, edge, now, dated=since is not None, described=attributes is not None
+        )
+    undo = f"yaadwatch unlink {start[-8:]} {kind} {end[-8:]}" if done.made else ""
+    return _row(done.edge, done.ends, undo) | {"made": done.made, "changed": done.changed}
 
 
 def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, object]:
@@ -64,7 +103,7 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
     Raises:
         YaadError: as for `link`; archived memories may be unlinked, and circles are no matter.
     """
-    kind = _kind(kind)
+    kind = given_kind(kind)
     with home.space(call) as space:
         start, end = find_node(space.db, id), find_node(space.db, to)
         now = home.clock.now()
@@ -72,12 +111,82 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
         ends, ended = space.db.write(_unlink, edge, now)
     if ended is None:
         return _row(edge, ends, "") | {"ended": False}
-    weight = "" if ended.weight == 1.0 else f" --weight {ended.weight:g}"
-    undo = f"yaadwatch link {start[-8:]} {kind} {end[-8:]}{weight}"
-    return _row(ended, ends, undo) | {"ended": True}
+    return _row(ended, ends, _again(ended)) | {"ended": True}
 
 
-def _kind(given: str) -> str:
+def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> dict[str, object]:
+    """End one relation, by its number, now or at a time before; the answer is Unlinked.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such edge; BAD_REQUEST when it begins after `at`, or
+            that is to come; CONFLICT when it ended at another time; REFUSED when its kind is not
+            for callers.
+    """
+    with home.space(call) as space:
+        now = home.clock.now()
+        ending = now if at is None else past("at", at, now)
+        ended, ends, before = space.db.write(_close, edge, ending, now, dated=at is not None)
+    undo = "" if before else _again(ended, since=ended.valid_until)
+    return _row(ended, ends, undo) | {"ended": not before}
+
+
+def delete_edge(
+    home: Home,
+    call: Call,
+    *,
+    edge: int | None = None,
+    id: str | None = None,
+    kind: str | None = None,
+    to: str | None = None,
+) -> dict[str, object]:
+    """Delete a relation as if it had never been, if it is there; the answer is DeletedEdge.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        edge: its number: one interval of one relation; else
+        id: the memory that it begins at,
+        kind: its kind, and
+        to: the memory that it ends at: every interval of it.
+
+    Raises:
+        YaadError: BAD_REQUEST unless `edge`, or the three others, are given; BAD_REQUEST and
+            CONFLICT when an id is too short, or names several; REFUSED when its kind is not for
+            callers.
+    """
+    with home.space(call) as space:
+        if edge is not None and (id, kind, to) == (None, None, None):
+            gone = space.db.write(_delete_one, edge, home.clock.now())
+        elif edge is None and id is not None and kind is not None and to is not None:
+            wanted = given_kind(kind)
+            try:
+                start, end = find_node(space.db, id), find_node(space.db, to)
+            except YaadError as error:
+                if error.code is not Code.NOT_FOUND:
+                    raise
+                return {"deleted": 0, "edges": [], "undo": None}
+            gone = space.db.write(_delete_all, (start, wanted, end), home.clock.now())
+        else:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "A relation is named by its number, or by both memories and the kind; nothing was "
+                "deleted.",
+                hint="The numbers: yaadwatch show ID --view all",
+            )
+    single = len(gone) == 1 and gone[0].valid_until is None
+    return {
+        "deleted": len(gone),
+        "edges": [telling.edge_row(one) for one in gone],
+        "undo": _again(gone[0], since=gone[0].valid_from) if single else None,
+    }
+
+
+def given_kind(given: str) -> str:
+    """Return a kind of edge that a caller gave, in its stored form.
+
+    Raises:
+        YaadError: REFUSED when edges of this kind are made by yaadwatch alone.
+    """
     kind = canonical_kind(given)
     if kind in OURS:
         raise YaadError(
@@ -88,8 +197,41 @@ def _kind(given: str) -> str:
     return kind
 
 
-def _link(conn: Connection, edge: Edge, now: datetime) -> tuple[dict[str, Node], bool, bool]:
-    """Return both ends, whether the edge is new, and whether its weight is."""
+def given_attributes(given: Mapping[str, object]) -> dict[str, object]:
+    """Return what a caller says of an edge, masked.
+
+    Raises:
+        YaadError: TOO_LARGE.
+    """
+    masked = privacy.mask_tree(dict(given))
+    size = len(json.dumps(masked, ensure_ascii=False).encode("utf-8", "replace"))
+    if size > EDGE_ATTRIBUTES_BYTES_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The attributes have {size} bytes, more than {EDGE_ATTRIBUTES_BYTES_MAX}; nothing was "
+            "changed.",
+            hint="Keep the long part in a memory, and link that.",
+        )
+    return masked
+
+
+def past(name: str, given: str, now: datetime) -> datetime:
+    """Return a time that a caller gave, which must not be to come.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    at = instant(name, given)
+    if at > now:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{name} is {given}, which is still to come; nothing was changed.",
+            hint="Say it when it is so.",
+        )
+    return at
+
+
+def _link(conn: Connection, edge: Edge, now: datetime, *, dated: bool, described: bool) -> _Linked:
     ends = _ends(conn, edge)
     for node in ends.values():
         if node.archived_at is not None:
@@ -98,30 +240,119 @@ def _link(conn: Connection, edge: Edge, now: datetime) -> tuple[dict[str, Node],
                 f"Memory {node.id[-8:]} is archived ({node.archive_reason}); nothing was linked.",
                 hint=f"Bring it back first: yaadwatch restore {node.id[-8:]}",
             )
-    if not edges.insert(conn, edge):
-        return ends, False, edges.weigh(conn, edge, now)
-    body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-    log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=edge.from_node, body=body))
-    return ends, True, False
+    if dated:
+        _refuse_other_start(conn, edge)
+    made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
+    changed = False
+    if made:
+        log.append(conn, _event(events.EDGE_CREATED, edge, now))
+    else:
+        changed = edges.weigh(conn, edge, now)
+        if described:
+            changed = edges.describe(conn, edge, edge.attributes, now) or changed
+    return _Linked(edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed)
+
+
+def _refuse_other_start(conn: Connection, edge: Edge) -> None:
+    there = _open(conn, edge)
+    if there is not None and there.valid_from != edge.valid_from:
+        raise YaadError(
+            Code.CONFLICT,
+            f"They are linked since {_time(there.valid_from)} already (edge {there.id}); nothing "
+            "was changed.",
+            hint=f"Delete that one first: yaadwatch graph delete-link {there.id}",
+        )
+
+
+def _open(conn: Connection, edge: Edge) -> Edge | None:
+    """Return the open edge like `edge`, as it is stored."""
+    return next((one for one in edges.equal(conn, edge) if one.valid_until is None), None)
 
 
 def _unlink(conn: Connection, edge: Edge, now: datetime) -> tuple[dict[str, Node], Edge | None]:
     """Return both ends, and the edge that was there."""
     ends = _ends(conn, edge)
-    there = next(
-        (
-            row
-            for row in edges.of_node(conn, edge.from_node)
-            if (row.from_node, row.kind, row.to_node) == (edge.from_node, edge.kind, edge.to_node)
-        ),
-        None,
-    )
+    there = _open(conn, edge)
     if there is None:
         return ends, None
     edges.close(conn, there, now)
+    log.append(conn, _event(events.EDGE_CLOSED, there, now))
+    return ends, edges.get(conn, there.id)
+
+
+def _close(
+    conn: Connection, number: int, at: datetime, now: datetime, *, dated: bool
+) -> tuple[Edge, dict[str, Node], bool]:
+    """Return the edge as it is now, its ends, and whether it had ended before."""
+    there = edges.get(conn, number)
+    if there is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no edge {number}; nothing was changed.",
+            hint="The numbers of a memory's edges: yaadwatch show ID --view all",
+        )
+    given_kind(there.kind)
+    ends = _ends(conn, there)
+    if there.valid_until is not None:
+        if dated and there.valid_until != at:
+            raise YaadError(
+                Code.CONFLICT,
+                f"Edge {number} ended at {_time(there.valid_until)} already; nothing was changed.",
+                hint="If that is wrong, delete it and link anew: yaadwatch graph delete-link "
+                f"{number}",
+            )
+        return there, ends, True
+    if dated and at < there.valid_from:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Edge {number} holds since {_time(there.valid_from)} and cannot end before that; "
+            "nothing was changed.",
+            hint=f"If it never held: yaadwatch graph delete-link {number}",
+        )
+    edges.close(conn, there, at)
+    log.append(conn, _event(events.EDGE_CLOSED, there, now))
+    return edges.get(conn, number) or there, ends, False
+
+
+def _delete_one(conn: Connection, number: int, now: datetime) -> list[Edge]:
+    there = edges.get(conn, number)
+    return _delete(conn, [there] if there is not None else [], now)
+
+
+def _delete_all(conn: Connection, named: tuple[str, str, str], now: datetime) -> list[Edge]:
+    start, kind, end = named
+    like = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
+    return _delete(conn, edges.equal(conn, like), now)
+
+
+def _delete(conn: Connection, gone: list[Edge], now: datetime) -> list[Edge]:
+    for edge in gone:
+        given_kind(edge.kind)
+        log.append(conn, _event(events.EDGE_CLOSED, edge, now, deleted=True))
+    edges.erase(conn, [edge.id for edge in gone])
+    return gone
+
+
+def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:
     body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-    log.append(conn, Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body))
-    return ends, replace(there, valid_until=now)
+    return Event(kind=kind, at=now, subject=edge.from_node, body=body | more)
+
+
+def _again(edge: Edge, *, since: datetime | None = None) -> str:
+    """Return the command that makes a relation once more."""
+    said = f"yaadwatch link {edge.from_node[-8:]} {edge.kind} {edge.to_node[-8:]}"
+    if edge.weight != 1.0:
+        said += f" --weight {edge.weight:g}"
+    if since is not None:
+        said += f" --since {_time(since)}"
+    if edge.attributes:
+        told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
+        said += f" --attributes {shlex.quote(told)}"
+    return said
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
@@ -140,11 +371,8 @@ def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
 
 
 def _row(edge: Edge, ends: dict[str, Node], undo: str) -> dict[str, object]:
-    return {
+    return telling.edge_row(edge) | {
         "id": edge.from_node,
-        "kind": edge.kind,
-        "to": edge.to_node,
-        "weight": edge.weight,
         "text": ends[edge.from_node].text,
         "to_text": ends[edge.to_node].text,
         "undo": undo or None,

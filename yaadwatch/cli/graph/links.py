@@ -53,6 +53,7 @@ def add_link(commands: Commands) -> Parser:
                 "falls with it",
             ),
             ("yaadwatch link 5c01f2e4 led_to 77aa01bc --weight 0.5", "half as strong"),
+            ("yaadwatch link 5c01f2e4 led_to 77aa01bc --since 2026-03-01", "since then"),
         ],
         more=_KINDS,
     )
@@ -63,6 +64,13 @@ def add_link(commands: Commands) -> Parser:
         type=_number,
         default=1.0,
         help="how much of a doubt goes along it, to 1 at most (default: 1)",
+    )
+    command.add_argument("--since", metavar="TIME", help="when it began to hold (default: now)")
+    command.add_argument(
+        "--attributes",
+        metavar="JSON",
+        type=_object,
+        help='what else to keep of it, such as \'{"source": "review"}\'',
     )
     return command
 
@@ -113,12 +121,17 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Relate two memories; print both, so a slip is noticed at once."""
-    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, weight=args.weight)
+    more = {
+        name: given
+        for name, given in (("since", args.since), ("attributes", args.attributes))
+        if given is not None
+    }
+    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, weight=args.weight, **more)
     if args.json:
         terminal.json(answer)
         return 0
-    done = "Linked" if answer["made"] else "Weighed anew" if answer["changed"] else "Linked already"
-    _tell_link(done, answer, terminal)
+    done = "Linked" if answer["made"] else "Changed" if answer["changed"] else "Linked already"
+    tell_link(done, answer, terminal)
     return 0
 
 
@@ -128,7 +141,7 @@ def unlink(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    _tell_link("Unlinked" if answer["ended"] else "Not linked, nothing to do", answer, terminal)
+    tell_link("Unlinked" if answer["ended"] else "Not linked, nothing to do", answer, terminal)
     return 0
 
 
@@ -143,6 +156,18 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _object(text: str) -> "dict[str, object]":
+    import json
+
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ArgumentTypeError(f"{text!r} is not a JSON object")
+    return found
 
 
 def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:
@@ -177,11 +202,22 @@ def _tell_symbols(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"In {answer['path']}, memories rest on: {shown}")
 
 
-def _tell_link(done: str, answer: "dict[str, Any]", terminal: Terminal) -> None:
+def relation(edge: "dict[str, Any]") -> str:
+    """Return a relation in a line: "12  5c01f2e4 -caused_by-> 77aa01bc, since 2026-03-01"."""
+    said = f"{edge['edge']}  {short(edge['from'])} -{edge['kind']}-> {short(edge['to'])}"
+    if edge["weight"] != 1.0:
+        said += f", weight {edge['weight']:g}"
+    said += f", since {str(edge['since'])[:10]}"
+    return f"{said} until {str(edge['until'])[:10]}" if edge["until"] else said
+
+
+def tell_link(done: str, answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print a relation between two memories, what was done about it, and how to undo that."""
     weight = f"  (weight {answer['weight']:g})" if answer["weight"] != 1.0 else ""
     terminal.line(f"{done}{weight}:")
     terminal.line(styled(short(answer["id"]), "bold"), f"  {answer['text']}", indent=2, hang=10)
-    terminal.line(styled(str(answer["kind"]), "yellow"), indent=4)
+    held = f", until {str(answer['until'])[:10]}" if answer.get("until") else ""
+    terminal.line(styled(str(answer["kind"]), "yellow"), held, indent=4)
     terminal.line(styled(short(answer["to"]), "bold"), f"  {answer['to_text']}", indent=2, hang=10)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")

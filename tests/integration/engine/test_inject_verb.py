@@ -1,0 +1,234 @@
+"""Many memories and relations at once: all or none, twice is once, through the one door."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from engine_world import NET, RETRY, dump, every_byte_below
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from yaadwatch.api import codec
+from yaadwatch.api.operations import BY_NAME
+from yaadwatch.engine import recall
+from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.model.errors import Code, YaadError
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LOGIN = {"id": "req-1", "text": "Login is by mail", "kind": "spec"}
+SIGNUP = {"id": "req-2", "text": "Sign-up asks for nothing but a name"}
+LED = {"from": "req-1", "kind": "led_to", "to": "req-2"}
+OLD = "2024-03-01T12:00:00.123456Z"
+
+
+def inject(repo, nodes=(), edges=()):
+    """Inject what came over the wire."""
+    asked = codec.message(BY_NAME["inject"].request, {"nodes": list(nodes), "edges": list(edges)})
+    return injecting.inject(repo.home, repo.call, **codec.fields_of(asked))
+
+
+def refusal(repo, *batch):
+    with repo.db() as db:
+        before = dump(db)
+    with pytest.raises((YaadError, ValueError)) as refused:
+        inject(repo, *batch)
+    with repo.db() as db:
+        assert dump(db) == before
+    return refused.value
+
+
+def counts(new=0, changed=0, same=0):
+    return {"new": new, "changed": changed, "same": same}
+
+
+def test_what_is_given_is_stored_with_its_ids_and_found(repo):
+    answer = inject(repo, [LOGIN, SIGNUP], [LED | {"weight": 0.5, "attributes": {"by": "Ada"}}])
+
+    assert answer == {
+        "nodes": counts(new=2),
+        "edges": counts(new=1),
+        "left_out": [],
+        "masked": [],
+    }
+    shown = repo.show("req-1")
+    assert (shown["text"], shown["kind"]) == (LOGIN["text"], "spec")
+    (edge,) = shown["edges"]
+    assert (edge["from"], edge["kind"], edge["to"]) == ("req-1", "led_to", "req-2")
+    assert (edge["weight"], edge["attributes"]) == (0.5, {"by": "Ada"})
+    found = recall.recall(repo.home, repo.call, query="login by mail")["results"]
+    assert found[0]["id"] == "req-1"
+
+
+def test_twice_is_once(repo):
+    nodes = [LOGIN | {"created_at": OLD, "tags": ["auth"], "pin": True}, SIGNUP]
+    edges = [LED, {"from": "req-2", "kind": "depends_on", "to": "req-1", "valid_from": OLD}]
+    inject(repo, nodes, edges)
+    with repo.db() as db:
+        before = dump(db)
+    repo.world.clock.advance(timedelta(days=1))
+
+    again = inject(repo, nodes, edges)
+
+    assert (again["nodes"], again["edges"]) == (counts(same=2), counts(same=2))
+    with repo.db() as db:
+        assert dump(db) == before
+
+
+def test_when_it_was_created_is_kept(repo):
+    edge = LED | {"created_at": OLD}
+    inject(repo, [LOGIN | {"created_at": OLD}, SIGNUP], [edge])
+    answer = inject(repo, [LOGIN | {"text": "Login is by mail or phone"}], [LED | {"weight": 0.5}])
+
+    assert (answer["nodes"], answer["edges"]) == (counts(changed=1), counts(changed=1))
+    shown = repo.show("req-1")
+    then = datetime(2024, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
+    assert (shown["created_at"], shown["edges"][0]["since"]) == (then, then)
+    assert (shown["text"], shown["version"]) == ("Login is by mail or phone", 2)
+    assert shown["edges"][0]["weight"] == 0.5
+
+
+def test_what_reads_alike_stays_apart(repo):
+    mine = repo.remember(LOGIN["text"])
+
+    inject(repo, [LOGIN, LOGIN | {"id": "req-3"}])
+
+    assert repo.memories().count(LOGIN["text"]) == 3
+    assert repo.remember(LOGIN["text"]) == mine
+    assert inject(repo, [LOGIN | {"id": "req-3"}])["nodes"] == counts(same=1)
+
+
+def test_everything_goes_through_the_one_door(repo):
+    said = f"Deploy with token={TOKEN}"
+    edge = LED | {"attributes": {"token": TOKEN}}
+
+    answer = inject(repo, [LOGIN | {"text": said, "tags": [TOKEN]}, SIGNUP], [edge])
+
+    assert answer["masked"] == [{"id": "req-1", "kinds": ["github-token"]}]
+    repo.world.close()
+    assert TOKEN.encode() not in every_byte_below(repo.path / ".yaad")
+
+
+def test_a_node_rests_on_what_its_text_names(repo):
+    inject(repo, [{"id": "req-1", "text": RETRY}])
+    repo.write("src/net.py", NET.replace("def fetch_with_retry", "def fetch"))
+
+    assert "src/net.py" in [anchor["path"] for anchor in repo.show("req-1")["anchors"]]
+    assert repo.doubt("req-1")
+
+
+def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):
+    lost = LED | {"to": "req-9"}
+
+    answer = inject(repo, [LOGIN, SIGNUP], [lost, LED])
+
+    assert answer["edges"] == counts(new=1)
+    assert answer["left_out"] == [lost | {"reason": "no node req-9", "missing": ["req-9"]}]
+
+
+def test_what_was_forgotten_or_ended_here_stays_so(repo):
+    dated = LED | {"valid_from": OLD}
+    inject(repo, [LOGIN, SIGNUP, {"id": "req-3", "text": "Mails are sent at once"}], [dated])
+    repo.forget("req-3", "untrue")
+    repo.unlink("req-1", "led_to", "req-2")
+
+    answer = inject(
+        repo,
+        [{"id": "req-3", "text": "Mails are sent at noon"}],
+        [dated, {"from": "req-1", "kind": "led_to", "to": "req-3"}],
+    )
+
+    assert [row["reason"].split(" (")[0] for row in answer["left_out"]] == [
+        "archived here",
+        "ended here since",
+        "req-3 archived here",
+    ]
+    assert repo.show("req-3")["archived_at"]
+    assert repo.show("req-1")["edges"] == []
+
+
+def test_history_comes_in_as_it_was(repo):
+    past = LED | {"valid_from": "2024-01-01", "valid_until": "2024-06-01"}
+    open_ = LED | {"valid_from": "2024-06-01"}
+
+    assert inject(repo, [LOGIN, SIGNUP], [past, open_])["edges"] == counts(new=2)
+    assert inject(repo, [], [open_, past])["edges"] == counts(same=2)
+    ended = inject(repo, [], [open_ | {"valid_until": "2025-01-01"}])
+    assert ended["edges"] == counts(changed=1)
+    assert repo.show("req-1")["edges"] == []
+    assert len(repo.show("req-1", view="historical")["edges"]) == 2
+    overlapping = refusal(repo, [], [LED | {"valid_from": "2024-05-01"}])
+    assert overlapping.code is Code.CONFLICT
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "told"),
+    [
+        ([LOGIN, LOGIN], [], "nodes[1] has the id of a node before it, req-1"),
+        ([LOGIN, SIGNUP | {"id": TOKEN}], [], "The id of nodes[1] looks like a secret"),
+        ([LOGIN, SIGNUP | {"text": " "}], [], "The text is empty"),
+        ([LOGIN | {"kind": "file"}], [], "nodes[0]: the kind file is kept for what"),
+        ([LOGIN | {"created_at": "2999-01-01"}], [], "nodes[0].created_at is 2999-01-01"),
+        ([LOGIN | {"colour": "red"}], [], "nodes[0]: there is no field 'colour'"),
+        ([LOGIN, SIGNUP], [LED | {"kind": "touches"}], "made by yaadwatch alone"),
+        ([LOGIN, SIGNUP], [LED | {"weight": 2}], "edges[0]: weight must be above 0"),
+        ([LOGIN, SIGNUP], [LED | {"to": "req-1"}], "edges[0]: from and to must be two"),
+        ([LOGIN, SIGNUP], [LED | {"valid_until": OLD}], "edges[0]: an edge that has ended"),
+        (
+            [LOGIN, SIGNUP],
+            [LED, {"from": "req-2", "kind": "led_to", "to": "req-1"}],
+            "led_to must not run in a circle: req-2 -> req-1 -> req-2; the edges were not added",
+        ),
+        (
+            [LOGIN, SIGNUP],
+            [
+                LED | {"valid_from": "2024-01-01"},
+                LED | {"valid_from": "2023-01-01", "valid_until": "2024-02-01"},
+            ],
+            "and would hold twice",
+        ),
+    ],
+)
+def test_a_batch_with_one_mistake_stores_nothing(repo, nodes, edges, told):
+    assert told in str(refusal(repo, nodes, edges))
+
+
+def test_what_a_persons_own_file_says_gets_no_other_words(world):
+    repo = world.repo()
+    repo.write("CLAUDE.md", "# Rules\n\n- Always run the linter before you push\n")
+    repo.commit("rules")
+    repo.add()
+    with repo.db() as db:
+        found = db.read(
+            lambda conn: conn.execute("SELECT node FROM provenance WHERE line IS NOT NULL").get
+        )
+
+    assert refusal(repo, [{"id": found, "text": "Never run it"}]).code is Code.REFUSED
+
+
+names = st.sampled_from("abcde")
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(names, names, st.sampled_from(["part_of", "relates_to"])), max_size=12))
+def test_any_batch_is_stored_whole_or_not_at_all_and_twice_is_once(repo, rows):
+    nodes = [{"id": name, "text": f"The thing called {name}"} for name in "abcde"]
+    edges = [{"from": start, "kind": kind, "to": end} for start, end, kind in rows if start != end]
+    inject(repo, nodes)
+    with repo.db() as db:
+        before = dump(db)
+    try:
+        first = inject(repo, nodes, edges)
+    except YaadError:
+        with repo.db() as db:
+            assert dump(db) == before
+        assert any(kind == "part_of" for _, _, kind in rows)
+        return
+    with repo.db() as db:
+        after = dump(db)
+    again = inject(repo, nodes, edges)
+
+    assert first["edges"]["new"] + first["edges"]["same"] == len(edges)
+    assert again["edges"] == counts(same=len(edges))
+    with repo.db() as db:
+        assert dump(db) == after

@@ -1,0 +1,62 @@
+"""The command that takes in a file of memories and relations: what it sends, what it prints."""
+
+import json
+
+import pytest
+from recording import command
+
+GRAPH = {"nodes": [{"id": "a", "text": "words"}], "edges": []}
+COUNTS = {"new": 1, "changed": 0, "same": 2}
+ANSWER = {
+    "nodes": COUNTS,
+    "edges": COUNTS,
+    "left_out": [{"from": "a", "kind": "led_to", "to": "b", "reason": "no node b"}],
+    "masked": [{"id": "a", "kinds": ["github-token"]}],
+}
+
+
+def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(GRAPH), encoding="utf-8")
+
+    ran = command("inject", path, answers={"inject": ANSWER})
+
+    assert ran.calls == [("inject", GRAPH)]
+    assert ran.lines == [
+        "a -led_to-> b  no node b",
+        "1 memory new, 0 changed, 2 as before.",
+        "1 relation new, 0 changed, 2 as before.",
+        "Secrets were masked in 1 memory.",
+        "Left out: 1. All of them: --json",
+    ]
+
+
+def test_standard_input_is_read_and_programs_get_the_answer():
+    ran = command("inject", "-", "--json", given=json.dumps(GRAPH), answers={"inject": ANSWER})
+
+    assert ran.calls == [("inject", GRAPH)]
+    assert ran.json == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "told"),
+    [
+        ("{", 2, "- is not JSON"),
+        ("[]", 2, "must hold an object"),
+        ('{"nodes": [], "vertices": []}', 2, "must hold an object"),
+        (" " * 5_000_000, 1, "has more than 4194304 characters"),
+    ],
+)
+def test_what_is_no_graph_is_refused_before_anything_is_asked(given, status, told):
+    ran = command("inject", "-", given=given)
+
+    assert (ran.status, ran.calls) == (status, [])
+    assert told in ran.err
+    assert "Nothing was stored." in " ".join(ran.err.split())
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    ran = command("inject", tmp_path / "none.json")
+
+    assert (ran.status, ran.calls) == (1, [])
+    assert "cannot be read" in ran.err

@@ -1,0 +1,65 @@
+"""Delete a memory for good, with everything that hangs on it; to be able to go back, forget it."""
+
+from datetime import datetime
+
+from yaadwatch.core import text
+from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.model import events
+from yaadwatch.model.edges import ALL
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.store import agreements, edges, nodes, provenance
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+
+def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Delete a memory, its history and its relations, if it is there; the answer is DeletedNode.
+
+    Raises:
+        YaadError: BAD_REQUEST or CONFLICT when `id` is too short, or names several; REFUSED when a
+            person's own file says it, or it stands in the block of an agent file.
+    """
+    with home.space(call) as space:
+        try:
+            node_id = find_node(space.db, id)
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+            return {"deleted": False, "edges": 0}
+        return space.db.write(_delete, node_id, home.clock.now())
+
+
+def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        return {"deleted": False, "edges": 0}
+    for place in provenance.of_node(conn, node_id):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) still says this; it was not deleted.",
+                hint=f"Delete it there, then: yaadwatch graph delete {node_id[-8:]}",
+            )
+    # What was agreed goes with the node, and then its line in a block would be taken for one that
+    # somebody has typed; in a block that git brings back, a tombstone keeps it from that.
+    if files := agreements.standing(conn, node_id):
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {node_id[-8:]} stands in the block of {' and '.join(files)}; it was not "
+            "deleted.",
+            hint=f"Forget it first, and delete it then: yaadwatch forget {node_id[-8:]}",
+        )
+    related = edges.of_node(conn, node_id, ALL)
+    for worktree, path in agreements.places(conn, node_id):
+        agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
+    nodes.erase(conn, [node_id])
+    log.hush(conn, node_id)
+    log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node_id))
+    return {
+        "deleted": True,
+        "id": node_id,
+        "text": node.text,
+        "edges": len(related),
+        "at": now,
+    }

@@ -1,0 +1,47 @@
+"""What is in the graph of a project: how much, of which kinds, and what has most relations."""
+
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.nodes import THINGS
+from yaadwatch.model.settings import GRAPH_HUBS_MAX
+from yaadwatch.store import nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import census
+
+
+def graph_stats(home: Home, call: Call) -> dict[str, object]:
+    """Count the nodes and edges of a project; the answer is GraphStats.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        return space.db.read(_count)
+
+
+def _count(conn: Connection) -> dict[str, object]:
+    living = census.living(conn)
+    kinds = {kind: number for kind, number in living.items() if kind not in THINGS}
+    current = census.current(conn)
+    hubs = census.hubs(conn, GRAPH_HUBS_MAX)
+    known = nodes.many(conn, [node for node, _ in hubs])
+    return {
+        "memories": sum(kinds.values()),
+        "archived": census.archived(conn),
+        "things": sum(living.values()) - sum(kinds.values()),
+        "orphans": census.orphans(conn),
+        "kinds": kinds,
+        "edges": {
+            "current": sum(current.values()),
+            "historical": census.historical(conn),
+            "kinds": current,
+        },
+        "hubs": [
+            {
+                "id": node,
+                "kind": known[node].kind,
+                "text": known[node].summary,
+                "edges": number,
+            }
+            for node, number in hubs
+        ],
+    }

@@ -1,0 +1,333 @@
+"""Take in many memories and relations at once: all of them or none, and twice is once.
+
+A memory keeps the id it comes with, so nothing is taken for another one that reads alike. What a
+person forgot or ended here is left so, and told; so are edges whose ends are not there.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from yaadwatch.core import privacy
+from yaadwatch.engine import remember
+from yaadwatch.engine.memories.links import given_attributes, given_kind, past
+from yaadwatch.engine.remember import Draft, Ready
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model import events
+from yaadwatch.model.edges import ACYCLIC, Edge, free_from
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.nodes import THINGS, Node, canonical_kind
+from yaadwatch.store import edges, nodes, provenance
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+NEW, CHANGED, SAME = "new", "changed", "same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """A batch with everything decided that does not need the transaction.
+
+    Args:
+        nodes: as given, with the time each was created.
+        ready: by id, what has to be stored; the others read the same when they were looked at.
+        edges: as they are to be stored, and whether the caller says since when they hold.
+        now: when it comes.
+        actor: who brings it.
+    """
+
+    nodes: Sequence[tuple[GivenNode, datetime]]
+    ready: Mapping[str, Ready]
+    edges: Sequence[tuple[Edge, bool]]
+    now: datetime
+    actor: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """What became of a batch."""
+
+    nodes: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    left_out: list[dict[str, object]] = field(default_factory=list)
+
+
+def inject(
+    home: Home,
+    call: Call,
+    *,
+    nodes: Sequence[GivenNode] = (),
+    edges: Sequence[GivenEdge] = (),
+) -> dict[str, object]:
+    """Store memories with ids of their own, and relations, in one transaction; the answer is
+    Injected.
+
+    A node that is there already gets what is different, and keeps when it was created; so does an
+    edge that still holds.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        nodes: the memories; masked, classified and anchored as by `remember`.
+        edges: relations between these, or what is there already, by their whole ids.
+
+    Raises:
+        YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
+            given twice, is a secret, or is a file or symbol, and for times to come; CONFLICT when
+            an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
+            callers, and new words for what a person's own file says.
+    """
+    with home.space(call) as space:
+        now = home.clock.now()
+        created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
+        _refuse_ids(nodes)
+        texts = {one.id: remember.clean(one.text) for one in nodes}
+        differ = space.db.read(_different, nodes, {one: clean.text for one, clean in texts.items()})
+        drafts = [_draft(one, call.origin) for one in differ]
+        ready = remember.prepare(home, space, drafts) if drafts else []
+        batch = _Batch(
+            nodes=created,
+            ready={one.id: item for one, item in zip(differ, ready, strict=True)},
+            edges=[_edge(place, one, now) for place, one in enumerate(edges)],
+            now=now,
+            actor=call.origin,
+        )
+        done = space.db.write(_store, home, batch)
+    return {
+        "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
+        "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
+        "left_out": done.left_out,
+        "masked": [
+            {"id": one, "kinds": list(clean.kinds)} for one, clean in texts.items() if clean.kinds
+        ],
+    }
+
+
+def _created(place: int, one: GivenNode, now: datetime) -> datetime:
+    return (
+        now if one.created_at is None else past(f"nodes[{place}].created_at", one.created_at, now)
+    )
+
+
+def _refuse_ids(given: Sequence[GivenNode]) -> None:
+    """Refuse ids that cannot be kept as they are.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    seen = set()
+    for place, one in enumerate(given):
+        if one.id in seen:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"nodes[{place}] has the id of a node before it, {one.id}; nothing was stored.",
+                hint="Give every node an id of its own.",
+            )
+        seen.add(one.id)
+        if privacy.mask(one.id).kinds:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"The id of nodes[{place}] looks like a secret; nothing was stored.",
+                hint="Give it an id that may be seen.",
+            )
+
+
+def _draft(one: GivenNode, origin: str) -> Draft:
+    return Draft(
+        text=one.text,
+        origin=origin,
+        kind=one.kind,
+        tier=one.tier,
+        tags=one.tags,
+        pinned=one.pin,
+        has_id=True,
+    )
+
+
+def _edge(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
+    def time(name: str, given: str | None, default: datetime) -> datetime:
+        return default if given is None else past(f"edges[{place}].{name}", given, now)
+
+    created = time("created_at", one.created_at, now)
+    until = one.valid_until
+    edge = Edge(
+        from_node=one.from_,
+        to_node=one.to,
+        kind=given_kind(one.kind),
+        weight=one.weight,
+        attributes=given_attributes(one.attributes or {}),
+        created_at=created,
+        updated_at=now,
+        valid_from=time("valid_from", one.valid_from, created),
+        valid_until=None if until is None else time("valid_until", until, now),
+    )
+    return edge, one.valid_from is not None or one.created_at is not None
+
+
+def _different(
+    conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str]
+) -> list[GivenNode]:
+    """Return those that are not there, or read otherwise; what is archived is left alone."""
+    known = nodes.many(conn, [one.id for one in given])
+    return [
+        one
+        for one in given
+        if one.id not in known
+        or (
+            known[one.id].archived_at is None
+            and _changes(known[one.id], one, texts[one.id].strip())
+        )
+    ]
+
+
+def _changes(node: Node, given: GivenNode, text: str) -> bool:
+    tags = {privacy.mask(tag).text for tag in given.tags}
+    return (
+        node.text != text
+        or (given.kind is not None and node.kind != canonical_kind(given.kind))
+        or (given.tier is not None and node.tier != given.tier)
+        or not tags <= set(node.tags)
+        or (given.pin and not node.pinned)
+    )
+
+
+def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
+    done = _Done()
+    known = nodes.many(conn, [one.id for one, _ in batch.nodes])
+    for one, created_at in batch.nodes:
+        _store_node(conn, home, batch, done, one, known=known.get(one.id), created_at=created_at)
+    _store_edges(conn, batch, done)
+    return done
+
+
+def _store_node(
+    conn: Connection,
+    home: Home,
+    batch: _Batch,
+    done: _Done,
+    one: GivenNode,
+    *,
+    known: Node | None,
+    created_at: datetime,
+) -> None:
+    item, node = batch.ready.get(one.id), known
+    if node is not None and node.kind in THINGS:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{one.id} is the id of a {node.kind}, which is no memory; nothing was stored.",
+            hint="Give the node another id.",
+        )
+    if node is not None and node.archived_at is not None:
+        hint = f"archived here ({node.archive_reason}); yaadwatch restore {node.id[-8:]}"
+        done.left_out.append({"id": one.id, "reason": hint})
+        return
+    if item is None and node is not None:
+        done.nodes[SAME] += 1
+        return
+    if item is None:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {one.id} was erased meanwhile; nothing was stored.",
+            hint="Try again.",
+        )
+    if node is None:
+        remember.store_as(conn, home, item, batch.now, id=one.id, created_at=created_at)
+        done.nodes[NEW] += 1
+        return
+    if item.text != node.text and provenance.said(conn, [node.id]):
+        raise YaadError(
+            Code.REFUSED,
+            f"A person's own file says memory {node.id[-8:]}; only that person gives it other "
+            "words, so nothing was stored.",
+            hint=f"Where: yaadwatch show {node.id[-8:]}",
+        )
+    remember.store_over(conn, home, item, node, batch.now)
+    done.nodes[CHANGED] += 1
+
+
+def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
+    """Store the edges; whether they close a circle is asked once for each kind."""
+    ends = {end for edge, _ in batch.edges for end in (edge.from_node, edge.to_node)}
+    known = nodes.many(conn, ends)
+    fresh = []
+    for edge, dated in batch.edges:
+        reason = _left_out(edge, known)
+        if reason:
+            done.left_out.append(_row(edge) | reason)
+            continue
+        others = edges.equal(conn, edge)
+        what = _there_already(conn, edge, others, dated=dated, now=batch.now)
+        if what == "ended":
+            done.left_out.append(_row(edge) | {"reason": "ended here since"})
+        elif what:
+            done.edges[what] += 1
+        elif dated:
+            fresh.append(edge)
+        else:
+            start = free_from(edge.valid_from, [one.interval for one in others])
+            fresh.append(replace(edge, valid_from=start))
+    for kind in sorted({edge.kind for edge in fresh} & ACYCLIC):
+        added = [
+            (edge.from_node, edge.to_node)
+            for edge in fresh
+            if edge.kind == kind and edge.valid_until is None
+        ]
+        edges.refuse_circles(conn, kind, added)
+    for edge in fresh:
+        if not edges.put(conn, edge):
+            done.edges[SAME] += 1  # given twice
+            continue
+        done.edges[NEW] += 1
+        body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
+        made = Event(kind=events.EDGE_CREATED, at=batch.now, subject=edge.from_node, body=body)
+        log.append(conn, made)
+
+
+def _there_already(
+    conn: Connection, edge: Edge, others: Sequence[Edge], *, dated: bool, now: datetime
+) -> str:
+    """Return what an equal edge makes of this one: same, changed or ended; '' when it is new."""
+    for other in others:
+        begun = not dated or other.valid_from == edge.valid_from
+        if other.interval == edge.interval or (
+            other.valid_until is None and edge.valid_until is None and begun
+        ):
+            if other.valid_until is not None:
+                return SAME
+            weighed = edges.weigh(conn, edge, now)
+            attributes = edge.attributes or other.attributes
+            return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
+        if dated and begun and edge.valid_until is None:
+            return "ended"
+        if dated and begun and other.valid_until is None and edge.valid_until is not None:
+            edges.close(conn, other, edge.valid_until)
+            body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
+            ended = Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
+            log.append(conn, ended)
+            return CHANGED
+        if other.valid_until is None and edge.valid_until is None:
+            raise YaadError(
+                Code.CONFLICT,
+                f"{edge.from_node} {edge.kind} {edge.to_node} holds since another time already "
+                f"(edge {other.id}); nothing was stored.",
+                hint=f"Delete that one first: yaadwatch graph delete-link {other.id}",
+            )
+    return ""
+
+
+def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
+    """Return why an edge cannot be stored; nothing when it can."""
+    ends = (edge.from_node, edge.to_node)
+    missing = [privacy.mask(end).text for end in ends if end not in known]
+    if missing:
+        return {"reason": f"no node {' and no node '.join(missing)}", "missing": missing}
+    gone = [end for end in ends if known[end].archived_at is not None]
+    return {"reason": f"{' and '.join(gone)} archived here"} if gone else {}
+
+
+def _row(edge: Edge) -> dict[str, object]:
+    start, end = privacy.mask(edge.from_node).text, privacy.mask(edge.to_node).text
+    return {"from": start, "kind": edge.kind, "to": end}

@@ -1,0 +1,214 @@
+"""Walks along the edges: what is around a memory or a question, before it, after it.
+
+What is archived, and what only another branch's files say, is neither told nor walked through.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from yaadwatch.core.recall import budget
+from yaadwatch.core.recall.budget import Item
+from yaadwatch.engine import recall, telling
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.model.edges import CURRENT, canonical_kind
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import GRAPH_EDGES_MAX, GRAPH_SEEDS_MAX, GRAPH_STEP_EDGES_MAX
+from yaadwatch.store import edges, nodes, provenance
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import steps
+
+BOTH, ANCESTORS, DESCENDANTS = "both", "ancestors", "descendants"
+_DIRECTIONS = {
+    BOTH: (steps.OUT, steps.IN),
+    ANCESTORS: (steps.IN,),
+    DESCENDANTS: (steps.OUT,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """How a walk goes: how far, along which edges, and how much of it is told."""
+
+    depth: int
+    direction: str
+    kinds: tuple[str, ...]
+    view: str
+    nodes_max: int
+    tokens_max: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """What a walk came to: each node, and how many steps away it is, nearest first."""
+
+    found: dict[str, tuple[Node, int]] = field(default_factory=dict)
+    left: set[str] = field(default_factory=set)
+    complete: bool = True
+
+
+def traverse(
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    depth: int = 1,
+    direction: str = BOTH,
+    kinds: Sequence[str] = (),
+    view: str = CURRENT,
+    nodes_max: int = 100,
+    tokens_max: int = 8000,
+) -> dict[str, object]:
+    """Walk from a memory along its edges; the answer is Walked.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: the memory.
+        depth: steps, 1 to 10.
+        direction: `descendants` go along the edges, `ancestors` against them; or `both`. The
+            ancestors one step away are the backlinks.
+        kinds: of edges; all when empty.
+        view: edges that hold (`current`), that have ended (`historical`), or `all`.
+        nodes_max: nodes told at most, the nearest and most strongly related.
+        tokens_max: the budget; what is far away is told in short, or left out.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
+    """
+    asked = _Asked(
+        depth=depth,
+        direction=direction,
+        kinds=_kinds(kinds),
+        view=view,
+        nodes_max=nodes_max,
+        tokens_max=tokens_max,
+    )
+    with home.space(call) as space:
+        start = find_node(space.db, id)
+        return space.db.read(_walked, [start], asked, space.worktree.id)
+
+
+def subgraph(
+    home: Home,
+    call: Call,
+    *,
+    id: str | None = None,
+    query: str | None = None,
+    depth: int = 2,
+    kinds: Sequence[str] = (),
+    view: str = CURRENT,
+    nodes_max: int = 50,
+    tokens_max: int = 2000,
+) -> dict[str, object]:
+    """Return what is around a memory, or around what answers a question; the answer is Walked.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: the memory; or
+        query: a question, as `recall` takes it: the walk begins at its best answers.
+        depth: as for `traverse`, and so are
+        kinds: these,
+        view: this,
+        nodes_max: this, and
+        tokens_max: this.
+
+    Raises:
+        YaadError: BAD_REQUEST unless one of `id` and `query` is given; else as for `traverse`.
+    """
+    if (id is None) == (query is None):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Either a memory or a question is what to look around; nothing was looked up.",
+            hint="A memory: yaadwatch subgraph ID. A question: yaadwatch subgraph --query WORDS",
+        )
+    asked = _Asked(
+        depth=depth,
+        direction=BOTH,
+        kinds=_kinds(kinds),
+        view=view,
+        nodes_max=nodes_max,
+        tokens_max=tokens_max,
+    )
+    starts = [] if query is None else _answers(home, call, query)
+    with home.space(call) as space:
+        if id is not None:
+            starts = [find_node(space.db, id)]
+        return space.db.read(_walked, starts, asked, space.worktree.id)
+
+
+def _kinds(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(canonical_kind(kind) for kind in given)
+
+
+def _answers(home: Home, call: Call, query: str) -> list[str]:
+    found = recall.recall(home, call, query=query, top_k=GRAPH_SEEDS_MAX)["results"]
+    return [str(row["id"]) for row in found] if isinstance(found, list) else []
+
+
+def _walked(
+    conn: Connection, starts: Sequence[str], asked: _Asked, worktree: int
+) -> dict[str, object]:
+    walk = _walk(conn, starts, asked, provenance.hidden(conn, worktree))
+    fitted = budget.fit(
+        [
+            Item(id=one, text=node.text, summary=node.summary)
+            for one, (node, _) in walk.found.items()
+        ],
+        asked.tokens_max,
+    )
+    told = {item.id: item for item in fitted.items}
+    numbers = steps.among(conn, told, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1)
+    doubts = doubting.of_nodes(conn, worktree, told)
+    more = len(walk.left) + len(walk.found) - len(told)
+    return {
+        "start": [one for one in starts if one in told],
+        "nodes": [
+            {
+                "id": node_id,
+                "kind": walk.found[node_id][0].kind,
+                "tier": walk.found[node_id][0].tier,
+                "text": item.text,
+                "depth": item.depth,
+                "steps": walk.found[node_id][1],
+                "stale": telling.doubt_in_short(doubts.get(node_id)),
+            }
+            for node_id, item in told.items()
+        ],
+        "edges": [telling.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])],
+        "more": more,
+        "complete": walk.complete and not more and len(numbers) <= GRAPH_EDGES_MAX,
+        "budget": {"used": fitted.used, "left": fitted.left},
+    }
+
+
+def _walk(conn: Connection, starts: Sequence[str], asked: _Asked, hidden: set[str]) -> _Walk:
+    """Go from layer to layer; every node is come to once, so circles are no matter."""
+    known = nodes.many(conn, starts)
+    walk = _Walk(found={one: (known[one], 0) for one in starts if one in known})
+    layer = list(walk.found)
+    for step in range(1, asked.depth + 1):
+        if not layer:
+            break
+        ahead: dict[str, None] = {}
+        for direction in _DIRECTIONS[asked.direction]:
+            rows = steps.beyond(
+                conn,
+                layer,
+                direction=direction,
+                kinds=asked.kinds,
+                view=asked.view,
+                limit=GRAPH_STEP_EDGES_MAX,
+            )
+            walk.complete = walk.complete and len(rows) < GRAPH_STEP_EDGES_MAX
+            ahead |= dict.fromkeys(rows)
+        new = [one for one in ahead if one not in walk.found and one not in hidden]
+        known = nodes.many(conn, new)
+        living = [one for one in new if known[one].archived_at is None]
+        room = max(asked.nodes_max - len(walk.found), 0)
+        layer = living[:room]
+        walk.found |= {one: (known[one], step) for one in layer}
+        walk.left |= set(living[room:])
+    return walk

@@ -1,0 +1,73 @@
+"""What a caller gives of a graph: nodes with ids of its own, and edges between them."""
+
+from dataclasses import dataclass
+
+from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
+from yaadwatch.model.nodes import THINGS, canonical_kind
+from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX
+from yaadwatch.model.times import instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenNode:
+    """A memory that keeps the id it is given; `created_at`: when it was, if not now."""
+
+    id: str
+    text: str
+    kind: str | None = None
+    tier: int | None = None
+    tags: tuple[str, ...] = ()
+    pin: bool = False
+    created_at: str | None = None
+
+    def __post_init__(self) -> None:
+        _id("id", self.id)
+        if self.kind is not None and canonical_kind(self.kind) in THINGS:
+            raise ValueError(f"the kind {self.kind} is kept for what memories touch")
+        if self.tier is not None and self.tier not in (1, 2, 3):
+            raise ValueError(f"tier must be 1, 2 or 3, got {self.tier}")
+        if len(self.tags) > TAGS_MAX:
+            raise ValueError(f"there must be at most {TAGS_MAX} tags, got {len(self.tags)}")
+        if self.created_at is not None:
+            instant("created_at", self.created_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenEdge:
+    """`from_` (on the wire: `from`) relates to `to`, from `valid_from` until `valid_until`."""
+
+    from_: str
+    kind: str
+    to: str
+    weight: float = 1.0
+    attributes: dict[str, object] | None = None
+    created_at: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+
+    def __post_init__(self) -> None:
+        _id("from", self.from_)
+        _id("to", self.to)
+        canonical_edge_kind(self.kind)
+        if self.from_ == self.to:
+            raise ValueError(f"from and to must be two different nodes, got {self.to!r} twice")
+        if not 0.0 < self.weight <= 1.0:
+            raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
+        begun = self.valid_from or self.created_at
+        if begun is not None:
+            instant("valid_from", begun)
+        if self.created_at is not None:
+            instant("created_at", self.created_at)
+        if self.valid_until is not None:
+            if begun is None:
+                raise ValueError("an edge that has ended needs valid_from, or created_at, too")
+            if instant("valid_until", self.valid_until) < instant("valid_from", begun):
+                raise ValueError(f"valid_until must not be before {begun}, got {self.valid_until}")
+
+
+def _id(name: str, given: str) -> None:
+    if not 1 <= len(given) <= ID_CHARS_MAX or given != given.strip() or not given.isprintable():
+        raise ValueError(
+            f"{name} must be 1 to {ID_CHARS_MAX} characters that can be seen, without white space"
+            f" around them, got {given[:ID_CHARS_MAX]!r}"
+        )

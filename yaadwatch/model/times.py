@@ -1,0 +1,25 @@
+"""Times as people and programs write them: RFC 3339, or a day."""
+
+from datetime import UTC, datetime
+
+
+def instant(name: str, text: str) -> datetime:
+    """Return the instant that `text` names, in UTC, in whole milliseconds, as stores keep it.
+
+    A time without a zone is UTC.
+
+    Args:
+        name: what the text is called, for the message.
+        text: such as 2026-11-21T09:30:00Z, or a day: its beginning.
+
+    Raises:
+        ValueError: it is no time.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{name} must be a time such as 2026-11-21T09:30:00Z, or a day, got {text!r}"
+        ) from None
