@@ -69,6 +69,26 @@ def told(result):
     return "\n".join(part.text for part in result.content)
 
 
+def test_while_an_agent_is_at_work_its_files_wait_and_when_it_leaves_they_are_written(
+    machine, checkout, era
+):
+    rule = "Always use httpx for calls"
+    checkout.write("CLAUDE.md", "# Rules\n")
+    checkout.commit("rules")
+    machine.ask("add", checkout.root, "--mode", "inline")
+    file = checkout.root / "CLAUDE.md"
+
+    async def work(client):
+        data(await client.call_tool("yaad_status", {}))
+        machine.ask("remember", rule, "--kind", "convention", cwd=checkout.root)
+        wait_until(lambda: "at work" in str(machine.ask("files", cwd=checkout.root)["files"]))
+        assert file.read_text(encoding="utf-8") == "# Rules\n"
+
+    with_client(machine, checkout, era, work)
+
+    wait_until(lambda: f"- {rule}\n" in file.read_text(encoding="utf-8"))
+
+
 def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
     async def work(client):
         listed = (await client.list_tools()).tools

@@ -152,6 +152,14 @@ class Intake:
                 self._bursts.hint(key, (), now)
         self._hearing.nudge()
 
+    def quiet(self, folder: Path) -> None:
+        """Note that an agent that worked in `folder` has left: what waited for it can be done."""
+        now = self._monotonic_s()
+        for key, tree in self._trees.items():
+            if folder.is_relative_to(tree.root):
+                self._bursts.hint(key, (), now)
+        self._hearing.nudge()
+
     def registry_changed(self) -> None:
         """Note that projects may have come or gone."""
         self._registry_changed = True

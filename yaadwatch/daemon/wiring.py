@@ -23,7 +23,7 @@ from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import stale, upkeep
 from yaadwatch.engine.syncing import tree as syncing
-from yaadwatch.engine.workspace import Home, Stores
+from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import Settings
 from yaadwatch.servers.dispatch import Dispatcher
@@ -141,7 +141,12 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
     intake = _intake(home, bell, health)
     follower = _follower(home, intake, health)
     scheduler = _scheduler(home, intake, health)
-    dispatcher = Dispatcher(home, mask, on_left=home.left)
+
+    def left(call: Call) -> None:
+        home.left(call)
+        intake.quiet(call.folder.resolve())
+
+    dispatcher = Dispatcher(home, mask, on_left=left)
     path = places.default_socket()
     socket = LocalSocket(
         path,

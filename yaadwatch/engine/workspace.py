@@ -60,11 +60,12 @@ class Pulse(Protocol):
 class Call:
     """Where a request comes from: a folder inside the project meant, and who asks.
 
-    `origin` is 'cli' or 'agent:NAME'.
+    `origin` is 'cli' or 'agent:NAME'; `session` names the connection of an agent that stays.
     """
 
     folder: Path
     origin: str
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,9 +226,9 @@ class Home:
         """Open a repository for one job."""
         return Repository(layout, self.git)
 
-    def left(self, folder: Path, origin: str) -> None:
-        """Note that the session of an agent that worked in `folder` has ended."""
-        self.at_work.left(folder.resolve(), origin)
+    def left(self, call: Call) -> None:
+        """Note that the session of an agent that worked in the folder of `call` has ended."""
+        self.at_work.left(call.folder.resolve(), call.origin, call.session)
 
     def accessed(self, project: str, ids: Iterator[str]) -> None:
         """Note that memories were recalled; the next upkeep writes it down, reading never does."""
@@ -277,7 +278,7 @@ class Home:
             if worktree is None:
                 worktree = db.write(worktrees.add, root)
             if call.origin.startswith(AGENT):
-                self.at_work.seen(root, call.origin, self.clock.monotonic_s())
+                self.at_work.seen(root, call.origin, call.session, self.clock.monotonic_s())
             yield Space(
                 project=project, db=db, worktree=worktree, repository=self.repository(layout)
             )

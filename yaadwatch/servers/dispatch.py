@@ -105,7 +105,7 @@ class Dispatcher:
         mask: takes secrets out of a text; every error and log line passes through it.
         verbs: the function for each operation.
         at_once: verbs that run at the same time; the others wait their turn.
-        on_left: told the folder and the origin of an agent whose session has ended.
+        on_left: told of an agent whose session has ended.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Dispatcher:
         *,
         verbs: Mapping[str, Verb] = VERBS,
         at_once: int = REQUESTS_AT_ONCE_MAX,
-        on_left: Callable[[Path, str], None] | None = None,
+        on_left: Callable[[Call], None] | None = None,
     ) -> None:
         self._on_left = on_left
         self._home = home
@@ -123,12 +123,18 @@ class Dispatcher:
         self._verbs = verbs
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
 
-    async def answer(self, hello: Hello, request: Request, line: Line = as_rpc) -> bytes:
-        """Return the line that answers `request`; nothing that its verb does makes this raise."""
+    async def answer(
+        self, hello: Hello, request: Request, line: Line = as_rpc, *, session: str = ""
+    ) -> bytes:
+        """Return the line that answers `request`; nothing that its verb does makes this raise.
+
+        `session` names the connection of an agent that stays; see `left`.
+        """
         name = request.operation.name
         call = Call(
             folder=Path(request.project or hello.cwd),
             origin="cli" if hello.agent is None else f"agent:{hello.agent}",
+            session=session,
         )
         ask = functools.partial(self._ask, call, request, line)
         try:
@@ -136,10 +142,10 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
             return line(request.id, self._said(name, error))
 
-    def left(self, hello: Hello, agent: str) -> None:
+    def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
         if self._on_left is not None:
-            self._on_left(Path(hello.cwd), f"agent:{agent}")
+            self._on_left(Call(folder=Path(hello.cwd), origin=f"agent:{agent}", session=session))
 
     async def follow(
         self, identity: int | str, events: Events, after: str | None

@@ -99,6 +99,11 @@ class Session:
         self._waiting: dict[int | str, asyncio.Task[None]] = {}
 
     @property
+    def name(self) -> str:
+        """What this session is called, as no other that is open."""
+        return f"mcp {id(self):x}"
+
+    @property
     def agent(self) -> str:
         """Who this is, as far as it is known by now."""
         return self._agent({})
@@ -250,7 +255,7 @@ class Session:
     async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
         hello = replace(self._hello, agent=self._agent(params))
         async with self._places:
-            return await self._dispatcher.answer(hello, request, told)
+            return await self._dispatcher.answer(hello, request, told, session=self.name)
 
     def _agent(self, params: Params) -> str:
         """Return who asks: as the connection says, else the request, else the handshake."""

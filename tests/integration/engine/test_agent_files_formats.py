@@ -481,10 +481,26 @@ class TestAtWork:
     def test_its_end_is_waited_for_no_longer(self, inline, agent):
         inline.remember(JOSE, kind="convention")
         agent()
-        inline.home.left(inline.path, "agent:claude")
+        inline.home.left(Call(folder=inline.path, origin="agent:claude", session="one"))
 
         as_daemon(inline)
 
+        assert has_rule(inline, "CLAUDE.md")
+
+    def test_of_two_sessions_both_are_waited_for(self, inline):
+        inline.remember(JOSE, kind="convention")
+        calls = [
+            Call(folder=inline.path, origin="agent:claude", session=name)
+            for name in ("", "one", "two")
+        ]
+        for call in calls:
+            verbs.files(inline.home, call)
+        inline.home.left(calls[1])
+
+        assert as_daemon(inline).waiting
+
+        inline.home.left(calls[2])
+        as_daemon(inline)
         assert has_rule(inline, "CLAUDE.md")
 
     def test_who_asks_for_a_sync_gets_it(self, inline, agent):
