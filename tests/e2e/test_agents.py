@@ -107,7 +107,8 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
 
     assert version == ERAS[era]
     assert [tool.name for tool in listed] == [
-        *("yaad_recall", "yaad_remember", "yaad_context", "yaad_stale", "yaad_status")
+        *("yaad_recall", "yaad_remember", "yaad_context", "yaad_stale"),
+        *("yaad_subgraph", "yaad_status"),
     ]
     assert (kept["decision"], kept["kind"]) == ("new", "decision")
     assert {anchor["path"] for anchor in kept["anchors"]} == {"src/net.py"}
