@@ -11,6 +11,9 @@ from yaadwatch.model.errors import Code, YaadError
 LAST = "`last` in src/net.py takes one away"
 HTTP = RETRY.replace("src/net.py", "src/http.py")
 
+LOOKS = {"worktrees", "sightings"}
+"""Tables in which every check notes what it saw, and when."""
+
 
 @pytest.fixture
 def retry(repo):
@@ -263,7 +266,7 @@ class TestReanchor:
         repo.git("mv", "src/net.py", "src/http.py")
         repo.check()
         with repo.db() as db:
-            before = {name: rows for name, rows in dump(db).items() if name != "worktrees"}
+            before = {name: rows for name, rows in dump(db).items() if name not in LOOKS}
 
         answer = repo.reanchor(retry, dry_run=True)
 
@@ -271,7 +274,7 @@ class TestReanchor:
         assert answer["reanchored"][0]["text"] == HTTP
         assert answer["reanchored"][0]["undo"] is None
         with repo.db() as db:
-            after = {name: rows for name, rows in dump(db).items() if name != "worktrees"}
+            after = {name: rows for name, rows in dump(db).items() if name not in LOOKS}
         assert after == before
         assert repo.doubt(retry)
 
