@@ -259,6 +259,18 @@ class TestRuleFolders:
         assert not has_rule(inline, "AGENTS.md")
         assert JOSE not in told(inline)
 
+    def test_back_again_it_reaches_the_others_in_the_same_sync(self, inline):
+        inline.write(".claude/rules/style.md", f"- {JOSE}\n")
+        inline.sync()
+        (inline.path / ".claude/rules/style.md").unlink()
+        inline.sync()
+        assert not has_rule(inline, "AGENTS.md")
+        inline.write(".claude/rules/style.md", f"- {JOSE}\n")
+
+        inline.sync()
+
+        assert has_rule(inline, "AGENTS.md")
+
     def test_a_link_out_of_the_repository_is_not_read(self, inline, tmp_path):
         (tmp_path / "theirs").mkdir()
         (tmp_path / "theirs" / "x.md").write_text(f"- {JOSE}\n")

@@ -61,6 +61,7 @@ class _Commit:
         self._archived = decided.archived
         self._now = now
         self._actor = f"file:{seen.path}"
+        self._shows_other = False  # whether other memories are hidden here than before
 
     def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
         """Write everything down."""
@@ -89,7 +90,9 @@ class _Commit:
                     body=body | counts,
                 ),
             )
-        return Committed(admitted=tuple(one.node.id for one in stored), changed=changed)
+        return Committed(
+            admitted=tuple(one.node.id for one in stored), changed=changed or self._shows_other
+        )
 
     def _take_stock(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
         """Write down what the file says outside its block; return how many statements are new."""
@@ -113,7 +116,9 @@ class _Commit:
             )
         if rows != before:
             provenance.put_path(conn, worktree, path, rows)
-        back = was_hidden - provenance.hidden(conn, worktree)
+        hidden = provenance.hidden(conn, worktree)
+        self._shows_other = hidden != was_hidden
+        back = was_hidden - hidden
         for resting in anchors.of_nodes(conn, back).values():
             writing.look_again(conn, resting)
         return len(self._stock.new)

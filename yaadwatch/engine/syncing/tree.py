@@ -55,7 +55,7 @@ ROUNDS_MAX: Final = 5
 """What one file brings reaches the others in the next round; two are enough for any fleet."""
 TRIES_MAX: Final = 3
 """A file is looked at again when somebody wrote it meanwhile, so often at most."""
-AT_WORK: Final = "an agent is at work here; it is written when that ends, or is idle for a minute"
+AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
