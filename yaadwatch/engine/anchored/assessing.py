@@ -119,6 +119,6 @@ def _changed(anchor: Anchor, head: AtHead) -> int:
     if not commit or commit == head.head.commit or not head.history.has_commit(commit):
         return 0
     try:
-        return len(head.window(commit).changes.listed)
+        return len(head.window(commit).differing)
     except YaadError:  # a broken history costs this feature, not the verdict
         return 0

@@ -152,10 +152,7 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _touched_inside(anchor: Anchor, head: AtHead) -> bool:
-    if not _knows(anchor, head):
-        return False
-    inside = anchor.path + "/"
-    return any(path.startswith(inside) for path in head.window(anchor.commit).changes.touched)
+    return _knows(anchor, head) and head.window(anchor.commit).touched_inside(anchor.path)
 
 
 def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:  # noqa: ARG001

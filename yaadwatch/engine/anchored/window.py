@@ -41,20 +41,29 @@ class Window:
     _expected: dict[str, None] = field(default_factory=dict)
     _uses: dict[str, Uses] = field(default_factory=dict)
     _changes: "_Changes | None" = None
-    _readable: list[Change] | None = None
 
     def expect(self, words: Iterable[str]) -> None:
         """Tell which words will be asked for: all are looked for in one reading."""
         self._expected |= dict.fromkeys(word for word in words if word)
 
     @property
+    def differing(self) -> Sequence[Change]:
+        """Return the files that differ; a renamed one is one that is gone and one that is new."""
+        return () if self.since == self.until else self.history.differing(self.since, self.until)
+
+    @property
     def changes(self) -> "_Changes":
-        """Return the files that differ."""
+        """Return the files that differ, renames found by git, which may take it long."""
         if self._changes is None:
             same = self.since == self.until
             listed = () if same else self.history.file_changes(self.since, self.until)
             self._changes = _Changes(tuple(listed))
         return self._changes
+
+    def touched_inside(self, folder: str) -> bool:
+        """Return whether a file in `folder` changed, moved or went."""
+        inside = folder + "/"
+        return any(change.old and change.old.startswith(inside) for change in self.differing)
 
     def uses(self, word: str) -> Uses:
         """Return where a word stands no more, and what stands there; '' stands nowhere.
@@ -72,7 +81,7 @@ class Window:
     def comes_up(self, word: str) -> bool:
         """Return whether a word came to stand in a file without it; it may read many."""
         plain = word.encode()
-        for change in self._changed():
+        for change in self._changed([word]):
             new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
             if plain not in new or len(new) > _BYTES_MAX:
                 continue
@@ -101,18 +110,41 @@ class Window:
 
     def _naming(self, words: Sequence[str]) -> Iterator[Change]:
         """Yield the changed files that may have held one of the words before."""
-        known = self.history.known_standing(words, at=self.since)
-        places = {path for paths in known.values() for path in paths} if known is not None else None
-        for change in self._changed():
+        places = self._places(words)
+        for change in self._changed(words):
             if change.old_blob and (places is None or change.old in places):
                 yield change
 
-    def _changed(self) -> list[Change]:
-        """Return the changed files that may be read."""
-        if self._readable is None:
-            allowed = filter(self._may_be_read, self.changes.listed)
-            self._readable = list(islice(allowed, FILES_MAX))
-        return self._readable
+    def _places(self, words: Sequence[str]) -> set[str] | None:
+        """Return the files that held one of the words before; None when that is not known."""
+        known = self.history.known_standing(words, at=self.since)
+        return {path for paths in known.values() for path in paths} if known is not None else None
+
+    def _changed(self, words: Sequence[str]) -> list[Change]:
+        """Return the changed files that may be read.
+
+        Which files were renamed is asked only when one that is gone held one of the words: of any
+        other one it does not matter where it went.
+        """
+        plain = self._readable(self.differing)
+        came = any(change.old is None for change in plain)
+        if came and next(self._held(words, plain), None) is not None:
+            return self._readable(self.changes.listed)
+        return plain
+
+    def _held(self, words: Sequence[str], changes: Iterable[Change]) -> Iterator[Change]:
+        """Yield those of `changes` whose file is gone, and held one of the words."""
+        places = self._places(words)
+        plain = [word.encode() for word in words]
+        for change in changes:
+            if change.new is not None or (places is not None and change.old not in places):
+                continue
+            old = self.history.read_blob(change.old_blob) or b"" if change.old_blob else b""
+            if any(word in old for word in plain):
+                yield change
+
+    def _readable(self, changes: Iterable[Change]) -> list[Change]:
+        return list(islice(filter(self._may_be_read, changes), FILES_MAX))
 
     def _may_be_read(self, change: Change) -> bool:
         if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
@@ -141,8 +173,3 @@ class _Changes:
         return tuple(
             change.new for change in self.listed if change.new and change.new != change.old
         )
-
-    @cached_property
-    def touched(self) -> frozenset[str]:
-        """Return the older paths of the files that changed, moved or went."""
-        return frozenset(change.old for change in self.listed if change.old)
