@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from yaadwatch import places
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.assessing import Assessed
@@ -17,6 +18,7 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Head, Layout
@@ -50,10 +52,13 @@ class Judge:
         layout: of the repository.
         head: the commit.
         hidden: files whose content may not be read.
+        words: where the words of texts are kept, as the daemon keeps them; None: nowhere.
     """
 
-    def __init__(self, layout: Layout, head: str, hidden: frozenset[str]) -> None:
-        self._runner = GitRunner(TIMEOUT)
+    def __init__(
+        self, layout: Layout, head: str, hidden: frozenset[str], words: Words | None = None
+    ) -> None:
+        self._runner = GitRunner(TIMEOUT, words)
         self._history = History(Repository(layout, self._runner))
         self._hidden = hidden
         self._now = self._at(head)
@@ -114,7 +119,7 @@ def stale(
         raise YaadError(Code.BAD_REQUEST, f"{git_dir} is no git repository; nothing was judged.")
     written = [_memory(line, base) for line in _lines(memories)]
     hidden = frozenset(_lines(mask)) if mask else frozenset()
-    judge = Judge(layout, head, hidden)
+    judge = Judge(layout, head, hidden, Words(places.words()))
     for answer in judge.judge(written, judge.anchor(written)):
         found = answer.assessed
         yield {

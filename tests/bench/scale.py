@@ -23,8 +23,10 @@ from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import expect, look_at
 from yaadwatch.engine.asking import History
+from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.indexed import SEARCHES_MAX
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
@@ -108,9 +110,9 @@ def memories(texts, commit):
     return [bench.Memory(id=text, text=text, base=commit, doc="NOTES.md") for text in texts]
 
 
-def judged(layout, head, texts, base, rests_on=None):
+def judged(layout, head, texts, base, rests_on=None, words=None):
     """Return what became of texts at a commit; what they rest on may be known already."""
-    judge = bench.Judge(layout, head, frozenset())
+    judge = bench.Judge(layout, head, frozenset(), words)
     written = memories(texts, base)
     if rests_on is None:
         rests_on = judge.anchor(written)
@@ -147,8 +149,16 @@ def remembered(folder, runner, texts):
     return anchoring.anchor([Source(text=text) for text in texts], tree, head.head.commit)
 
 
-def measure(folder, base, head, rounds):
-    """Return the milliseconds that each step took for one memory, of every round."""
+def measure(folder, base, head, rounds, words):
+    """Return the milliseconds that each step took for one memory, of every round.
+
+    `words` has an index of the repository once it was searched often enough.
+    """
+    indexing = 0.0
+    for _ in range(SEARCHES_MAX + 1):
+        start = used()
+        judged(layouts.find(folder), base, STANDING, base, words=words)
+        indexing = 1000 * (used() - start)
     layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60))
     judge = bench.Judge(layout, base, frozenset())
     lasting, lost = (judge.anchor(memories(texts, base)) for texts in (STANDING, LOST))
@@ -159,10 +169,18 @@ def measure(folder, base, head, rounds):
             STANDING,
             lambda: judged(layout, head, STANDING, base),
         ),
+        "the same, with the index": (
+            STANDING,
+            lambda: judged(layout, head, STANDING, base, words=words),
+        ),
         "remembered in the work tree": (STANDING, lambda: remembered(folder, runner, STANDING)),
         "judged at a commit": (STANDING, lambda: judged(layout, head, STANDING, base, lasting)),
         "judged in the work tree": (STANDING, lambda: checked(folder, runner, STANDING, lasting)),
         "judged at a commit, name is gone": (LOST, lambda: judged(layout, head, LOST, base, lost)),
+        "the same, with the index ": (
+            LOST,
+            lambda: judged(layout, head, LOST, base, lost, words=words),
+        ),
         "the same, by a later job": (LOST, lambda: asked_again(folder, runner, head, LOST, lost)),
         "judged in the work tree, name is gone": (
             LOST,
@@ -179,7 +197,7 @@ def measure(folder, base, head, rounds):
             if texts is LOST:
                 assert all(answer.worst.verdict.value == "gone" for answer in answers), answers
     runner.close()
-    return found
+    return found | {"making the index, in all": [indexing]}
 
 
 def main(arguments=None):
@@ -194,7 +212,9 @@ def main(arguments=None):
         with tempfile.TemporaryDirectory(dir=args.folder) as folder:
             place = Path(folder) / "repo"
             base, head = build(place, count)
-            for name, times in measure(place, base, head, args.rounds).items():
+            for name, times in measure(
+                place, base, head, args.rounds, Words(Path(folder) / "words")
+            ).items():
                 table.setdefault(name, []).append(statistics.median(times))
     print("ms of processor time a memory, by files:", *args.files, "ratio")
     for name, row in table.items():

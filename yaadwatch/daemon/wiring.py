@@ -29,6 +29,7 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.words import Words
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.command import GitRunner
@@ -135,7 +136,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         stores=Stores(bell.ring),
         clock=clock,
         settings=settings,
-        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
+        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms), Words(places.words())),
     )
     stream = Stream(records.logs_of(home))
     intake = _intake(home, bell, health)

@@ -164,7 +164,7 @@ def test_what_holds_is_below_every_threshold_and_what_is_gone_above():
 
 
 def test_more_that_is_lost_makes_a_memory_no_less_doubtful():
-    assert score(FRESH, GONE) < score(GONE)
+    assert score(FRESH) < score(FRESH, GONE)
     assert score(FRESH, GONE) <= score(FRESH, GONE, WORD)
 
 
@@ -174,8 +174,8 @@ def found(*sights, changed=10):
 
 
 def test_of_all_that_is_lost_the_gravest_stands_alone():
-    assert found(WORD, GONE) == {"place_lost", "share_lost", "window", "anchors"}
-    assert found(GONE, WORD, VALUE) == {"value_changed", "share_lost", "window", "anchors"}
+    assert found(WORD, GONE) == {"place_lost", "anchors"}
+    assert found(GONE, WORD, VALUE) == {"value_changed", "anchors"}
 
 
 def test_a_file_that_moved_is_as_grave_as_one_that_is_gone():
@@ -193,6 +193,14 @@ def test_among_many_changes_a_lost_use_says_less():
     few, many = (features([REPLACED], changed_files=count)["unused"] for count in (10, 1000))
 
     assert few > many > 0
+
+
+def test_a_definition_that_goes_among_many_changes_says_less():
+    missing = sight(Method.TREE, Seen(place="src/net.py", span=Span.MISSING), symbol="retry")
+    few, many = (features([missing], changed_files=count)["definition_gone"] for count in (1, 500))
+
+    assert few > many > 0
+    assert weights.level(score(missing, changed=1)) == "warn"
 
 
 def test_the_order_of_sights_plays_no_part():

@@ -127,21 +127,19 @@ class Window:
         other one it does not matter where it went.
         """
         plain = self._readable(self.differing)
-        came = any(change.old is None for change in plain)
-        if came and next(self._held(words, plain), None) is not None:
+        gone = [change for change in plain if change.new is None]
+        if len(gone) < len(plain) and self._held(words, gone):
             return self._readable(self.changes.listed)
         return plain
 
-    def _held(self, words: Sequence[str], changes: Iterable[Change]) -> Iterator[Change]:
-        """Yield those of `changes` whose file is gone, and held one of the words."""
+    def _held(self, words: Sequence[str], changes: Sequence[Change]) -> bool:
+        """Return whether one of the words stood in one of these files before."""
         places = self._places(words)
+        if places is not None:
+            return any(change.old in places for change in changes)
         plain = [word.encode() for word in words]
-        for change in changes:
-            if change.new is not None or (places is not None and change.old not in places):
-                continue
-            old = self.history.read_blob(change.old_blob) or b"" if change.old_blob else b""
-            if any(word in old for word in plain):
-                yield change
+        texts = (self.history.read_blob(one.old_blob) for one in changes if one.old_blob)
+        return any(word in text for text in texts if text for word in plain)
 
     def _readable(self, changes: Iterable[Change]) -> list[Change]:
         return list(islice(filter(self._may_be_read, changes), FILES_MAX))

@@ -21,6 +21,7 @@ from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.kept import Indexes
 from yaadwatch.system.git.remembered import Remembered
 
 _SAFE = (
@@ -64,12 +65,14 @@ class GitRunner:
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found.
+    `indexes`: which texts hold a word, where that is kept.
 
     Args:
         timeout: a command is ended after this.
+        indexes: None: nothing is kept.
     """
 
-    def __init__(self, timeout: timedelta) -> None:
+    def __init__(self, timeout: timedelta, indexes: Indexes | None = None) -> None:
         self._timeout_s = timeout.total_seconds()
         self._clock = Clock()
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -78,6 +81,7 @@ class GitRunner:
         self._closed = False
         self.has_perl = True
         self.remembered = Remembered()
+        self.indexes = indexes
 
     def run(
         self,

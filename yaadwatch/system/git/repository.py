@@ -21,8 +21,8 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import changes as changing
+from yaadwatch.system.git import indexed, searching
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git import searching
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
@@ -124,15 +124,15 @@ class Repository:
             return objects.kind(commit) == COMMIT
         return self._described(commit)[0] == "commit"
 
-    def read_blob(self, blob: str) -> bytes | None:
-        """Return a blob's bytes; None when it is not in this repository or larger than 2 MiB."""
+    def read_blob(self, blob: str, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
+        """Return a blob's bytes; None when it is not in this repository, or larger than that."""
         if not _ID.fullmatch(blob):
             return None
         objects = self._open(blob)
         if objects is not None:
-            return objects.blob(blob, FILE_BYTES_MAX)
+            return objects.blob(blob, bytes_max)
         kind, size = self._described(blob)
-        if kind != "blob" or size > FILE_BYTES_MAX:
+        if kind != "blob" or size > bytes_max:
             return None
         return self._git.ask(["cat-file", "blob", blob])
 
@@ -169,6 +169,11 @@ class Repository:
             ["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)]
         )
         return changing.paths_in(listed)
+
+    def blobs_at(self, commit: str) -> list[tuple[str, str]]:
+        """Return path and blob of the regular files in a commit."""
+        listed = self._git.ask(["ls-tree", "-r", "-z", "--full-tree", *_commits(commit)])
+        return changing.blobs_in(listed)
 
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
@@ -390,18 +395,37 @@ class Repository:
         somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at)
         if not somewhere:
             return {word: [] for word in words}
-        if at is None or not self._may_remember:
+        if at is None:
             return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
-        known = self.remembered(words, at=at)
+        known = self.remembered(words, at=at) if self._may_remember else {}
+        known |= self._indexed([word for word in words if word not in known], at, whole=whole)
         wanted = [word for word in words if word not in known]
+        return known | self._search(wanted, at, whole=whole)
+
+    def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
+        """Return what `files_with` does for those words that an index can answer for."""
+        indexes = self._runner.indexes
+        if indexes is None or not words or self._open(at) is None:
+            return {}
         try:
-            found = searching.files_with(self._git, wanted, at=at, untracked=False, whole=True)
+            with indexes.use(self.layout.common_dir) as kept:
+                return indexed.files_with(kept, self, words, at=at, whole=whole)
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return {}  # no index can be kept, or git lacks something: a search says more
+
+    def _search(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
+        if not self._may_remember:
+            return searching.files_with(self._git, words, at=at, untracked=False, whole=whole)
+        try:
+            found = searching.files_with(self._git, words, at=at, untracked=False, whole=True)
         except YaadError as error:
             if whole or error.code is not Code.UNAVAILABLE:
                 raise
             return searching.files_with(self._git, words, at=at, untracked=False, whole=False)
         self.remember(found, at=at)
-        return known | found
+        return found
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return what `files_with` said of a commit in this or another job; some words only."""

@@ -27,7 +27,7 @@ def files_with(
     git: Git, words: Sequence[str], *, at: str | None, untracked: bool, whole: bool
 ) -> dict[str, list[str]]:
     """Return for each word the text files that hold it; as `Repository.files_with`."""
-    wanted = [word for word in dict.fromkeys(words) if word and not _UNSEARCHABLE.search(word)]
+    wanted = [word for word in dict.fromkeys(words) if may_be_searched(word)]
     found: dict[str, set[str]] = {word: set() for word in words}
     if wanted:
         scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
@@ -64,6 +64,11 @@ def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool)
     return git.ask([command, "-w", "-F", *options], given=given, allowed=(0, 1), strict=strict)
 
 
+def may_be_searched(word: str) -> bool:
+    """Return whether a line of a text can hold a word; nothing does that is empty, or no text."""
+    return bool(word) and not _UNSEARCHABLE.search(word)
+
+
 def may_be_text(path: str) -> bool:
     """Return whether a search reads a file: not one whose name says that it holds no text."""
     return not path.endswith(_no_text())
@@ -80,7 +85,7 @@ def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
     if b"\0" in data[:_HEAD_BYTES]:
         return
     for word in words:
-        if word and not _UNSEARCHABLE.search(word):
+        if may_be_searched(word):
             plain = word.encode()
             # A pattern that begins with plain bytes is found many times as fast.
             only = re.escape(plain)

@@ -26,7 +26,7 @@ _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
 _STEADY = 3.0
-"""Keeps one changed file from saying much more of a lost use than a hundred."""
+"""Keeps a loss among one changed file from saying much more than one among a hundred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +47,12 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
     if not known:
         return {}
-    window = math.log1p(changed_files)
     gravest = _gravest(known)
+    lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
+    lost["definition_gone"] /= _while(changed_files)
     return {
-        **{name: float(name == gravest) for name, _, _ in _GRAVEST},
-        "share_lost": _share(known, _LOST),
-        "share_touched": _share(known, frozenset((Verdict.TOUCHED,))),
+        **lost,
         **_uses([] if gravest else known, changed_files),
-        "window": window,
         "anchors": math.log1p(len(known)),
     }
 
@@ -69,19 +67,17 @@ def _gravest(known: Sequence[Sight]) -> str:
     return ""
 
 
-def _share(known: Sequence[Sight], verdicts: frozenset[Verdict]) -> float:
-    return sum(sight.judgement.verdict in verdicts for sight in known) / len(known)
+def _while(changed_files: int) -> float:
+    """Return how much happened meanwhile; over many changes things go for other reasons too."""
+    return _STEADY + math.log1p(changed_files)
 
 
 def _uses(used: Sequence[Sight], changed_files: int) -> dict[str, float]:
-    """Return what others say who named these things: less of them, or another thing instead.
-
-    Over many changes a thing loses places for other reasons too.
-    """
+    """Return what others say who named these things: less of them, or another thing instead."""
     unused = max((_unused(sight.seen) for sight in used), default=0.0)
     replaced = max((sight.seen.replaced for sight in used), default=0)
     return {
-        "unused": unused / (_STEADY + math.log1p(changed_files)),
+        "unused": unused / _while(changed_files),
         "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
     }
 

@@ -1,0 +1,256 @@
+"""The index of words answers what a search of the commit answers, and costs what changed."""
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from repositories import Repo
+
+from yaadwatch.store import words as kept_words
+from yaadwatch.store.words import Words
+from yaadwatch.system.git import indexed
+from yaadwatch.system.git.command import GitRunner
+
+ASKED = ["retry", "Retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-y"]
+TEXTS = [
+    b"retry(1)\n",
+    b"Retry RETRY\n",
+    b"retry_all b\n",
+    b"run --dry-run, or x--dry-run\n",
+    b"a.b.c retries\n",
+    b"a\nb a-b\n",
+    "naïve ab naïveté\n".encode(),
+    b"two words; two  words C++\n",
+    b"x-y\r\nx\xffretry\xfe\n",
+    b"\0retry\n",
+    b"x" * 9000 + b" retry\0b\n",
+    b"",
+]
+NAMES = ["one.py", "two.md", "in/three.py", "in/four.png", "naïve.txt"]
+EDITS = st.lists(
+    st.dictionaries(st.sampled_from(NAMES), st.none() | st.sampled_from(TEXTS), max_size=4),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.fixture
+def words(tmp_path):
+    return Words(tmp_path / "words")
+
+
+@pytest.fixture
+def keeping(words):
+    """A runner with an index."""
+    made = GitRunner(Repo.TIMEOUT, words)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """A repository gets its index at the first search."""
+    monkeypatch.setattr(indexed, "SEARCHES_MAX", 0)
+
+
+def searches(monkeypatch, runner):
+    """Return the list of the searches that git will run."""
+    found = []
+    run = runner.run
+
+    def noted(arguments, **options):
+        if arguments[0] == "grep":
+            found.append(arguments)
+        return run(arguments, **options)
+
+    monkeypatch.setattr(runner, "run", noted)
+    return found
+
+
+@given(edits=EDITS, order=st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=12)
+def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, order):
+    folder = tmp_path_factory.mktemp("law")
+    repo = Repo.new(folder / "repo")
+    commits = [repo.commit()]
+    for edit in edits:
+        for name, text in edit.items():
+            if text is not None:
+                repo.write(name, text)
+            else:
+                (repo.path / name).unlink(missing_ok=True)
+        commits.append(repo.commit())
+    order.shuffle(commits)
+    searching = GitRunner(Repo.TIMEOUT)
+    asking = GitRunner(Repo.TIMEOUT, Words(folder / "words"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(indexed, "SEARCHES_MAX", 0)
+        for commit in commits:
+            expected = repo.open(searching).files_with(ASKED, at=commit)
+            assert repo.open(asking).files_with(ASKED, at=commit) == expected
+    asking.close()
+    searching.close()
+
+
+def test_a_repository_gets_it_when_it_was_searched_often(new_repo, keeping, monkeypatch):
+    repo = new_repo("repo")
+    commits = [repo.add("a.py", f"retry\nname{number}\n") for number in range(6)]
+    ran = searches(monkeypatch, keeping)
+
+    for commit in commits:
+        assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
+
+    assert len(ran) == indexed.SEARCHES_MAX
+
+
+def test_from_one_commit_to_the_next_only_new_texts_are_read(
+    new_repo, keeping, monkeypatch, at_once
+):
+    repo = new_repo("repo")
+    for number in range(30):
+        repo.write(f"src/file{number}.py", f"retry{number}\n")
+    first = repo.commit()
+    repo.move("src/file3.py", "src/moved.py")
+    second = repo.add("src/file4.py", "retry5\nelse\n")
+    added = []
+    add = kept_words.Texts.add
+    monkeypatch.setattr(
+        kept_words.Texts,
+        "add",
+        lambda self, blob, data: (added.append(data), add(self, blob, data)),
+    )
+
+    assert repo.open(keeping).files_with(["retry3"], at=first) == {"retry3": ["src/file3.py"]}
+    assert len(added) == 30
+    asked = repo.open(keeping).files_with(["retry3", "retry5"], at=second)
+    assert asked == {"retry3": ["src/moved.py"], "retry5": ["src/file4.py", "src/file5.py"]}
+    assert added[30:] == [b"retry5\nelse\n"]
+    assert repo.open(keeping).files_with(["retry4"], at=first) == {"retry4": ["src/file4.py"]}
+    assert len(added) == 31
+
+
+def test_only_its_owner_may_read_it(new_repo, keeping, words, tmp_path, at_once):
+    repo = new_repo("repo")
+    repo.open(keeping).files_with(["retry"], at=repo.add("a.py", "retry\n"))
+
+    (file,) = (tmp_path / "words").iterdir()
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("damage", [b"no database", b""])
+def test_a_damaged_one_is_made_anew(new_repo, keeping, tmp_path, at_once, monkeypatch, damage):
+    repo = new_repo("repo")
+    commit = repo.add("a.py", "retry\n")
+    expected = {"retry": ["a.py"], "other": []}
+    assert repo.open(keeping).files_with(list(expected), at=commit) == expected
+    (file,) = (tmp_path / "words").iterdir()
+    file.write_bytes(damage)
+
+    assert repo.open(keeping).files_with(["other", "retry"], at=commit) == expected
+    keeping.remembered = type(keeping.remembered)()
+    ran = searches(monkeypatch, keeping)
+    assert repo.open(keeping).files_with(["other", "retry"], at=commit) == expected
+    assert ran == []
+
+
+def test_pages_that_were_overwritten_give_no_other_answer(new_repo, keeping, tmp_path, at_once):
+    repo = new_repo("repo")
+    for number in range(200):
+        repo.write(f"src/file{number}.py", f"retry name{number}\n")
+    commit = repo.commit()
+    expected = repo.open(keeping).files_with(["retry"], at=commit)
+    (file,) = (tmp_path / "words").iterdir()
+    data = bytearray(file.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    file.write_bytes(data)
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == expected
+
+
+def test_where_none_can_be_kept_the_files_are_searched(new_repo, tmp_path, at_once):
+    repo = new_repo("repo")
+    commit = repo.add("a.py", "retry\n")
+    (tmp_path / "file").write_text("in the way")
+    runner = GitRunner(Repo.TIMEOUT, Words(tmp_path / "file" / "words"))
+
+    assert repo.open(runner).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
+    runner.close()
+
+
+def test_a_text_that_is_too_large_leaves_its_commit_to_the_search(
+    new_repo, keeping, monkeypatch, at_once
+):
+    monkeypatch.setattr(indexed, "TEXT_BYTES_MAX", 100)
+    repo = new_repo("repo")
+    small = repo.add("a.py", "retry\n")
+    large = repo.add("b.py", "retry\n" * 50)
+    ran = searches(monkeypatch, keeping)
+
+    assert repo.open(keeping).files_with(["retry"], at=small) == {"retry": ["a.py"]}
+    assert ran == []
+    assert repo.open(keeping).files_with(["retry"], at=large) == {"retry": ["a.py", "b.py"]}
+    assert len(ran) == 1
+
+
+def test_it_begins_anew_when_it_holds_too_much(new_repo, keeping, monkeypatch, at_once):
+    monkeypatch.setattr(kept_words, "TEXTS_MAX", 3)
+    repo = new_repo("repo")
+    commits = [repo.add("a.py", f"retry{number}\n") for number in range(9)]
+
+    for number, commit in enumerate(commits):
+        words = [f"retry{number}", f"retry{number - 1}"]
+        found = repo.open(keeping).files_with(words, at=commit)
+        assert found == {words[0]: ["a.py"], words[1]: []}
+    with keeping.indexes.use(repo.layout.common_dir) as kept:
+        assert len(kept.covered(9)) <= 4
+
+
+def test_of_many_repositories_the_least_used_lose_theirs(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_words, "FILES_MAX", 2)
+    words = Words(tmp_path / "words")
+    for name in ("a", "b", "c", "d"):
+        with words.use(tmp_path / name) as kept:
+            kept.searched()
+
+    assert len(list((tmp_path / "words").iterdir())) == 2
+
+
+@pytest.fixture
+def partial(new_repo, tmp_path):
+    """A clone that lacks the text of a file, the whole repository, and its commit."""
+    whole = new_repo("whole")
+    whole.git("config", "uploadpack.allowFilter", "true")
+    whole.write("big.py", "retry\n" * 400)
+    commit = whole.add("a.py", "retry\n")
+    subprocess.run(
+        [
+            *("git", "clone", "-q", "--bare", "--filter=blob:limit=1k"),
+            *(f"file://{whole.path}", str(tmp_path / "clone")),
+        ],
+        check=True,
+    )
+    return Repo(tmp_path / "clone"), whole, commit
+
+
+def test_a_text_that_comes_later_is_found_then(partial, keeping, at_once):
+    clone, whole, commit = partial
+    assert clone.open(keeping).files_with(["retry"], at=commit, whole=False) == {"retry": ["a.py"]}
+
+    big = whole.git("rev-parse", f"{commit}:big.py")
+    text = whole.git("cat-file", "blob", big) + "\n"
+    assert clone.git("hash-object", "-w", "--stdin", given=text.encode()) == big
+
+    found = clone.open(keeping).files_with(["retry"], at=commit, whole=False)
+    assert found == {"retry": ["a.py", "big.py"]}
+
+
+def test_while_texts_are_missing_it_answers_nothing_for_certain(partial, keeping, at_once):
+    clone, _, commit = partial
+    clone.open(keeping).files_with(["retry"], at=commit, whole=False)
+
+    with keeping.indexes.use(clone.layout.common_dir) as kept:
+        opened = clone.open(keeping)
+        assert indexed.files_with(kept, opened, ["retry"], at=commit, whole=True) == {}
+        some = indexed.files_with(kept, opened, ["retry"], at=commit, whole=False)
+    assert some == {"retry": ["a.py"]}

@@ -1,0 +1,223 @@
+"""Which texts of a repository hold a word: an index beside the stores, made anew whenever in doubt.
+
+It is a cache: it holds nothing that git does not, and deleting it costs time only. Each repository
+has a file of its own. A text is one blob, indexed once however many commits have it, by its ASCII
+words (letters, digits, underscore) as they are written; a commit that is covered has the paths and
+blobs of all its texts in it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from yaadwatch.store.sqlite.faults import told
+from yaadwatch.store.sqlite.files import make_folder
+
+FILES_MAX: Final = 64
+"""Repositories with an index; that of the one that was asked least lately goes."""
+TEXTS_MAX: Final = 200_000
+"""Texts of one repository, some 500 MB; with more of them, the index begins anew."""
+_VERSION: Final = 1
+_BUSY_MS: Final = 2_000
+_BESIDE: Final = ("", "-journal")
+_OUTCOME: Final = "the files were searched instead"
+_TABLES: Final = """
+    CREATE TABLE texts (
+        num INTEGER PRIMARY KEY, blob BLOB NOT NULL UNIQUE, absent INTEGER NOT NULL
+    );
+    CREATE INDEX texts_absent ON texts (num) WHERE absent;
+    CREATE TABLE places (text INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (text, path))
+        WITHOUT ROWID;
+    CREATE TABLE commits (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+    CREATE TABLE searches (num INTEGER PRIMARY KEY);
+    CREATE VIRTUAL TABLE words USING fts5 (
+        text, content='', columnsize=0, tokenize="ascii tokenchars '_'"
+    );
+"""
+
+
+def _plain() -> bytes:
+    """Return what each byte of a text becomes, so that the tokenizer splits it as it should.
+
+    It makes capitals small ones, but leaves alone what is no ASCII: there they are kept.
+    """
+    table = bytearray(range(128)) + b" " * 128
+    table[0] = ord(" ")
+    for capital in range(ord("A"), ord("Z") + 1):
+        table[capital] = 0x80 + capital
+    return bytes(table)
+
+
+_PLAIN: Final = _plain()
+
+
+class Words:
+    """The indexes of all repositories, in one folder (0700)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def use(self, repository: Path) -> Iterator["Texts"]:
+        """Lend the index of the repository at this folder, an empty one if there is none.
+
+        What is written counts only when the block ends well.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be read or written. One that is damaged is gone
+                then.
+        """
+        name = hashlib.sha256(str(repository).encode("utf-8", "surrogateescape")).hexdigest()
+        path = self._folder / f"{name[:32]}.db"
+        with told(path, _OUTCOME):
+            make_folder(self._folder, _OUTCOME)
+            try:
+                with _open(path) as conn:
+                    yield Texts(conn)
+            except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
+                _remove(path)
+                raise
+        self._make_room(path)
+
+    def _make_room(self, used: Path) -> None:
+        every = list(self._folder.glob("*.db"))
+        if len(every) > FILES_MAX:
+            oldest = min((one for one in every if one != used), key=lambda one: one.stat().st_mtime)
+            _remove(oldest)
+
+
+class Texts:
+    """The index of one repository, within one transaction."""
+
+    def __init__(self, conn: apsw.Connection) -> None:
+        self._conn = conn
+
+    def searched(self) -> int:
+        """Note that the files of a commit were searched without the index; return how often."""
+        self._conn.execute("INSERT INTO searches DEFAULT VALUES")
+        return self._conn.last_insert_rowid()
+
+    def searches(self) -> int:
+        """Return how often the files of a commit were searched without the index."""
+        for (count,) in self._conn.execute("SELECT max(num) FROM searches"):
+            return count or 0
+        return 0
+
+    def covers(self, commit: str) -> bool:
+        """Return whether all texts of a commit are in the index."""
+        rows = self._conn.execute("SELECT 1 FROM commits WHERE id = ?", (bytes.fromhex(commit),))
+        return any(rows)
+
+    def covered(self, limit: int) -> list[str]:
+        """Return commits that are covered, the last ones."""
+        rows = self._conn.execute("SELECT id FROM commits ORDER BY num DESC LIMIT ?", (limit,))
+        return [commit.hex() for (commit,) in rows]
+
+    def absent(self) -> list[str]:
+        """Return the blobs that git did not have when they were to be indexed."""
+        return [blob.hex() for (blob,) in self._conn.execute("SELECT blob FROM texts WHERE absent")]
+
+    def lacks(self, blobs: Iterable[str]) -> list[str]:
+        """Return those of `blobs` that were never given to the index, each once."""
+        known = "SELECT 1 FROM texts WHERE blob = ?"
+        return [
+            blob
+            for blob in dict.fromkeys(blobs)
+            if not any(self._conn.execute(known, (bytes.fromhex(blob),)))
+        ]
+
+    def add(self, blob: str, data: bytes | None) -> None:
+        """Index a text; None: git does not have it at present.
+
+        One that was absent may be added again.
+        """
+        self._conn.execute(
+            "INSERT INTO texts (blob, absent) VALUES (?1, ?2)"
+            " ON CONFLICT (blob) DO UPDATE SET absent = ?2",
+            (bytes.fromhex(blob), data is None),
+        )
+        if data:
+            self._conn.execute(
+                "INSERT INTO words (rowid, text) SELECT num, ?2 FROM texts WHERE blob = ?1",
+                (bytes.fromhex(blob), data.translate(_PLAIN).decode("latin-1")),
+            )
+
+    def cover(self, commit: str, files: Iterable[tuple[str, str]]) -> None:
+        """Note that all texts of a commit are indexed.
+
+        Args:
+            commit: its id.
+            files: path and blob of those that no covered commit has there; the blobs are indexed.
+        """
+        self._conn.executemany(
+            "INSERT OR IGNORE INTO places (text, path) SELECT num, ?1 FROM texts WHERE blob = ?2",
+            ((path, bytes.fromhex(blob)) for path, blob in files),
+        )
+        self._conn.execute(
+            "INSERT OR IGNORE INTO commits (id) VALUES (?)", (bytes.fromhex(commit),)
+        )
+
+    def holding(self, words: Sequence[str]) -> list[tuple[str, str]]:
+        """Return path and blob of the texts that hold words one after the other, in any commit.
+
+        What stands between them is not told, but that it is no word.
+
+        Args:
+            words: at least one, each of ASCII letters, digits and underscores.
+        """
+        asked = " ".join(words).encode("ascii").translate(_PLAIN).decode("latin-1")
+        rows = self._conn.execute(
+            """
+            SELECT places.path, texts.blob
+              FROM words
+              JOIN texts ON texts.num = words.rowid
+              JOIN places ON places.text = words.rowid
+             WHERE words MATCH ?
+            """,
+            (f'"{asked}"',),
+        )
+        return [(path, blob.hex()) for path, blob in rows]
+
+    def is_full(self) -> bool:
+        """Return whether it holds so many texts that it should begin anew."""
+        rows = self._conn.execute("SELECT 1 FROM texts LIMIT 1 OFFSET ?", (TEXTS_MAX,))
+        return any(rows)
+
+    def clear(self) -> None:
+        """Forget all texts and commits."""
+        self._conn.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        for table in ("texts", "places", "commits"):
+            self._conn.execute(f"DELETE FROM {table}")  # noqa: S608  (a name from this line)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[apsw.Connection]:
+    """Lend a connection in a transaction of its own, with the tables."""
+    if not path.exists():
+        path.touch(mode=0o600)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    conn = apsw.Connection(str(path), flags=flags)
+    try:
+        conn.set_busy_timeout(_BUSY_MS)
+        conn.pragma("trusted_schema", 0)
+        conn.execute("BEGIN IMMEDIATE")
+        if conn.pragma("user_version") != _VERSION:
+            conn.execute(_TABLES)
+            conn.pragma("user_version", _VERSION)
+        try:
+            yield conn
+        except BaseException:
+            conn.execute("ROLLBACK")
+            raise
+        conn.execute("COMMIT")
+    finally:
+        conn.close()
+
+
+def _remove(path: Path) -> None:
+    for ending in _BESIDE:
+        path.with_name(path.name + ending).unlink(missing_ok=True)

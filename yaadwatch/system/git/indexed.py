@@ -1,0 +1,103 @@
+"""In which files of a commit does a word stand, by an index that follows the commits?
+
+To search a commit, git unpacks every text of it, whatever is asked. An index of the texts is asked
+in a millisecond, and brought from one commit to another by what differs between the two; but a text
+takes several times as long to index as to search. So a repository gets one when its commits have
+been searched so often that it would have been worth it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from yaadwatch.system.git.changes import Change
+from yaadwatch.system.git.kept import Kept
+from yaadwatch.system.git.searching import may_be_searched, may_be_text, words_in
+
+SEARCHES_MAX: Final = 3
+"""Searches of whole commits of a repository, until it gets an index."""
+TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A commit with a larger text than this is not indexed."""
+_NEAR_MAX: Final = 3
+_HEAD_BYTES: Final = 8000
+_PARTS: Final = re.compile(r"[A-Za-z0-9_]+")
+
+
+class Texts(Protocol):
+    """The commits and texts of a repository; a `Repository` is one."""
+
+    def blob_at(self, commit: str, path: str) -> str | None: ...  # noqa: D102
+    def has_commit(self, commit: str) -> bool: ...  # noqa: D102
+    def has_blob(self, blob: str) -> bool: ...  # noqa: D102
+    def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
+    def differing(self, old: str, new: str) -> list[Change]: ...  # noqa: D102
+    def blobs_at(self, commit: str) -> list[tuple[str, str]]: ...  # noqa: D102
+
+
+def files_with(
+    kept: Kept, texts: Texts, words: Sequence[str], *, at: str, whole: bool
+) -> dict[str, list[str]]:
+    """Return for some of the words the text files of a commit that hold them, sorted.
+
+    Those that are left out have to be searched for.
+
+    Args:
+        kept: the index.
+        texts: the repository.
+        words: taken literally.
+        at: a commit.
+        whole: leave out all words while git lacks texts; else it is as if those held nothing.
+
+    Raises:
+        YaadError: from git.
+    """
+    asked = {word: _PARTS.findall(word) for word in words if may_be_searched(word)}
+    if not any(asked.values()):
+        return {}
+    if not kept.covered(1) and kept.searched() <= SEARCHES_MAX:
+        return {}
+    if not _cover(kept, texts, at) or (whole and kept.absent()):
+        return {}
+    return {word: _holding(kept, texts, word, parts, at) for word, parts in asked.items() if parts}
+
+
+def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
+    """Index the texts of a commit; return whether that could be done."""
+    for blob in kept.absent():
+        if texts.has_blob(blob) and not _add(kept, texts, blob):
+            return False
+    if kept.covers(commit):
+        return True
+    if kept.is_full():
+        kept.clear()
+    near = [one for one in kept.covered(_NEAR_MAX) if texts.has_commit(one)]
+    changes = min((texts.differing(one, commit) for one in near), key=len, default=None)
+    if changes is None:
+        files = texts.blobs_at(commit)
+    else:
+        files = [(one.new, one.new_blob) for one in changes if one.new and one.new_blob]
+    files = [(path, blob) for path, blob in files if may_be_text(path)]
+    if not all(_add(kept, texts, blob) for blob in kept.lacks(blob for _, blob in files)):
+        return False
+    kept.cover(commit, files)
+    return True
+
+
+def _add(kept: Kept, texts: Texts, blob: str) -> bool:
+    data = texts.read_blob(blob, TEXT_BYTES_MAX)
+    if data is None and texts.has_blob(blob):
+        return False
+    kept.add(blob, b"" if data is not None and b"\0" in data[:_HEAD_BYTES] else data)
+    return True
+
+
+def _holding(kept: Kept, texts: Texts, word: str, parts: Sequence[str], commit: str) -> list[str]:
+    """Return the files of a commit that hold a word; a word of several parts is looked at."""
+    whole = [word] == list(parts)
+    found = [
+        path
+        for path, blob in kept.holding(parts)
+        if texts.blob_at(commit, path) == blob
+        and (whole or any(words_in([word], texts.read_blob(blob, TEXT_BYTES_MAX) or b"")))
+    ]
+    return sorted(set(found))

@@ -1,0 +1,28 @@
+"""What an index of the words of texts must be able to do; whoever runs git is given one."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+
+class Kept(Protocol):
+    """What is kept of one repository; `store.words.Texts` says what each does."""
+
+    def searched(self) -> int: ...  # noqa: D102
+    def covers(self, commit: str) -> bool: ...  # noqa: D102
+    def covered(self, limit: int) -> list[str]: ...  # noqa: D102
+    def absent(self) -> list[str]: ...  # noqa: D102
+    def lacks(self, blobs: Iterable[str]) -> list[str]: ...  # noqa: D102
+    def add(self, blob: str, data: bytes | None) -> None: ...  # noqa: D102
+    def cover(self, commit: str, files: Iterable[tuple[str, str]]) -> None: ...  # noqa: D102
+    def holding(self, words: Sequence[str]) -> list[tuple[str, str]]: ...  # noqa: D102
+    def is_full(self) -> bool: ...  # noqa: D102
+    def clear(self) -> None: ...  # noqa: D102
+
+
+class Indexes(Protocol):
+    """The indexes of all repositories; `store.words.Words` is one."""
+
+    def use(self, repository: Path) -> AbstractContextManager[Kept]:
+        """Lend what is kept of the repository whose common folder this is."""
