@@ -88,6 +88,7 @@ def ask_everything(repo, runner):
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
+        "blobs_at": lambda: opened.blobs_at(first),
         "differing": lambda: opened.differing(first, last),
         "has_folder": lambda: opened.has_folder(last, "src"),
         "remember": lambda: opened.remember({}, at=last),

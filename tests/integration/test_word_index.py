@@ -193,6 +193,20 @@ def test_a_text_that_is_too_large_leaves_its_commit_to_the_search(
     assert len(ran) == 1
 
 
+def test_a_large_repository_is_indexed_piece_by_piece(new_repo, keeping, monkeypatch, at_once):
+    monkeypatch.setattr(indexed, "AT_ONCE_MAX", 4)
+    repo = new_repo("repo")
+    for number in range(10):
+        repo.write(f"src/file{number}.py", f"name{number}\n")
+    commit = repo.commit()
+    ran = searches(monkeypatch, keeping)
+
+    for number in range(5):
+        found = repo.open(keeping).files_with([f"name{number}"], at=commit)
+        assert found == {f"name{number}": [f"src/file{number}.py"]}
+    assert len(ran) == 2
+
+
 def test_it_begins_anew_when_it_holds_too_much(new_repo, keeping, monkeypatch, at_once):
     monkeypatch.setattr(kept_words, "TEXTS_MAX", 3)
     repo = new_repo("repo")

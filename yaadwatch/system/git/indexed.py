@@ -18,6 +18,8 @@ SEARCHES_MAX: Final = 3
 """Searches of whole commits of a repository, until it gets an index."""
 TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A commit with a larger text than this is not indexed."""
+AT_ONCE_MAX: Final = 20_000
+"""Texts that are indexed at most for one search, which takes some seconds."""
 _NEAR_MAX: Final = 3
 _HEAD_BYTES: Final = 8000
 _PARTS: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -77,8 +79,11 @@ def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
     else:
         files = [(one.new, one.new_blob) for one in changes if one.new and one.new_blob]
     files = [(path, blob) for path, blob in files if may_be_text(path)]
-    if not all(_add(kept, texts, blob) for blob in kept.lacks(blob for _, blob in files)):
+    lacking = kept.lacks(blob for _, blob in files)
+    if not all(_add(kept, texts, blob) for blob in lacking[:AT_ONCE_MAX]):
         return False
+    if len(lacking) > AT_ONCE_MAX:
+        return False  # the next search goes on from here
     kept.cover(commit, files)
     return True
 
