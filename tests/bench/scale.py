@@ -26,7 +26,7 @@ from yaadwatch.engine.asking import History
 from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.indexed import SEARCHES_MAX
+from yaadwatch.system.git.indexed import COST
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
@@ -155,7 +155,7 @@ def measure(folder, base, head, rounds, words):
     `words` has an index of the repository once it was searched often enough.
     """
     indexing = 0.0
-    for _ in range(SEARCHES_MAX + 1):
+    for _ in range(COST):
         start = used()
         judged(layouts.find(folder), base, STANDING, base, words=words)
         indexing = 1000 * (used() - start)

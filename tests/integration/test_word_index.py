@@ -51,7 +51,7 @@ def keeping(words):
 @pytest.fixture
 def at_once(monkeypatch):
     """A repository gets its index at the first search."""
-    monkeypatch.setattr(indexed, "SEARCHES_MAX", 0)
+    monkeypatch.setattr(indexed, "COST", 0)
 
 
 def searches(monkeypatch, runner):
@@ -85,7 +85,7 @@ def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, o
     searching = GitRunner(Repo.TIMEOUT)
     asking = GitRunner(Repo.TIMEOUT, Words(folder / "words"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(indexed, "SEARCHES_MAX", 0)
+        patched.setattr(indexed, "COST", 0)
         for commit in commits:
             expected = repo.open(searching).files_with(ASKED, at=commit)
             assert repo.open(asking).files_with(ASKED, at=commit) == expected
@@ -95,13 +95,33 @@ def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, o
 
 def test_a_repository_gets_it_when_it_was_searched_often(new_repo, keeping, monkeypatch):
     repo = new_repo("repo")
+    for number in range(9):
+        repo.write(f"b{number}.py", f"name{number}\n")
     commits = [repo.add("a.py", f"retry\nname{number}\n") for number in range(6)]
     ran = searches(monkeypatch, keeping)
 
     for commit in commits:
         assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
 
-    assert len(ran) == indexed.SEARCHES_MAX
+    assert len(ran) == indexed.COST - 1
+
+
+def test_far_commits_are_searched_until_it_would_have_been_worth_it(new_repo, keeping, monkeypatch):
+    repo = new_repo("repo")
+    for number in range(20):
+        repo.write(f"src/file{number}.py", f"retry{number}\n")
+    first = repo.commit()
+    for number in range(12):
+        repo.write(f"src/file{number}.py", f"again{number}\n")
+    far = repo.commit()
+    for _ in range(indexed.COST):
+        keeping.remembered = type(keeping.remembered)()
+        repo.open(keeping).files_with(["retry1"], at=first)
+    ran = searches(monkeypatch, keeping)
+
+    for word in ("again1", "again2", "again3"):
+        assert repo.open(keeping).files_with([word], at=far) == {word: [f"src/file{word[5]}.py"]}
+    assert len(ran) == 2
 
 
 def test_from_one_commit_to_the_next_only_new_texts_are_read(

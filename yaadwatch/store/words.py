@@ -32,7 +32,9 @@ _TABLES: Final = """
     CREATE INDEX texts_absent ON texts (num) WHERE absent;
     CREATE TABLE places (text INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (text, path))
         WITHOUT ROWID;
-    CREATE TABLE commits (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+    CREATE TABLE commits (
+        num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, files INTEGER NOT NULL
+    );
     CREATE TABLE searches (num INTEGER PRIMARY KEY);
     CREATE VIRTUAL TABLE words USING fts5 (
         text, content='', columnsize=0, tokenize="ascii tokenchars '_'"
@@ -96,15 +98,14 @@ class Texts:
     def __init__(self, conn: apsw.Connection) -> None:
         self._conn = conn
 
-    def searched(self) -> int:
-        """Note that the files of a commit were searched without the index; return how often."""
+    def searched(self) -> None:
+        """Note that the files of a commit were searched without the index."""
         self._conn.execute("INSERT INTO searches DEFAULT VALUES")
-        return self._conn.last_insert_rowid()
 
     def searches(self) -> int:
-        """Return how often the files of a commit were searched without the index."""
-        for (count,) in self._conn.execute("SELECT max(num) FROM searches"):
-            return count or 0
+        """Return how often that was since a commit was covered last."""
+        for (count,) in self._conn.execute("SELECT count(*) FROM searches"):
+            return int(count)
         return 0
 
     def covers(self, commit: str) -> bool:
@@ -112,10 +113,12 @@ class Texts:
         rows = self._conn.execute("SELECT 1 FROM commits WHERE id = ?", (bytes.fromhex(commit),))
         return any(rows)
 
-    def covered(self, limit: int) -> list[str]:
-        """Return commits that are covered, the last ones."""
-        rows = self._conn.execute("SELECT id FROM commits ORDER BY num DESC LIMIT ?", (limit,))
-        return [commit.hex() for (commit,) in rows]
+    def covered(self, limit: int) -> list[tuple[str, int]]:
+        """Return commits that are covered and how many texts each has, the last ones."""
+        rows = self._conn.execute(
+            "SELECT id, files FROM commits ORDER BY num DESC LIMIT ?", (limit,)
+        )
+        return [(commit.hex(), files) for commit, files in rows]
 
     def absent(self) -> list[str]:
         """Return the blobs that git did not have when they were to be indexed."""
@@ -146,20 +149,23 @@ class Texts:
                 (bytes.fromhex(blob), data.translate(_PLAIN).decode("latin-1")),
             )
 
-    def cover(self, commit: str, files: Iterable[tuple[str, str]]) -> None:
+    def cover(self, commit: str, files: Iterable[tuple[str, str]], *, count: int) -> None:
         """Note that all texts of a commit are indexed.
 
         Args:
             commit: its id.
             files: path and blob of those that no covered commit has there; the blobs are indexed.
+            count: how many texts it has.
         """
         self._conn.executemany(
             "INSERT OR IGNORE INTO places (text, path) SELECT num, ?1 FROM texts WHERE blob = ?2",
             ((path, bytes.fromhex(blob)) for path, blob in files),
         )
         self._conn.execute(
-            "INSERT OR IGNORE INTO commits (id) VALUES (?)", (bytes.fromhex(commit),)
+            "INSERT OR IGNORE INTO commits (id, files) VALUES (?, ?)",
+            (bytes.fromhex(commit), count),
         )
+        self._conn.execute("DELETE FROM searches")
 
     def holding(self, words: Sequence[str]) -> list[tuple[str, str]]:
         """Return path and blob of the texts that hold words one after the other, in any commit.

@@ -2,25 +2,25 @@
 
 To search a commit, git unpacks every text of it, whatever is asked. An index of the texts is asked
 in a millisecond, and brought from one commit to another by what differs between the two; but a text
-takes several times as long to index as to search. So a repository gets one when its commits have
-been searched so often that it would have been worth it.
+takes several times as long to index as to search. So texts are indexed when commits have been
+searched so often that it would have been worth it: all in all it costs at most twice the cheaper.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.kept import Kept
 from yaadwatch.system.git.searching import may_be_searched, may_be_text, words_in
 
-SEARCHES_MAX: Final = 3
-"""Searches of whole commits of a repository, until it gets an index."""
+COST: Final = 4
+"""To index a text takes so many times as long as to search it, and to write it down."""
 TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A commit with a larger text than this is not indexed."""
 AT_ONCE_MAX: Final = 20_000
 """Texts that are indexed at most for one search, which takes some seconds."""
-_NEAR_MAX: Final = 3
+_NEAR_MAX: Final = 2
 _HEAD_BYTES: Final = 8000
 _PARTS: Final = re.compile(r"[A-Za-z0-9_]+")
 
@@ -56,15 +56,16 @@ def files_with(
     asked = {word: _PARTS.findall(word) for word in words if may_be_searched(word)}
     if not any(asked.values()):
         return {}
-    if not kept.covered(1) and kept.searched() <= SEARCHES_MAX:
+    if not _cover(kept, texts, at):
+        kept.searched()
         return {}
-    if not _cover(kept, texts, at) or (whole and kept.absent()):
+    if whole and kept.absent():
         return {}
     return {word: _holding(kept, texts, word, parts, at) for word, parts in asked.items() if parts}
 
 
 def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
-    """Index the texts of a commit; return whether that could be done."""
+    """Return whether the texts of a commit are in the index; put them there if it is worth it."""
     for blob in kept.absent():
         if texts.has_blob(blob) and not _add(kept, texts, blob):
             return False
@@ -72,20 +73,32 @@ def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
         return True
     if kept.is_full():
         kept.clear()
-    near = [one for one in kept.covered(_NEAR_MAX) if texts.has_commit(one)]
-    changes = min((texts.differing(one, commit) for one in near), key=len, default=None)
-    if changes is None:
-        files = texts.blobs_at(commit)
+    worth = 1 + kept.searches()  # as many searches as this may cost
+    near = [(one, count) for one, count in kept.covered(_NEAR_MAX) if texts.has_commit(one)]
+    if near:
+        ways = [(texts.differing(one, commit), count) for one, count in near]
+        changes, count = min(ways, key=lambda way: len(way[0]))
+        files = _texts((one.new, one.new_blob) for one in changes)
+        count += len(files) - len(_texts((one.old, one.old_blob) for one in changes))
+    elif worth < COST:
+        return False
     else:
-        files = [(one.new, one.new_blob) for one in changes if one.new and one.new_blob]
-    files = [(path, blob) for path, blob in files if may_be_text(path)]
+        files = _texts(texts.blobs_at(commit))
+        count = len(files)
     lacking = kept.lacks(blob for _, blob in files)
+    if COST * len(lacking) > worth * max(count, 1):
+        return False
     if not all(_add(kept, texts, blob) for blob in lacking[:AT_ONCE_MAX]):
         return False
     if len(lacking) > AT_ONCE_MAX:
         return False  # the next search goes on from here
-    kept.cover(commit, files)
+    kept.cover(commit, files, count=count)
     return True
+
+
+def _texts(files: Iterable[tuple[str | None, str]]) -> list[tuple[str, str]]:
+    """Return those files that are there and may be texts."""
+    return [(path, blob) for path, blob in files if path and blob and may_be_text(path)]
 
 
 def _add(kept: Kept, texts: Texts, blob: str) -> bool:

@@ -9,13 +9,16 @@ from typing import Protocol
 class Kept(Protocol):
     """What is kept of one repository; `store.words.Texts` says what each does."""
 
-    def searched(self) -> int: ...  # noqa: D102
+    def searched(self) -> None: ...  # noqa: D102
+    def searches(self) -> int: ...  # noqa: D102
     def covers(self, commit: str) -> bool: ...  # noqa: D102
-    def covered(self, limit: int) -> list[str]: ...  # noqa: D102
+    def covered(self, limit: int) -> list[tuple[str, int]]: ...  # noqa: D102
     def absent(self) -> list[str]: ...  # noqa: D102
     def lacks(self, blobs: Iterable[str]) -> list[str]: ...  # noqa: D102
     def add(self, blob: str, data: bytes | None) -> None: ...  # noqa: D102
-    def cover(self, commit: str, files: Iterable[tuple[str, str]]) -> None: ...  # noqa: D102
+    def cover(  # noqa: D102
+        self, commit: str, files: Iterable[tuple[str, str]], *, count: int
+    ) -> None: ...
     def holding(self, words: Sequence[str]) -> list[tuple[str, str]]: ...  # noqa: D102
     def is_full(self) -> bool: ...  # noqa: D102
     def clear(self) -> None: ...  # noqa: D102
