@@ -17,6 +17,7 @@ from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
+from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -33,7 +34,8 @@ from yaadwatch.store.connection import Connection
 class Draft:
     """A statement on its way in; `folder` is where its relative paths start.
 
-    One that `has_id` of its own is never taken for a memory that says the same.
+    `session` is the id of the one it is said in, if it is said in one. One that `has_id` of its own
+    is never taken for a memory that says the same.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Draft:
     pinned: bool = False
     baseline: bool = False
     has_id: bool = False
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +88,12 @@ def remember(
     files: Sequence[str] = (),
     symbols: Sequence[str] = (),
     pin: bool = False,
+    session: str | None = None,
 ) -> dict[str, object]:
     """Store a memory, or confirm the one that says the same; the answer is Remembered.
 
     Relative paths start at the folder that the call comes from, else at the top of the work tree.
+    It is learned in `session`, else in the one that the call is part of.
 
     Raises:
         YaadError: BAD_REQUEST (empty, or a kind that is not for memories), TOO_LARGE, NOT_FOUND (no
@@ -112,6 +117,7 @@ def remember(
             files=tuple(_given_file(path, here, space) for path in files),
             symbols=tuple(symbols),
             pinned=pin,
+            session=current.session_of(home, call, space, session),
         )
         admitted = admit(home, space, [draft])[0]
     return {
@@ -389,6 +395,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         summary=text.summarise(item.text),
         tags=item.draft.tags,
         origin=item.draft.origin,
+        session=item.draft.session,
         confidence=1.0,
         confirmed_at=now,
         created_at=created_at,
@@ -413,6 +420,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
             body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
         ),
     )
+    lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision="new", why=item.why)
 
 
@@ -437,6 +445,7 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
+    lessons.learned(conn, home, node, draft.session, now)
     return Admitted(
         node=node, anchors=rests_on, masked=item.masked, decision="same", why="said before"
     )
