@@ -19,33 +19,6 @@ DAY: Final = "day "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """A session as it is stored; everything in words is masked.
-
-    `agent` is an origin ('agent:NAME', 'cli'). `ended_at` is None while it goes on.
-    """
-
-    id: str
-    worktree: int | None
-    agent: str
-    started_at: datetime
-    last_at: datetime
-    name: str = ""
-    ended_at: datetime | None = None
-    ended_by: Ending = ""
-    branch: str = ""
-    start_commit: str = ""
-    told_seq: int = 0
-    facts: "Facts" = field(default_factory=lambda: Facts())
-    summary: str = ""
-
-    @property
-    def is_day(self) -> bool:
-        """Tell whether it is what a person said at the command line on one day."""
-        return self.name.startswith(DAY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """A commit that was made in a session; `id` is hex, `subject` masked."""
 
@@ -70,6 +43,33 @@ class Facts:
     files: tuple[Touched, ...] = ()
     more: int = 0
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session as it is stored; everything in words is masked.
+
+    `agent` is an origin ('agent:NAME', 'cli'). `ended_at` is None while it goes on.
+    """
+
+    id: str
+    worktree: int | None
+    agent: str
+    started_at: datetime
+    last_at: datetime
+    name: str = ""
+    ended_at: datetime | None = None
+    ended_by: Ending = ""
+    branch: str = ""
+    start_commit: str = ""
+    told_seq: int = 0
+    facts: Facts = field(default_factory=Facts)
+    summary: str = ""
+
+    @property
+    def is_day(self) -> bool:
+        """Tell whether it is what a person said at the command line on one day."""
+        return self.name.startswith(DAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which sessions go on just now, whose they are, and what they were shown since it was written down?
+"""Which sessions go on just now, whose are they, and what were they shown that is not yet written?
 
 It is kept in memory, so that reading writes nothing. After a restart whoever asks next goes on with
 the open session that the store has.

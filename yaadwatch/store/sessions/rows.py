@@ -112,9 +112,7 @@ def named(conn: apsw.Connection, worktree: int, agent: str, name: str) -> Sessio
     )
 
 
-def going_on(
-    conn: apsw.Connection, worktree: int, agent: str, since: datetime
-) -> list[Session]:
+def going_on(conn: apsw.Connection, worktree: int, agent: str, since: datetime) -> list[Session]:
     """Return the open sessions of an agent in a work tree that asked since, newest first.
 
     A day at the command line is none of them.

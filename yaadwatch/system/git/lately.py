@@ -53,16 +53,16 @@ def commits(git: Git, since: datetime) -> list[Made]:
     since_s = int(since.timestamp())
     made: dict[str, str] = {}
     for row in git.ask([*log, "HEAD", "--"]).decode("utf-8", "replace").split("\0"):
-        id, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]  # noqa: A001
+        commit, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]
         at = _STEP.fullmatch(step)
         if at is None or not authored.isdigit():
             continue
         if int(at[1]) < since_s - _MINUTE_S:
             break
         if int(at[1]) >= since_s and int(authored) >= since_s and _MADE.match(what):
-            made[id] = subject
+            made[commit] = subject
     lost = _unreachable(git, made)
-    return [Made(id=id, subject=made[id]) for id in reversed(list(made)) if id not in lost]
+    return [Made(id=one, subject=made[one]) for one in reversed(list(made)) if one not in lost]
 
 
 def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
