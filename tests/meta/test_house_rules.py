@@ -15,6 +15,11 @@ MODULES = sorted(
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 LINES_MAX = 600
 MODULES_PER_FOLDER_MAX = 20
+TOP = {
+    *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "pyproject.toml"),
+    *("CHANGELOG.md", "LICENSE", "README.md", "docs", "service-units"),
+    *("bridges", "yaadwatch", "tests"),
+}
 ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")
 CATCH_ALL_HOMES = {
     "bridges/registry.py",
@@ -95,6 +100,13 @@ def test_nothing_is_left_for_later(path):
 def test_no_folder_is_a_drawer(folder):
     modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= MODULES_PER_FOLDER_MAX
+
+
+def test_nothing_lies_about_at_the_top():
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert {name.partition("/")[0] for name in listed.stdout.split("\0") if name} <= TOP
 
 
 def test_every_test_file_has_a_name_of_its_own():

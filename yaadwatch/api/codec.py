@@ -10,7 +10,8 @@ from math import isfinite
 from typing import Final, TypeVar
 
 from yaadwatch.api.frames import kind_of
-from yaadwatch.api.messages import Hello, check_folder
+from yaadwatch.api.messages.checks import check_folder
+from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME, Operation
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode

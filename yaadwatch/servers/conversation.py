@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from yaadwatch.api import codec, frames
-from yaadwatch.api.messages import Hello, Shutdown, Subscribe
+from yaadwatch.api.messages.wire import Hello, Shutdown, Subscribe
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import CONNECTIONS_MAX, FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
 from yaadwatch.places import PROTOCOL

@@ -17,7 +17,7 @@ from typing import Final, cast
 
 from yaadwatch.api.codec import Request, fields_of
 from yaadwatch.api.frames import answer, encode, failure
-from yaadwatch.api.messages import Hello
+from yaadwatch.api.messages.wire import Hello
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
@@ -51,7 +51,7 @@ class Late:
 
 
 VERBS: Final[Mapping[str, Late]] = {
-    "remember": Late("remember", "remember"),
+    "remember": Late("remember.verb", "remember"),
     "recall": Late("recall", "recall"),
     "context": Late("context", "context"),
     "show": Late("memories.curate", "show"),

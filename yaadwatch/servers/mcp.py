@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from yaadwatch.api import codec, frames
-from yaadwatch.api.messages import AGENT_FORM, Hello
+from yaadwatch.api.messages.wire import AGENT_FORM, Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.dispatch import Answer, Dispatcher, Line

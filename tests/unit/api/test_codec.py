@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.api import codec, frames, messages
+from yaadwatch.api import codec, frames
+from yaadwatch.api.messages import checks, memories, projects, wire
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX
@@ -22,7 +23,7 @@ few = {"max_size": 4}
 
 requests = st.one_of(
     st.builds(
-        messages.Remember,
+        memories.Remember,
         text=texts,
         kind=st.none() | kinds,
         tier=st.none() | st.integers(1, 3),
@@ -32,40 +33,40 @@ requests = st.one_of(
         pin=st.booleans(),
     ),
     st.builds(
-        messages.Recall,
+        memories.Recall,
         query=texts,
-        top_k=st.integers(1, messages.TOP_K_MAX),
-        tokens_max=st.integers(1, messages.TOKENS_MAX),
+        top_k=st.integers(1, memories.TOP_K_MAX),
+        tokens_max=st.integers(1, checks.TOKENS_MAX),
         kinds=st.lists(kinds, **few).map(tuple),
     ),
     st.builds(
-        messages.Context,
-        tokens_max=st.integers(1, messages.TOKENS_MAX),
-        chars_max=st.integers(1, messages.CHARS_MAX),
-        wait_ms=st.integers(0, messages.WAIT_MS_MAX),
+        memories.Context,
+        tokens_max=st.integers(1, checks.TOKENS_MAX),
+        chars_max=st.integers(1, memories.CHARS_MAX),
+        wait_ms=st.integers(0, memories.WAIT_MS_MAX),
     ),
-    st.builds(messages.Forget, id=ids, reason=st.text(letters, max_size=40)),
+    st.builds(memories.Forget, id=ids, reason=st.text(letters, max_size=40)),
     *(
         st.builds(kind, id=ids)
         for kind in (
-            messages.Show,
-            messages.Restore,
-            messages.Confirm,
-            messages.Pin,
-            messages.Unpin,
+            memories.Show,
+            memories.Restore,
+            memories.Confirm,
+            memories.Pin,
+            memories.Unpin,
         )
     ),
-    st.builds(messages.Stale, all=st.booleans(), check=st.booleans()),
-    st.builds(messages.Add, trust=st.booleans(), restore=st.booleans()),
-    st.builds(messages.Upkeep, dry_run=st.booleans()),
-    st.builds(messages.Subscribe, after=st.none() | texts),
+    st.builds(memories.Stale, all=st.booleans(), check=st.booleans()),
+    st.builds(projects.Add, trust=st.booleans(), restore=st.booleans()),
+    st.builds(memories.Upkeep, dry_run=st.booleans()),
+    st.builds(wire.Subscribe, after=st.none() | texts),
     st.sampled_from(
         [
-            messages.Check(),
-            messages.Remove(),
-            messages.Projects(),
-            messages.Status(),
-            messages.Shutdown(),
+            memories.Check(),
+            projects.Remove(),
+            projects.Projects(),
+            projects.Status(),
+            wire.Shutdown(),
         ]
     ),
 )
@@ -154,29 +155,29 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
 @pytest.mark.parametrize(
     ("kind", "given_fields", "told"),
     [
-        (messages.Remember, {}, "text must be given"),
-        (messages.Remember, {"text": "a", "tier": 4}, "tier must be within 1 and 3, got 4"),
-        (messages.Remember, {"text": "a", "tier": True}, "tier must be a whole number, got true"),
-        (messages.Remember, {"text": "a", "kind": "!"}, "a kind is a word"),
-        (messages.Remember, {"text": "a", "tags": "x"}, "tags must be a list of texts, got text"),
-        (messages.Remember, {"text": "a", "tags": ["x"] * (TAGS_MAX + 1)}, "at most 32 entries"),
-        (messages.Remember, {"text": "a", "tags": ["x", 2]}, "tags[1] must be text, got a number"),
-        (messages.Remember, {"text": "a", "files": [""]}, "each of files must not be empty"),
-        (messages.Remember, {"text": "a", "pin": 1}, "pin must be true or false, got a number"),
+        (memories.Remember, {}, "text must be given"),
+        (memories.Remember, {"text": "a", "tier": 4}, "tier must be within 1 and 3, got 4"),
+        (memories.Remember, {"text": "a", "tier": True}, "tier must be a whole number, got true"),
+        (memories.Remember, {"text": "a", "kind": "!"}, "a kind is a word"),
+        (memories.Remember, {"text": "a", "tags": "x"}, "tags must be a list of texts, got text"),
+        (memories.Remember, {"text": "a", "tags": ["x"] * (TAGS_MAX + 1)}, "at most 32 entries"),
+        (memories.Remember, {"text": "a", "tags": ["x", 2]}, "tags[1] must be text, got a number"),
+        (memories.Remember, {"text": "a", "files": [""]}, "each of files must not be empty"),
+        (memories.Remember, {"text": "a", "pin": 1}, "pin must be true or false, got a number"),
         (
-            messages.Remember,
+            memories.Remember,
             {"text": "a", "tag": ["x"]},
             "no field 'tag'; the nearest one is 'tags'",
         ),
-        (messages.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
-        (messages.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
-        (messages.Recall, {"query": "  "}, "query must not be empty"),
-        (messages.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
-        (messages.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
-        (messages.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
-        (messages.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
-        (messages.Show, {"id": None}, "id must be text, got null"),
-        (messages.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),
+        (memories.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
+        (memories.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
+        (memories.Recall, {"query": "  "}, "query must not be empty"),
+        (memories.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
+        (memories.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
+        (memories.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
+        (memories.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
+        (memories.Show, {"id": None}, "id must be text, got null"),
+        (memories.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),
     ],
 )
 def test_what_is_wrong_with_a_field_is_said(kind, given_fields, told):
@@ -212,7 +213,7 @@ def test_every_operation_can_be_asked_about_a_folder():
     read = codec.request(frame("stale", {"project": "/srv/api"}))
 
     assert read.project == "/srv/api"
-    assert read.message == messages.Stale()
+    assert read.message == memories.Stale()
 
 
 def test_a_folder_whose_name_is_not_utf8_is_understood():
@@ -237,7 +238,7 @@ def hello(**wrong):
 
 
 def test_the_first_line_says_who_asks():
-    assert codec.hello(hello(agent="claude-code")) == messages.Hello(
+    assert codec.hello(hello(agent="claude-code")) == wire.Hello(
         protocol=PROTOCOL, client="shim/1", cwd="/srv/api", agent="claude-code", speaks="rpc"
     )
 

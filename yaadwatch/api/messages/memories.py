@@ -1,0 +1,218 @@
+"""What is asked about memories, one at a time, and of all of them at once."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from yaadwatch.api.messages.checks import (
+    KINDS_MAX,
+    NAME_CHARS_MAX,
+    TAG_CHARS_MAX,
+    TOKENS_MAX,
+    check_count,
+    check_id,
+    check_length,
+    check_text,
+    check_texts,
+    check_view,
+    check_within,
+)
+from yaadwatch.model.edges import CURRENT
+from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_kind
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, QUERY_CHARS_MAX, TAGS_MAX
+
+TOP_K_MAX: Final = 100
+CHARS_MAX: Final = 800_000
+WAIT_MS_MAX: Final = 30_000
+REASON_CHARS_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember:
+    """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
+    `scope` says where it holds: in this project, or for the user everywhere; `session` is the one
+    it is learned in, if not that of who asks.
+
+    The text itself is judged where it is kept, which has more to say about it.
+    """
+
+    text: str
+    kind: str | None = None
+    tier: int | None = None
+    scope: str = PROJECT
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    pin: bool = False
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.session is not None:
+            check_id(self.session)
+        if self.kind is not None:
+            canonical_kind(self.kind)
+        if self.tier is not None:
+            check_within("tier", self.tier, 1, 3)
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope must be 'project' or 'user', got {self.scope!r}")
+        check_texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
+        check_texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
+        check_texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Ask a question; get the memories that answer it, best first."""
+
+    query: str
+    top_k: int = 10
+    tokens_max: int = 800
+    kinds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_text("query", self.query, QUERY_CHARS_MAX)
+        check_within("top_k", self.top_k, 1, TOP_K_MAX)
+        check_within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
+        check_count("kinds", self.kinds, KINDS_MAX)
+        for kind in self.kinds:
+            canonical_kind(kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Ask for the brief. `wait_ms` is how long the files may be looked at first."""
+
+    tokens_max: int = 2000
+    chars_max: int = 8000
+    wait_ms: int = 1000
+
+    def __post_init__(self) -> None:
+        check_within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
+        check_within("chars_max", self.chars_max, 1, CHARS_MAX)
+        check_within("wait_ms", self.wait_ms, 0, WAIT_MS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show:
+    """Ask for everything about one memory. `id` is an id or a unique part of it; `view`: which of
+    its edges.
+    """
+
+    id: str
+    view: str = CURRENT
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        check_view(self.view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """Archive one memory, for a reason."""
+
+    id: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        check_length("reason", self.reason, REASON_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring an archived memory back."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """Say that a memory still holds."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """Give a memory new words; `expected_version` is the one that they are meant for.
+
+    The text itself is judged where it is kept, which has more to say about it.
+    """
+
+    id: str
+    text: str
+    expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        if self.expected_version is not None and self.expected_version < 1:
+            raise ValueError(f"expected_version counts from 1, got {self.expected_version}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reanchor:
+    """Accept what the doubt about one memory proposes, or of all; with `dry_run` only say what."""
+
+    id: str | None = None
+    all: bool = False
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Keep a memory from ageing."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpin:
+    """Let a pinned memory age again."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """Ask what may no longer be true. `all` adds suspects; `check` looks at the files first."""
+
+    all: bool = False
+    check: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first."""
+
+    file: str
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        check_text("file", self.file, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Compare every memory of a project with its files now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """Archive and prune what has faded; with `dry_run` only say what would be."""
+
+    dry_run: bool = False
