@@ -355,28 +355,28 @@ def replay(args):
     Twelve times a month apart, the memories that the files then hold are judged against the commit
     at which each was first seen. A warning is false when the file still says the same a year on.
     """
-    total = defaultdict(int)
+    every, months = [], 0
     for folder in args.repositories:
-        for level, found in _year(Path(folder), args.until).items():
-            months, false, true = found
-            total[level, "months"] += months
-            total[level, "false"] += false
-            total[level, "true"] += true
-            rate = 100 * false / max(1, months)
-            print(
-                f"{folder}: {level}: {months} memory-months, {false} false, {true} edited later; "
-                f"{rate:.2f} false per 100 memories and month",
-                flush=True,
-            )
-    for level in ("warn", "suspect"):
-        months, false = total[level, "months"], total[level, "false"]
+        own, warned = _year(Path(folder), args.until)
+        months, every = months + own, every + warned
+        _warnings(folder, own, warned)
+    _warnings("all", months, every)
+
+
+def _warnings(name, months, warned):
+    """Print how many warnings there would be from each score on."""
+    for limit in sorted({weights.SUSPECT, 0.75, weights.WARN, 0.85, 0.9}):
+        false = sum(score >= limit and stays for score, stays in warned)
+        true = sum(score >= limit and not stays for score, stays in warned)
         print(
-            f"all: {level}: {100 * false / max(1, months):.2f} false per 100 memories and month "
-            f"({false} in {months} memory-months; {total[level, 'true']} edited later)"
+            f"{name}: from {limit:.2f} on: {months} memory-months, {false} false, {true} edited "
+            f"later; {100 * false / max(1, months):.2f} false per 100 memories and month",
+            flush=True,
         )
 
 
 def _year(folder, until):
+    """Return how many memory-months there were, and of each memory its highest score and end."""
     listed = git(folder, "log", "--first-parent", "--format=%H %ct", until).split()
     commits = list(zip(listed[0::2], map(int, listed[1::2]), strict=True))
     end, month = commits[0][1], 30 * 86_400
@@ -385,7 +385,7 @@ def _year(folder, until):
         before = [commit for commit, at in commits if at <= end - ago * month]
         if before and before[0] not in points:
             points.append(before[0])
-    first, warned = {}, {"warn": {}, "suspect": {}}
+    first, warned = {}, defaultdict(float)
     months = 0
     last = set(_said(folder, points[-1]))
     for point in points:
@@ -401,18 +401,10 @@ def _year(folder, until):
             continue
         answers, _ = look(folder, point, rows, {key[0] for key in old})
         for key, answer in zip(old, answers, strict=True):
-            level = answer.assessed.level if answer.assessed else ""
-            for name in ("warn", "suspect"):
-                if level == "warn" or level == name:
-                    warned[name].setdefault((key, first[key]), point)
-    return {
-        name: (
-            months,
-            sum(key in last for key, _ in found),
-            sum(key not in last for key, _ in found),
-        )
-        for name, found in warned.items()
-    }
+            found = answer.assessed
+            score = found.score if found and found.level else 0.0
+            warned[key, first[key]] = max(warned[key, first[key]], score)
+    return months, [(score, key in last) for (key, _), score in warned.items()]
 
 
 def _said(folder, commit):
@@ -439,7 +431,7 @@ def main(arguments=None):
     one.set_defaults(run=features)
     two = commands.add_parser("fit", help="fit the weights and print what they are worth")
     two.add_argument("--features", required=True)
-    two.add_argument("--rate", type=float, default=0.06, help="false positives allowed, lagged")
+    two.add_argument("--rate", type=float, default=0.03, help="false positives allowed, lagged")
     two.add_argument("--against", help="predictions of another tool")
     two.add_argument("--out", help="write the cross-validated scores")
     two.set_defaults(run=fit)
