@@ -158,6 +158,16 @@ def test_only_its_owner_may_read_it(new_repo, keeping, words, tmp_path, at_once)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+def test_who_removes_a_repository_leaves_no_word_of_it(new_repo, keeping, words, tmp_path, at_once):
+    repo = new_repo("repo")
+    repo.open(keeping).files_with(["retry"], at=repo.add("a.py", "retry\n"))
+
+    words.forget(repo.layout.common_dir)
+    words.forget(repo.layout.common_dir)
+
+    assert list((tmp_path / "words").iterdir()) == []
+
+
 @pytest.mark.parametrize("damage", [b"no database", b""])
 def test_a_damaged_one_is_made_anew(new_repo, keeping, tmp_path, at_once, monkeypatch, damage):
     repo = new_repo("repo")

@@ -241,6 +241,8 @@ def _copy_as_it_is(project: Project, target: Path) -> Path:
 
 def _take_away(home: Home, project: Project) -> None:
     """Remove the line that excluded our files, and the files."""
+    if home.git.indexes is not None:
+        home.git.indexes.forget(project.common_dir)
     path = identity.exclude_file(project.common_dir)
     try:
         if project.excluded:

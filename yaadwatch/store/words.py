@@ -7,6 +7,7 @@ blobs of all its texts in it.
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.store.sqlite.faults import told
+from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import make_folder
 
 FILES_MAX: Final = 64
@@ -73,8 +74,7 @@ class Words:
             YaadError: UNAVAILABLE when it cannot be read or written. One that is damaged is gone
                 then.
         """
-        name = hashlib.sha256(str(repository).encode("utf-8", "surrogateescape")).hexdigest()
-        path = self._folder / f"{name[:32]}.db"
+        path = self._path(repository)
         with told(path, _OUTCOME):
             make_folder(self._folder, _OUTCOME)
             try:
@@ -84,6 +84,25 @@ class Words:
                 _remove(path)
                 raise
         self._make_room(path)
+
+    def forget(self, repository: Path) -> None:
+        """Delete the index of a repository, if there is one.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be deleted.
+        """
+        path = self._path(repository)
+        try:
+            _remove(path)
+        except OSError as error:
+            raise unavailable(
+                f"{path} could not be deleted ({error.strerror}).",
+                "It holds words of the repository; delete it yourself.",
+            ) from error
+
+    def _path(self, repository: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(repository)).hexdigest()
+        return self._folder / f"{name[:32]}.db"
 
     def _make_room(self, used: Path) -> None:
         every = list(self._folder.glob("*.db"))

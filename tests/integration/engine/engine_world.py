@@ -20,6 +20,7 @@ from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.words import Words
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.command import GitRunner
@@ -97,7 +98,9 @@ class World:
             stores=Stores(lambda project: None),
             clock=self.clock,
             settings=self.settings,
-            git=GitRunner(timedelta(milliseconds=self.settings.git.timeout_ms)),
+            git=GitRunner(
+                timedelta(milliseconds=self.settings.git.timeout_ms), Words(places.words())
+            ),
         )
 
     def reopen(self) -> None:

@@ -7,6 +7,7 @@ import stat
 import pytest
 from engine_world import FIVE_TRIES, RETRY, Tree, World, dump
 
+from yaadwatch import places
 from yaadwatch.engine import projects
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -396,6 +397,17 @@ class TestExclude:
         assert tree.git("status", "--porcelain") == ""
         tree.remove()
         assert excluded(tree) == b"mine\n"
+
+    def test_the_index_of_its_words_goes_with_it(self, world):
+        tree = world.repo()
+        tree.add()
+        with world.home.git.indexes.use(tree.path / ".git") as kept:
+            kept.searched()
+        assert list(places.words().iterdir())
+
+        tree.remove()
+
+        assert list(places.words().iterdir()) == []
 
     def test_a_line_that_was_there_before_is_not_ours_to_remove(self, world):
         tree = world.repo()

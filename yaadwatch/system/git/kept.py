@@ -29,3 +29,6 @@ class Indexes(Protocol):
 
     def use(self, repository: Path) -> AbstractContextManager[Kept]:
         """Lend what is kept of the repository whose common folder this is."""
+
+    def forget(self, repository: Path) -> None:
+        """Delete what is kept of a repository."""
