@@ -26,6 +26,7 @@ from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.livesessions import LiveSessions
 from yaadwatch.system.swapping import Formers
 
 FRAGMENT_CHARS_MIN = 4
@@ -215,6 +216,7 @@ class Home:
         self.formers = Formers()
         self.below = Below()
         self.at_work = AtWork()
+        self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}

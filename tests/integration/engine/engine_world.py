@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import projects, remember, upkeep
+from yaadwatch.engine import projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
+from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
@@ -193,7 +194,7 @@ class Tree:
         return self.remembered(text, **fields)["id"]
 
     def remembered(self, text: str = RETRY, **fields):
-        return remember.remember(self.home, self.call, text=text, **fields)
+        return remembering.remember(self.home, self.call, text=text, **fields)
 
     def show(self, id: str, **fields):
         return curate.show(self.home, self.call, id=id, **fields)
@@ -275,10 +276,10 @@ class Tree:
         return found[0] if found else "fresh"
 
     def memories(self) -> list[str]:
-        """Return the texts of the living memories, sorted."""
+        """Return the texts of the living memories, sorted; sessions are none."""
         with self.db() as db:
             batch = db.read(nodes.batch, after="", limit=100_000, archived=False)
-        return sorted(node.text for node in batch)
+        return sorted(node.text for node in batch if node.kind != "session")
 
     @contextmanager
     def db(self):
@@ -297,7 +298,7 @@ def table(db: Database, name: str) -> list[tuple]:
 
 TABLES = (
     *("meta", "worktrees", "nodes", "node_versions", "provenance", "edges", "file_watch"),
-    *("sightings", "stale_flags", "events", "cursors", "nodes_fts"),
+    *("sightings", "stale_flags", "events", "cursors", "nodes_fts", "sessions", "session_nodes"),
 )
 
 
