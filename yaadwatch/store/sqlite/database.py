@@ -131,16 +131,39 @@ class Database:
     def backup(self, target: Path) -> None:
         """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.
 
-        Readers go on meanwhile, writers wait. What was at `target` is replaced once the copy is
+        Readers and writers go on meanwhile. What was at `target` is replaced once the copy is
         whole.
 
         Raises:
             YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
         """
         outcome = "no backup was made"
-        with self._writing, self._pool.in_use(), told(target, outcome):
+        with told(target, outcome):
             make_folder(target.parent, outcome)
-            migrations.copy_into(self._pool.writer, target, outcome)
+            try:
+                with self._pool.reader() as conn:
+                    conn.pragma("query_only", 0)  # it keeps a copy from being written, too
+                    try:
+                        migrations.copy_into(conn, target, outcome)
+                    finally:
+                        conn.pragma("query_only", 1)
+            except OutOfPlace:  # deleted underneath; the writer still has it
+                with self._writing, self._pool.in_use():
+                    migrations.copy_into(self._pool.writer, target, outcome)
+
+    def scrub(self) -> None:
+        """Write the file anew and empty its log, so that of what was deleted no byte is left.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
+                been reading for seconds; what was deleted may still be in the file.
+        """
+        outcome = "what was deleted may still be in it"
+        with self._writing:
+            self._stay_in_place()
+            with self._pool.in_use(), told(self.path, outcome):
+                self._pool.writer.execute("VACUUM")
+                self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""
