@@ -85,11 +85,11 @@ def _full(row: dict[str, object]) -> list[dict[str, str]]:
     if full is None:
         return []
     left = limit - size["bytes"]
-    mend = f"yaadwatch upkeep, then yaadwatch compact --project {row['path']}; or raise store.budget_mib"
+    mend = f"yaadwatch upkeep, then yaadwatch compact --project {row['path']}"
     if left <= 0:
-        what = f"{row['path']}: the store has reached its budget, and nothing is added to it"
-    elif left < limit * (1 - NEARLY) or (left / size["bytes_a_day"] <= SOON_DAYS):
-        what = f"{row['path']}: the store reaches its budget about {full:%Y-%m-%d}; then nothing is added"
+        what = "has reached its budget (store.budget_mib), and nothing is added to it"
+    elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
+        what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
     else:
         return []
-    return [{"what": what, "mend": mend}]
+    return [{"what": f"{row['path']}: the store {what}", "mend": mend}]
