@@ -9,6 +9,7 @@ from yaadwatch.engine import writing
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import told_circle
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
@@ -60,11 +61,14 @@ def verify(
 
 def _findings(store: Meant) -> Iterator[Finding]:
     for name, look in CHECKS:
-        yield from look(name, store)
+        try:
+            yield from list(look(name, store))
+        except YaadError as error:  # what is damaged cannot be looked at further
+            yield Finding(check=name, what=error.message, mend=_from_backup(store))
 
 
 def _integrity(name: str, store: Meant) -> Iterator[Finding]:
-    for what in store.db.read(checks.integrity):
+    for what in store.db.examine(checks.integrity):
         yield Finding(check=name, what=f"The file is damaged: {what}", mend=_from_backup(store))
 
 

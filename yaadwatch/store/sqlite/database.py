@@ -99,6 +99,18 @@ class Database:
                 self._stay_in_place()
         return self._read(look, *args, **kw)
 
+    def examine(self, look: Callable[[apsw.Connection], R]) -> R:
+        """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        with self._writing:
+            self._stay_in_place()
+        with told(self.path), self._pool.fresh() as conn:
+            conn.execute("BEGIN")
+            return look(conn)
+
     def write(
         self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
