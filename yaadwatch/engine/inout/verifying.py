@@ -10,7 +10,7 @@ from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import told_circle
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import checks, derived
@@ -130,18 +130,16 @@ def _index(name: str, store: Meant) -> Iterator[Finding]:
 
 
 def _copies(name: str, store: Meant) -> Iterator[Finding]:
-    for folder in ("snapshots", "imports"):
-        place = store.db.path.parent / folder
-        for path, file, size in store.db.read(checks.copies, folder):
-            found = place / file
-            if found.is_symlink() or not found.is_file():
-                what = f"The copy of {path} is not at {found}"
-            elif found.stat().st_size != size:
-                what = f"The copy of {path} at {found} has {found.stat().st_size} bytes, not {size}"
-            else:
-                continue
-            mend = "It cannot be brought back; it goes by itself as newer copies are made."
-            yield Finding(check=name, what=what, mend=mend)
+    for what, folder, file, size in store.db.read(checks.copies):
+        found = store.db.path.parent / folder / file
+        if found.is_symlink() or not found.is_file():
+            said = f"The copy of {what} is not at {found}"
+        elif found.stat().st_size != size:
+            said = f"The copy of {what} at {found} has {found.stat().st_size} bytes, not {size}"
+        else:
+            continue
+        mend = "It cannot be brought back; it goes by itself as newer copies are made."
+        yield Finding(check=name, what=said, mend=mend)
 
 
 def _cursors(name: str, store: Meant) -> Iterator[Finding]:
@@ -200,7 +198,7 @@ def _index_anew(conn: Connection) -> int:
 def _living(conn: Connection) -> Iterator[Node]:
     after = ""
     while batch := nodes.batch(conn, after=after, limit=BATCH, archived=False):
-        yield from (node for node in batch if node.kind not in THINGS)
+        yield from (node for node in batch if node.kind not in derived.NOT_INDEXED)
         after = batch[-1].id
 
 

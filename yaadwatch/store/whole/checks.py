@@ -10,8 +10,6 @@ from yaadwatch.model.edges import ACYCLIC, circle
 SHOWN_MAX: Final = 20
 """Faults that are told of one sort; how many there are is counted."""
 
-_COPIES: Final = {"snapshots": "file_snapshots", "imports": "imported_files"}
-"""The folder beside the store, and the table that tells what is in it."""
 _HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 _ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
 
@@ -116,7 +114,7 @@ def unindexed(conn: apsw.Connection) -> list[str]:
         """
         SELECT id
           FROM nodes
-         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
            AND num NOT IN (SELECT rowid FROM nodes_fts)
          ORDER BY id
         """
@@ -131,7 +129,8 @@ def left_in_index(conn: apsw.Connection) -> list[int]:
         SELECT rowid
           FROM nodes_fts
          WHERE rowid NOT IN (SELECT num FROM nodes
-                              WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity'))
+                              WHERE archived_ms IS NULL
+                                AND kind NOT IN ('file', 'entity', 'session'))
          ORDER BY rowid
         """
     )
@@ -171,9 +170,14 @@ def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
     return [(name, seq, last) for name, seq, last in rows]
 
 
-def copies(conn: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
-    """Return the files beside the store that a table tells of: path, name and size in bytes."""
+def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
+    """Return the files beside the store that it tells of: of what, folder, name, size in bytes."""
     rows = conn.execute(
-        f"SELECT path, name, size FROM {_COPIES[table]} ORDER BY name"  # noqa: S608
+        """
+        SELECT path, 'snapshots', name, size FROM file_snapshots
+         UNION ALL
+        SELECT source, 'imports', id || '.files', size FROM imports WHERE size > 0
+         ORDER BY 2, 3
+        """
     )
-    return [(path, name, size) for path, name, size in rows]
+    return [(what, folder, name, size) for what, folder, name, size in rows]

@@ -1,8 +1,13 @@
 """What is made from the rest of a store, and can be made anew."""
 
+from typing import Final
+
 import apsw
 
 from yaadwatch.store.sqlite import migrations
+
+NOT_INDEXED: Final = ("file", "entity", "session")
+"""Kinds of nodes whose words are not in the index: things, and sessions, which have their own."""
 
 
 def scratch() -> apsw.Connection:

@@ -7,21 +7,13 @@ CREATE TABLE sizes (
     memories INTEGER NOT NULL
 ) STRICT;
 
--- Something was imported.
+-- Something was imported. Files that came are kept as they came, in the file 'imports/ID.files' beside the store.
 CREATE TABLE imports (
     id      TEXT PRIMARY KEY,
     at_ms   INTEGER NOT NULL,
     format  TEXT NOT NULL CHECK (format IN ('jsonl', 'markdown', 'agent-file', 'yaad', 'store')),
     source  TEXT NOT NULL,                -- name of the file or folder, masked
-    counts  TEXT NOT NULL CHECK (json_valid(counts))  -- what became of it
-) STRICT, WITHOUT ROWID;
-
--- A file that was imported, byte for byte. The bytes are in a file beside the store, with the copies of agent files.
-CREATE TABLE imported_files (
-    import TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
-    path   TEXT NOT NULL,                 -- relative to what was imported
-    name   TEXT NOT NULL UNIQUE,          -- file in the folder 'snapshots', 0600
-    size   INTEGER NOT NULL,              -- bytes
-    digest TEXT NOT NULL,                 -- SHA-256 of the bytes, hex
-    PRIMARY KEY (import, path)
-) STRICT, WITHOUT ROWID;
+    counts  TEXT NOT NULL CHECK (json_valid(counts)),  -- what became of it
+    size    INTEGER NOT NULL DEFAULT 0,   -- bytes of the file that keeps what came; 0 when none does
+    digest  TEXT NOT NULL DEFAULT ''      -- SHA-256 of these, hex
+) STRICT;
