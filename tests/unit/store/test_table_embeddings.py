@@ -185,7 +185,7 @@ def test_a_vector_of_another_text_is_told_of(conn):
     remember(conn, "a", EAST)
     assert embeddings.outdated(conn) == []
 
-    conn.execute("UPDATE embeddings SET hash = zeroblob(16)")
+    conn.execute("UPDATE embeddings SET hash = zeroblob(8)")
 
     assert embeddings.outdated(conn) == ["a"]
 

@@ -11,8 +11,8 @@ from yaadwatch.store.vectors import scan
 
 
 def digest(text: str) -> bytes:
-    """Return what a vector keeps of the text it was made of: 16 bytes."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+    """Return what a vector keeps of the text it was made of: 8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
 
 
 def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:

@@ -16,7 +16,7 @@ CREATE UNIQUE INDEX embedding_models_filling ON embedding_models (state) WHERE s
 CREATE TABLE embeddings (
     space  TEXT NOT NULL,
     node   INTEGER NOT NULL REFERENCES nodes (num) ON DELETE CASCADE,
-    hash   BLOB NOT NULL CHECK (length(hash) = 16),  -- SHA-256 of the text that was embedded, its first half
+    hash   BLOB NOT NULL CHECK (length(hash) = 8),  -- SHA-256 of the text that was embedded, its first 8 bytes
     vector BLOB NOT NULL CHECK (length(vector) BETWEEN 8 AND 1024),  -- a signed byte for each dimension; the largest is 127
     PRIMARY KEY (space, node)
 ) STRICT, WITHOUT ROWID;
