@@ -1,5 +1,7 @@
 """The index of words answers what a search of the commit answers, and costs what changed."""
 
+import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -184,6 +186,23 @@ def test_a_damaged_one_is_made_anew(new_repo, keeping, tmp_path, at_once, monkey
     assert ran == []
 
 
+def test_one_of_another_program_is_made_anew(new_repo, keeping, tmp_path, at_once):
+    repo = new_repo("repo")
+    commit = repo.add("a.py", "retry\n")
+    repo.open(keeping).files_with(["retry"], at=commit)
+    (file,) = (tmp_path / "words").iterdir()
+    file.unlink()
+    with sqlite3.connect(file) as other:
+        other.execute("PRAGMA user_version = 1")
+        other.execute("CREATE TABLE texts (num)")
+    other.close()
+
+    for word in ("other", "again"):
+        assert repo.open(keeping).files_with([word], at=commit) == {word: []}
+    with keeping.indexes.use(repo.layout.common_dir) as kept:
+        assert kept.covers(commit)
+
+
 def test_pages_that_were_overwritten_give_no_other_answer(new_repo, keeping, tmp_path, at_once):
     repo = new_repo("repo")
     for number in range(200):
@@ -206,6 +225,30 @@ def test_where_none_can_be_kept_the_files_are_searched(new_repo, tmp_path, at_on
 
     assert repo.open(runner).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
     runner.close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_where_its_folder_may_not_be_written_the_files_are_searched(
+    new_repo, keeping, tmp_path, at_once
+):
+    repo = new_repo("repo")
+    commit = repo.add("a.py", "retry\n")
+    (tmp_path / "words").mkdir(mode=0o500)
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
+
+
+def test_a_link_in_its_place_is_not_followed(new_repo, keeping, tmp_path, at_once):
+    repo = new_repo("repo")
+    commit = repo.add("a.py", "retry\n")
+    repo.open(keeping).files_with(["retry"], at=commit)
+    (file,) = (tmp_path / "words").iterdir()
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    before = (tmp_path / "elsewhere").read_bytes()
+
+    assert repo.open(keeping).files_with(["other"], at=commit) == {"other": []}
+    assert (tmp_path / "elsewhere").read_bytes() == before
 
 
 def test_a_text_that_is_too_large_leaves_its_commit_to_the_search(

@@ -21,7 +21,8 @@ def add_bench(commands: Commands) -> Parser:
             ("yaadwatch bench stale --head v2 --memories m --mask k", "read none of k"),
         ],
         starts_daemon=False,
-        more="No daemon and no store is used; memories are anchored at their own commits.",
+        more="No daemon and no store is used; memories are anchored at their own commits. "
+        "The words of a repository that is asked about often are kept in ~/.yaad/words.",
     )
     command.add_argument("what", choices=("stale",), help="what is asked")
     command.add_argument("--git-dir", default=".", metavar="DIR", help="the repository")

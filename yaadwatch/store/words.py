@@ -26,6 +26,11 @@ _VERSION: Final = 1
 _BUSY_MS: Final = 2_000
 _BESIDE: Final = ("", "-journal")
 _OUTCOME: Final = "the files were searched instead"
+_NOT_ITS_FAULT: Final = (
+    *(apsw.BusyError, apsw.FullError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+    *(apsw.IOError, apsw.CantOpenError),
+)
+"""What may happen to an index that is whole; `told` says it in words."""
 _TABLES: Final = """
     CREATE TABLE texts (
         num INTEGER PRIMARY KEY, blob BLOB NOT NULL UNIQUE, absent INTEGER NOT NULL
@@ -80,10 +85,16 @@ class Words:
             try:
                 with _open(path) as conn:
                     yield Texts(conn)
-            except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
-                _remove(path)
+                self._make_room(path)
+            except _NOT_ITS_FAULT:
                 raise
-        self._make_room(path)
+            except apsw.Error as error:
+                _remove(path)
+                raise unavailable(f"{path} was damaged ({error}); {_OUTCOME}.") from error
+            except OSError as error:
+                raise unavailable(
+                    f"{path} could not be written ({error.strerror}); {_OUTCOME}."
+                ) from error
 
     def forget(self, repository: Path) -> None:
         """Delete the index of a repository, if there is one.
@@ -233,14 +244,10 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
         if conn.pragma("user_version") != _VERSION:
             conn.execute(_TABLES)
             conn.pragma("user_version", _VERSION)
-        try:
-            yield conn
-        except BaseException:
-            conn.execute("ROLLBACK")
-            raise
+        yield conn
         conn.execute("COMMIT")
     finally:
-        conn.close()
+        conn.close()  # what was not committed is undone
 
 
 def _remove(path: Path) -> None:
