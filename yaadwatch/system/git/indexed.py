@@ -16,7 +16,7 @@ from yaadwatch.system.git.searching import may_be_searched, may_be_text, words_i
 
 COST: Final = 4
 """To index a text takes so many times as long as to search it, and to write it down."""
-TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
+TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
 """A commit with a larger text than this is not indexed."""
 AT_ONCE_MAX: Final = 20_000
 """Texts that are indexed at most for one search, which takes some seconds."""
