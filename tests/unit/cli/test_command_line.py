@@ -49,6 +49,8 @@ LINES = {
     "pin": "pin ab12",
     "unpin": "unpin ab12",
     "upkeep": "upkeep --dry-run",
+    "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
+    "import": "import memories.jsonl --format yaad --dry-run --user --list",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
