@@ -76,6 +76,7 @@ ASKED_BY = {
     ),
     "files",
 )
+ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 """Operations that a command of another name asks for."""
 WITHOUT = {

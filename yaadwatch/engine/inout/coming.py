@@ -16,6 +16,7 @@ from typing import Final
 from bridges import registry
 from yaadwatch.core import notes, privacy
 from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.memories.links import OURS
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
@@ -24,6 +25,7 @@ from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.model.times import instant
 from yaadwatch.store.whole import yaad
 
+RELATED: Final = "relates_to"
 MEMORIES_MAX: Final = 100_000
 """Memories taken in at once from elsewhere; JSON Lines have no limit."""
 _TAG_CHARS_MAX: Final = 64
@@ -213,11 +215,16 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def usable_kind(given: str) -> str:
-    """Return a kind of edge as it is stored; one that is no word is `relates_to`."""
+    """Return a kind of edge as it is stored.
+
+    One that is no word, or that only we make, is `relates_to`: there is nothing here that it could
+    stand for.
+    """
     try:
-        return edge_kind(given)
+        kind = edge_kind(given)
     except ValueError:
-        return "relates_to"
+        return RELATED
+    return RELATED if kind in OURS else kind
 
 
 def _of_page(path: str, page: notes.Page) -> Memory:
@@ -239,11 +246,15 @@ def _of_page(path: str, page: notes.Page) -> Memory:
 
 
 def _kind(given: str) -> str | None:
-    """Return a kind as it is stored; None for none, and for what is no word."""
+    """Return a kind as it is stored; None for none, for what is no word, and for sessions.
+
+    A session of another program is a memory like others: nobody worked here in it.
+    """
     try:
-        return canonical_kind(given)
+        kind = canonical_kind(given)
     except ValueError:
         return None
+    return None if kind == "session" else kind
 
 
 def _instant(given: object) -> datetime | None:

@@ -66,7 +66,7 @@ def take_in(
         upload: what the answer to the first piece said; None for the first.
         part: `data`, or `wal` for the log of a database.
         data: the piece, in base64.
-        last: nothing more comes.
+        last: nothing more comes, and nothing comes with it.
         dry_run: do everything, and undo it.
         user: into the user store; JSON Lines and stores only.
         source: what it is called where it comes from.
@@ -77,9 +77,8 @@ def take_in(
             imported.
     """
     made = spool.make(home) if upload is None else spool.find(upload)
-    if data:
-        made.append(part, data)
     if not last:
+        made.append(part, data)
         return {"upload": made.id, "done": False}
     try:
         if not made.path().exists():
@@ -196,7 +195,7 @@ def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
     found = {}
     first: dict[str, str] = {}
     for one in memories:
-        digest = text.text_hash(one.text)
+        digest = text.text_hash(privacy.mask(one.text).text)  # as it will read
         there = nodes.by_hash(conn, "project", digest, thing=False)
         twin = there.id if there is not None else first.setdefault(digest, one.id)
         if twin != one.id:

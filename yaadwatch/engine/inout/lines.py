@@ -26,11 +26,14 @@ from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, canonical_kind
+from yaadwatch.model.projects import Worktree
 from yaadwatch.model.settings import ID_CHARS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store import edges, nodes, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
+from yaadwatch.store.sessions import doings
+from yaadwatch.store.sessions import rows as sessions
 from yaadwatch.store.whole import rows
 from yaadwatch.store.whole.derived import NOT_INDEXED
 from yaadwatch.store.whole.rows import Table, Unreadable
@@ -126,6 +129,7 @@ class _Taking:
         self._trees = {path: tree for tree, path in _roots(conn, store).items()}
         self._other: dict[str, dict[object, object]] = {name: {} for name in self._tables}
         self._refused: set[object] = set()  # nodes that are otherwise here
+        self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
         self._links: dict[str, list[tuple[str, str]]] = {}
         self.told = Told()
 
@@ -138,6 +142,10 @@ class _Taking:
                 self._take_line(number, raw)
         for kind in list(self._links):
             self._ask_for_circles(kind)
+        for session in self._ended:
+            said = "\n".join(note.text for note in doings.notes(self._conn, session))
+            summary = self._ended[session]
+            sessions.index(self._conn, session, summary=summary, notes=said)
         return self.told
 
     def _take_line(self, number: int, raw: bytes) -> None:
@@ -306,6 +314,8 @@ class _Taking:
             waiting.append((row["from_node"], row["to_node"]))
             if len(waiting) >= _EDGES_ASKED:
                 self._ask_for_circles(row["kind"])
+        if table.name == "sessions" and row.get("end_ms") is not None:
+            self._ended[str(row["id"])] = str(row.get("summary") or "")
         if table.name == "file_watch":
             for id in self._trees.values():  # noqa: A001
                 sightings.drop(self._conn, id, {row["path"]})
@@ -379,12 +389,13 @@ def _told_time(value: object) -> str:
 
 def _roots(conn: Connection, store: Meant) -> dict[int, str]:
     """Return how the work trees are called in lines: as seen from the main one."""
-    if store.project is None:
+    trees = worktrees.everything(conn)
+    # Of a store that came as a file, the first work tree is the main one.
+    main = store.project.root if store.project is not None else next(iter(trees), None)
+    if main is None:
         return {}
-    return {
-        tree.id: os.path.relpath(tree.path, store.project.root)
-        for tree in worktrees.everything(conn)
-    }
+    root = main.path if isinstance(main, Worktree) else main
+    return {tree.id: os.path.relpath(tree.path, root) for tree in trees}
 
 
 def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from typing import Final
 
 from yaadwatch.core import notes
 from yaadwatch.core.notes import Page
-from yaadwatch.model.nodes import THINGS, Node, Version
+from yaadwatch.model.nodes import Node, Version
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.whole.derived import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
 BATCH: Final = 500
@@ -40,7 +41,7 @@ def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
 def _memories(conn: Connection, *, archived: bool) -> Iterator[Node]:
     after = ""
     while batch := nodes.batch(conn, after=after, limit=BATCH, archived=archived):
-        yield from (node for node in batch if node.kind not in THINGS)
+        yield from (node for node in batch if node.kind not in NOT_INDEXED)
         after = batch[-1].id
 
 
@@ -85,8 +86,8 @@ def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, st
 
 
 def _reworded(versions: Sequence[Version], now: str) -> Iterator[tuple[Version, str]]:
-    after = [version.text for version in versions[1:]] + [now]
-    for version, text in zip(versions, after, strict=True):
+    after = [*(version.text for version in versions[1:]), now]
+    for version, text in zip(versions, after, strict=False):
         if version.text != text:
             yield version, version.text
 
