@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from yaadwatch.core import privacy, text
+from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify
+from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
-from yaadwatch.engine.remember.drafts import Draft, Ready, clean
+from yaadwatch.engine.remember import matching
+from yaadwatch.engine.remember.drafts import Draft, Ready, clean, clean_attributes
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX
-from yaadwatch.store import anchors, nodes
+from yaadwatch.model.nodes import PROJECT, USER, Node
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 
 
@@ -38,7 +40,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             draft,
             text=m.text,
             tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
-            attributes=privacy.mask_tree(draft.attributes),
+            attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
         )
         for draft, m in zip(drafts, masked, strict=True)
     ]
@@ -51,7 +53,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         ready.append(
             Ready(
                 draft=draft,
-                scope="user" if space is None else "project",
+                scope=USER if space is None else PROJECT,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 masked=mask.kinds,
                 kind=sort.kind,
@@ -109,7 +111,7 @@ def _anchored(home: Home, space: Space, drafts: Sequence[Draft]) -> list[list[An
     found_all = anchoring.anchor(sources, tree, head.head.commit)
     for draft, found in zip(drafts, found_all, strict=True):
         _require_symbols(draft, found)
-        old = () if draft.baseline or draft.has_id else space.db.read(_anchors_of_text, draft.text)
+        old = () if draft.baseline or draft.has_id else space.db.read(_anchors_before, draft)
         anchored.append(_followed(old, found, tree, head))
     return anchored
 
@@ -142,10 +144,25 @@ def _followed(
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
-def _anchors_of_text(conn: Connection, said: str) -> Sequence[Anchor]:
-    """Return what the living memory that says the same rests on."""
-    known = nodes.by_hash(conn, "project", text.text_hash(said), thing=False)
-    return anchors.of_nodes(conn, [known.id])[known.id] if known is not None else ()
+def _anchors_before(conn: Connection, draft: Draft) -> Sequence[Anchor]:
+    """Return what the living memory that a draft means rests on, as far as its words still hold."""
+    match = matching.find(conn, draft, PROJECT)
+    if match is None:
+        return ()
+    old = anchors.of_nodes(conn, [match.node.id])[match.node.id]
+    return old if match.how in (matching.SAME, matching.WITHIN) else named_by(draft.text, old)
+
+
+def named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
+    """Return the anchors that other words leave: given by the caller, or still spoken of."""
+    return [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
+
+
+def _names(said: str, anchor: Anchor) -> bool:
+    """Return whether a text still speaks of what an anchor is on."""
+    if anchor.symbol:
+        return last_part(anchor.symbol) in said
+    return anchor.path.rpartition("/")[2] in said
 
 
 def _require_files(draft: Draft, tree: WorkTree) -> None:
