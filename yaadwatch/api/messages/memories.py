@@ -32,6 +32,7 @@ class Remember:
     """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
     `scope` says where it holds: in this project, or for the user everywhere. The memory under
     `key`, if there is one, gets the words; `expected_version` is the one they are meant for.
+    `session` is the one it is learned in, if not that of who asks.
 
     The text itself is judged where it is kept, which has more to say about it.
     """
@@ -47,8 +48,11 @@ class Remember:
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     pin: bool = False
+    session: str | None = None
 
     def __post_init__(self) -> None:
+        if self.session is not None:
+            check_id(self.session)
         if self.kind is not None:
             canonical_kind(self.kind)
         if self.tier is not None:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from yaadwatch.core import text
 from yaadwatch.engine import writing
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching
 from yaadwatch.engine.remember.drafts import (
     NEW,
@@ -78,6 +79,7 @@ def store_over(
     writing.confirm(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
+    lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
         anchors=rests_on,
@@ -151,6 +153,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         tags=item.draft.tags,
         attributes=merged({}, item.draft.attributes),
         origin=item.draft.origin,
+        session=item.draft.session,
         confidence=1.0,
         confirmed_at=now,
         created_at=created_at,
@@ -198,6 +201,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
             body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
         ),
     )
+    lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
 
 
@@ -213,5 +217,6 @@ def _said_again(
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    lessons.learned(conn, home, node, item.draft.session, now)
     why = "said before, in more words" if within else "said before"
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=why)
