@@ -8,8 +8,9 @@ alike the two read. To keep two that could be one costs a line; to make one of t
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 REFINES: Final = "refines"
@@ -35,6 +36,9 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
+
+_NAME = re.compile(r"[\d_.$+#]|(?<=\w)[A-ZÀ-ÖØ-Þ]")
+"""A number, or a name, of which every letter counts: HTTP, getUser, node.js."""
 
 # These may be there or not, and nothing else is said.
 _SOFT: Final = frozenset(
@@ -120,38 +124,46 @@ class Said:
 
 
 def said(text: str) -> Said:
-    """Return a statement as it is compared with others."""
-    words: list[_Word] = []
+    """Return a statement as it is compared with others; of a document, the first 201 words."""
+    return Said(tuple(islice(_words(text), WORDS_MAX + 1)))
+
+
+def beginning(text: str) -> tuple[str, ...]:
+    """Return the first three telling words, which a statement shares with all that it may refine.
+
+    Empty when there are too few for any.
+    """
+    found: dict[str, None] = {}
+    for word in islice(_words(text), WORDS_MAX + 1):
+        if _tells(word.form):
+            found[word.form] = None
+            if len(found) == SHARED_MIN:
+                return tuple(found)
+    return ()
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """Yield the telling words of a text, in their order."""
     opener = ""
     for found in _WORD.finditer(unicodedata.normalize("NFC", text)):
-        raw = found.group()
-        if found.lastgroup == "mark":
+        raw, sort = found.group(), found.lastgroup
+        if sort == "mark":
             if raw[0] in _MARKS:
                 opener = raw
                 continue
-            words.append(_Word(raw, is_path=False, opener=opener))
+            yield _Word(raw, is_path=False, opener=opener)
             opener = ""
             continue
-        is_path = found.lastgroup == "path" or (found.lastgroup == "code" and "/" in raw)
+        is_path = sort == "path" or (sort == "code" and "/" in raw)
         plain = raw.strip("`").rstrip(".,")
-        low = plain.lower().replace("’", "'")
-        named = found.lastgroup != "word" or _is_name(plain)
-        if not named and (low in _OPENERS or low in _SOFT):
-            opener = opener or (low if low in _OPENERS else "")
-            continue
-        form = plain if named else _singular(low)
-        words.append(_Word(form, is_path=is_path, opener=opener))
+        if sort == "word" and not _NAME.search(plain):
+            plain = plain.lower().replace("’", "'")
+            if plain in _OPENERS or plain in _SOFT:
+                opener = opener or (plain if plain in _OPENERS else "")
+                continue
+            plain = _singular(plain)
+        yield _Word(plain, is_path=is_path, opener=opener)
         opener = ""
-    return Said(tuple(words))
-
-
-def beginning(one: Said) -> tuple[str, ...]:
-    """Return the first telling words, which a statement shares with all that it may refine.
-
-    None when there are too few for any.
-    """
-    telling = [form for form in dict.fromkeys(one.forms) if _tells(form)]
-    return tuple(telling[:SHARED_MIN]) if len(telling) >= SHARED_MIN else ()
 
 
 def compare(new: Said, old: Said) -> str:
@@ -175,7 +187,8 @@ def jaccard(one: Said, other: Said) -> float:
 def _goes_on(longer: Said, shorter: Said) -> bool:
     """Return whether one statement says all of the other one first, and then explains it."""
     count = len(shorter.words)
-    if not beginning(shorter) or longer.forms[:count] != shorter.forms:
+    telling = {form for form in shorter.forms if _tells(form)}
+    if len(telling) < SHARED_MIN or longer.forms[:count] != shorter.forms:
         return False
     tail = longer.words[count:]
     return not tail or _explains(tail, shorter)
@@ -210,15 +223,6 @@ def _tells(form: str) -> bool:
         and form not in _TURNS
         and form not in _MEANS
         and any(char.isalnum() for char in form)
-    )
-
-
-def _is_name(word: str) -> bool:
-    """Return whether a word is a number or a name, of which every letter counts."""
-    return (
-        any(char.isdigit() or char in "_.$+#" for char in word)
-        or (len(word) > 1 and word.isupper())
-        or any(char.isupper() for char in word[1:])
     )
 
 

@@ -44,9 +44,20 @@ class Draft:
     session: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A living memory, and how a statement means it."""
+
+    node: Node
+    how: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A draft with everything decided that does not need the store; `scope`: whose store."""
+    """A draft with everything decided that does not need the store; `scope`: whose store.
+
+    `match`: the memory that it seems to mean; what it means is decided when it is stored.
+    """
 
     draft: Draft
     scope: str
@@ -56,6 +67,7 @@ class Ready:
     tier: int
     why: str
     anchors: tuple[Anchor, ...]
+    match: Match | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,11 @@ What a person's own file says is nobody's to reword, and neither is what a perso
 beside such a memory a statement that goes on with it is a new one.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.core import text
 from yaadwatch.core.ingest import likeness
-from yaadwatch.engine.remember.drafts import Draft
+from yaadwatch.engine.remember.drafts import Draft, Match
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.store import anchors, fulltext, hot, nodes, provenance
@@ -22,41 +21,49 @@ KEYED: Final = "keyed"
 REFINES: Final = likeness.REFINES
 WITHIN: Final = likeness.WITHIN
 
-CANDIDATES_MAX: Final = 32
-"""Memories with the same first words that are compared, the newest."""
+CANDIDATES_MAX: Final = 64
+"""Memories that hold the first words and are looked at, the newest."""
 FILE: Final = "file:"
 """What the origin begins with of a statement that stands in a person's file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A living memory, and how a statement means it."""
-
-    node: Node
-    how: str
-
-
 def find(conn: Connection, draft: Draft, scope: str) -> Match | None:
     """Return which living memory of `scope` a masked draft means; None when it is a new one."""
+    return _exact(conn, draft, scope) or _alike(conn, draft)
+
+
+def again(conn: Connection, draft: Draft, scope: str, before: Match | None) -> Match | None:
+    """Return what `find` does, when it was asked a moment ago, and little can have changed.
+
+    What others began to say since then in other words is left alone: it stays beside this one.
+    """
+    exact = _exact(conn, draft, scope)
+    if exact is not None or before is None or before.how not in (REFINES, WITHIN):
+        return exact
+    now = nodes.get(conn, before.node.id)
+    return before if now == before.node else _alike(conn, draft)
+
+
+def _exact(conn: Connection, draft: Draft, scope: str) -> Match | None:
     known = nodes.by_hash(conn, scope, text.text_hash(draft.text), thing=False)
     if draft.key is not None:
         holder = nodes.by_key(conn, scope, draft.key)
         if holder is not None and (known is None or known.id != holder.id):
             return Match(holder, KEYED)
-    if known is not None:
-        return Match(known, SAME)
-    if draft.baseline or draft.has_id or draft.key is not None or draft.origin.startswith(FILE):
-        return None
-    return _alike(conn, draft)
+    return Match(known, SAME) if known is not None else None
 
 
 def _alike(conn: Connection, draft: Draft) -> Match | None:
-    mine = likeness.said(draft.text)
-    beginning = likeness.beginning(mine)
+    """Return the memory that a draft goes on with, or that says it in more words."""
+    if draft.baseline or draft.has_id or draft.key is not None or draft.origin.startswith(FILE):
+        return None
+    beginning = likeness.beginning(draft.text)
     if not beginning:
         return None
-    found = nodes.many(conn, fulltext.holding(conn, beginning, CANDIDATES_MAX))
-    for node in sorted(found.values(), key=lambda one: (one.updated_at, one.id), reverse=True):
+    found = nodes.many(conn, fulltext.holding(conn, beginning, CANDIDATES_MAX)).values()
+    near = [node for node in found if likeness.beginning(node.text) == beginning]
+    mine = likeness.said(draft.text)
+    for node in sorted(near, key=lambda one: (one.updated_at, one.id), reverse=True):
         how = likeness.compare(mine, likeness.said(node.text))
         if how != likeness.APART and _may_be(conn, draft, node):
             return Match(node, how)

@@ -11,7 +11,7 @@ from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
 from yaadwatch.engine.remember import matching
-from yaadwatch.engine.remember.drafts import Draft, Ready, clean, clean_attributes
+from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -44,22 +44,29 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         )
         for draft, m in zip(drafts, masked, strict=True)
     ]
-    anchored = _no_anchors(cleaned) if space is None else _anchored(home, space, cleaned)
+    scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
+    matches = db.read(_matches, cleaned, scope)
+    if space is None:
+        _refuse_files(cleaned)
+        anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
+    else:
+        anchored = _anchored(home, space, cleaned, matches)
     ready = []
-    for draft, mask, rests_on in zip(cleaned, masked, anchored, strict=True):
+    for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
         ready.append(
             Ready(
                 draft=draft,
-                scope=USER if space is None else PROJECT,
+                scope=scope,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 masked=mask.kinds,
                 kind=sort.kind,
                 tier=sort.tier,
                 why=sort.why,
                 anchors=tuple(rests_on),
+                match=match,
             )
         )
     return ready
@@ -86,7 +93,20 @@ def _masked(tag: str) -> str:
     return privacy.mask(tag).text
 
 
-def _no_anchors(drafts: Sequence[Draft]) -> list[list[Anchor]]:
+def _matches(conn: Connection, drafts: Sequence[Draft], scope: str) -> list[Match | None]:
+    """Return the memories that drafts of callers seem to mean; the others have no say in that."""
+    return [
+        None if draft.baseline or draft.has_id else matching.find(conn, draft, scope)
+        for draft in drafts
+    ]
+
+
+def _refuse_files(drafts: Sequence[Draft]) -> None:
+    """Refuse files and definitions for the user's own store.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
     for draft in drafts:
         if draft.files or draft.symbols:
             raise YaadError(
@@ -95,11 +115,12 @@ def _no_anchors(drafts: Sequence[Draft]) -> list[list[Anchor]]:
                 "was stored.",
                 hint="Leave the files out; or remember it in the project: --scope project",
             )
-    return [[] for _ in drafts]
 
 
-def _anchored(home: Home, space: Space, drafts: Sequence[Draft]) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that says what a memory says, on what that rests on too."""
+def _anchored(
+    home: Home, space: Space, drafts: Sequence[Draft], matches: Sequence[Match | None]
+) -> list[list[Anchor]]:
+    """Return what drafts rest on; one that means a memory, on what that rests on too."""
     tree, head = look_at(space, (), home.clock.now_ns())
     for draft in drafts:
         _require_files(draft, tree)
@@ -109,9 +130,12 @@ def _anchored(home: Home, space: Space, drafts: Sequence[Draft]) -> list[list[An
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    for draft, found in zip(drafts, found_all, strict=True):
+    before = space.db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
+    for draft, found, match in zip(drafts, found_all, matches, strict=True):
         _require_symbols(draft, found)
-        old = () if draft.baseline or draft.has_id else space.db.read(_anchors_before, draft)
+        old: Sequence[Anchor] = () if match is None else before[match.node.id]
+        if match is not None and match.how not in (matching.SAME, matching.WITHIN):
+            old = named_by(draft.text, old)
         anchored.append(_followed(old, found, tree, head))
     return anchored
 
@@ -142,15 +166,6 @@ def _followed(
         if again is not None:
             both[place, anchor.symbol] = again
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
-
-
-def _anchors_before(conn: Connection, draft: Draft) -> Sequence[Anchor]:
-    """Return what the living memory that a draft means rests on, as far as its words still hold."""
-    match = matching.find(conn, draft, PROJECT)
-    if match is None:
-        return ()
-    old = anchors.of_nodes(conn, [match.node.id])[match.node.id]
-    return old if match.how in (matching.SAME, matching.WITHIN) else named_by(draft.text, old)
 
 
 def named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:

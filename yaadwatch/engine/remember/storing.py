@@ -40,7 +40,7 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     """
     if item.draft.expected_version is not None:
         _require_version(conn, item)
-    match = matching.find(conn, replace(item.draft, text=item.text), item.scope)
+    match = matching.again(conn, item.draft, item.scope, item.match)
     if match is not None:
         known = match.node
         if match.how == matching.KEYED:
