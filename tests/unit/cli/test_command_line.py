@@ -48,6 +48,7 @@ LINES = {
     "restore": "restore ab12",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
+    "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
     "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
     "import": "import memories.jsonl --format yaad --dry-run --user --list",
