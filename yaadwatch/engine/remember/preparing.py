@@ -6,6 +6,7 @@ from dataclasses import replace
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
 from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
@@ -35,9 +36,11 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         drafts: the statements.
 
     Raises:
-        YaadError: BAD_REQUEST (an empty text; files for the user's own store), TOO_LARGE,
-            NOT_FOUND (a file or definition given by the caller is not there).
+        YaadError: BAD_REQUEST (an empty text; files for the user's own store), TOO_LARGE (a text;
+            the store has reached its budget), NOT_FOUND (a file or definition given by the caller
+            is not there).
     """
+    budget.require_room(home, home.user if space is None else space.db)
     masked = [clean(draft.text) for draft in drafts]
     cleaned = [
         replace(
