@@ -106,9 +106,7 @@ def test_a_long_text_of_anything_is_no_burden():
         ),
         (
             "pyproject.toml",
-            "[project]\ndependencies = [\"Typing_Extensions>=4; python_version<'3.11'\"]\n"
-            '[project.optional-dependencies]\nx = ["rich"]\n[dependency-groups]\ndev = ["mypy"]\n'
-            '[tool.poetry.dependencies]\npython = "^3.11"\nhttpx = "*"\n',
+            PYPROJECT,
             {"typing-extensions": "pip", "rich": "pip", "mypy": "pip", "httpx": "pip"},
         ),
         ("requirements.txt", "# all\nrequests==2\n-r more.txt\n\n", {"requests": "pip"}),
