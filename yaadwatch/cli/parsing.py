@@ -44,6 +44,7 @@ COMMANDS = {
     "reanchor": "mend",
     "forget": "curate",
     "restore": "curate",
+    "history": "history",
     "pin": "curate",
     "unpin": "curate",
     "link": "graph.links",

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from yaadwatch.engine import writing
 from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.truth import scrubbing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError
@@ -72,6 +73,7 @@ def flush(home: Home) -> None:
 def _keep(home: Home, project: Project, db: Database, done: Upkept, *, dry_run: bool) -> None:
     now = home.clock.now()
     if not dry_run:
+        scrubbing.scrub(db)
         ids = home.take_accessed(project.id)
         if ids:
             db.write(nodes.boost, sorted(ids), now=now, amount=ACCESS_BOOST)

@@ -45,7 +45,8 @@ LINES = {
     "check": "check --base main --staged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
-    "restore": "restore ab12",
+    "restore": "restore ab12 --version 2",
+    "history": "history ab12 --json",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
     "upkeep": "upkeep --dry-run",
@@ -62,6 +63,7 @@ ASKED_BY = {
     "projects": "list",
     "check": "stale",
     "shutdown": "stop",
+    "erase": "forget",
 } | dict.fromkeys(
     (
         *("files_diff", "files_sync", "files_history"),

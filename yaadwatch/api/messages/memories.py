@@ -110,8 +110,30 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """Erase a memory from everything of ours, backups too; it cannot be brought back."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """Bring an archived memory back."""
+    """Bring an archived memory back, or a memory as it was in one `version`."""
+
+    id: str
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        _check_version("version", self.version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Ask what became of a memory: every version, who made it, and why."""
 
     id: str
 
@@ -142,8 +164,7 @@ class Update:
 
     def __post_init__(self) -> None:
         check_id(self.id)
-        if self.expected_version is not None and self.expected_version < 1:
-            raise ValueError(f"expected_version counts from 1, got {self.expected_version}")
+        _check_version("expected_version", self.expected_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,3 +229,8 @@ class Upkeep:
     """Archive and prune what has faded; with `dry_run` only say what would be."""
 
     dry_run: bool = False
+
+
+def _check_version(name: str, number: int | None) -> None:
+    if number is not None and number < 1:
+        raise ValueError(f"{name} counts from 1, got {number}")

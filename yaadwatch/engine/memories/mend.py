@@ -23,7 +23,7 @@ UNDO_CHARS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Mended:
+class Mended:
     """A memory before, and as it reads and what it rests on after."""
 
     before: Node
@@ -59,15 +59,15 @@ def update(
         clean = remember.clean(text)
         said = clean.text.strip()
         if version == node.version and said == node.text:
-            return _updated(_Mended(before=node, after=node, anchors=old, masked=clean.kinds))
-        space.db.read(_refuse_said, node, said)
+            return updated(Mended(before=node, after=node, anchors=old, masked=clean.kinds))
+        space.db.read(refuse_said, node, said)
         kept = [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
         here = remember.folder_of(call, space)
         worded = _worded(home, node, said, version)
         rests_on = remember.anchor_again(home, space, worded, kept, folder=here)
-        done = _Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
+        done = Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
         space.db.write(_write, home, done, "edited", call.origin)
-    return _updated(done)
+    return updated(done)
 
 
 def reanchor(
@@ -143,12 +143,12 @@ def _accept(
     clean = remember.clean(proposal.text or node.text)
     said = clean.text.strip()
     if said != node.text:
-        space.db.read(_refuse_said, node, said)
+        space.db.read(refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = remember.anchor_again(home, space, worded, old)
-    done = _Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
+    done = Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
     if dry_run:
-        space.db.read(_refuse_twin, worded)
+        space.db.read(refuse_twin, worded)
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
     return {
@@ -183,7 +183,7 @@ def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
     return node, anchors.of_nodes(conn, [node_id])[node_id]
 
 
-def _refuse_said(conn: Connection, node: Node, said: str) -> None:
+def refuse_said(conn: Connection, node: Node, said: str) -> None:
     """Refuse to reword what a person's own file says.
 
     Raises:
@@ -199,7 +199,7 @@ def _refuse_said(conn: Connection, node: Node, said: str) -> None:
             )
 
 
-def _refuse_twin(conn: Connection, node: Node) -> None:
+def refuse_twin(conn: Connection, node: Node) -> None:
     """Refuse words that another living memory has already.
 
     Raises:
@@ -236,17 +236,18 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
     )
 
 
-def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str) -> None:
-    _refuse_twin(conn, done.after)
+def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) -> None:
+    refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
-        _refuse_said(conn, done.before, done.after.text)
+        refuse_said(conn, done.before, done.after.text)
     writing.index(conn, done.after)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
 
 
-def _updated(done: _Mended) -> dict[str, object]:
+def updated(done: Mended) -> dict[str, object]:
+    """Return the answer Updated."""
     return telling.changed_row(done.after, undo=_undo(done)) | {
         "version": done.after.version,
         "anchors": [telling.anchor_row(anchor) for anchor in done.anchors],
@@ -254,7 +255,7 @@ def _updated(done: _Mended) -> dict[str, object]:
     }
 
 
-def _undo(done: _Mended) -> str:
+def _undo(done: Mended) -> str:
     """Return the command that brings the old words back; '' when they are the same."""
     before = done.before
     if before.text == done.after.text:

@@ -128,6 +128,20 @@ class Database:
             make_folder(target.parent, outcome)
             migrations.copy_into(self._pool.writer, target, outcome)
 
+    def scrub(self) -> None:
+        """Write the file anew and empty its log, so that of what was deleted no byte is left.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
+                been reading for seconds; what was deleted may still be in the file.
+        """
+        outcome = "what was deleted may still be in it"
+        with self._writing:
+            self._stay_in_place()
+            with self._pool.in_use(), told(self.path, outcome):
+                self._pool.writer.execute("VACUUM")
+                self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""
         with self._guard:
