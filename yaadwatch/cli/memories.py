@@ -28,6 +28,7 @@ def add_remember(commands: Commands) -> Parser:
         examples=[
             ('yaadwatch remember "Sign tokens with jose, in src/auth.ts"', "a decision"),
             ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a program"),
+            ("yaadwatch remember --scope user Answer in short", "in every project"),
         ],
         more="It is in doubt when a file or a symbol that the text names changes.",
     )
@@ -42,6 +43,12 @@ def add_remember(commands: Commands) -> Parser:
         metavar="N",
         type=whole_number,
         help="1 hot, 2 warm, 3 cold; chosen from the kind by default",
+    )
+    command.add_argument(
+        "--scope",
+        choices=("project", "user"),
+        default="project",
+        help="user: it holds in every project of yours (default: project)",
     )
     command.add_argument(
         "--tag",
@@ -141,6 +148,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         text=text,
         kind=args.kind,
         tier=args.tier,
+        scope=args.scope,
         tags=args.tags,
         files=args.files,
         symbols=args.symbols,
@@ -159,7 +167,9 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(str(answer["text"]), indent=2)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
-    if not answer["anchors"]:
+    if answer.get("scope") == "user":
+        terminal.line("holds in every project of yours", indent=2)
+    elif not answer["anchors"]:
         terminal.line(
             "rests on no file, so no change will put it in doubt; name one with --file", indent=2
         )
@@ -225,7 +235,8 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, str]]":
     yield "id", str(answer["id"])
     pinned = ", pinned" if answer["pinned"] else ""
-    yield "kind", f"{answer['kind']}, {tier(answer['tier'])}{pinned}"
+    own = ", your own" if answer.get("scope") == "user" else ""
+    yield "kind", f"{answer['kind']}, {tier(answer['tier'])}{pinned}{own}"
     yield "from", str(answer["origin"])
     yield "confidence", f"{answer['confidence']:.2f}, confirmed {ago(answer['confirmed_at'], now)}"
     yield "created", f"{ago(answer['created_at'], now)}, updated {ago(answer['updated_at'], now)}"

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from yaadwatch.engine import remember, writing
+from yaadwatch.engine import writing
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import AgentFile
-from yaadwatch.engine.remember import Draft
+from yaadwatch.engine.remember import verb
+from yaadwatch.engine.remember.drafts import Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
 from yaadwatch.store import agent_files as agent_files_known
@@ -46,7 +47,7 @@ def read(home: Home, space: Space) -> Baseline:
         for file in found
         for statement in file.statements
     ]
-    admitted = remember.admit(home, space, drafts) if drafts else []
+    admitted = verb.admit(home, space, drafts) if drafts else []
     now = home.clock.now()
     said = iter(admitted)
     rows = {

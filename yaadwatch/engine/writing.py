@@ -149,13 +149,13 @@ def _touch(
         kind = "entity" if anchor.symbol else "file"
         name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
         digest = text.text_hash(name)
-        thing = nodes.by_hash(conn, "project", digest, thing=True)
+        thing = nodes.by_hash(conn, node.scope, digest, thing=True)
         if thing is None:
             thing = Node(
                 id=home.new_id(),
                 kind=kind,
                 tier=COLD,
-                scope="project",
+                scope=node.scope,
                 text=name,
                 text_hash=digest,
                 summary=name,

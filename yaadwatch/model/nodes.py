@@ -25,6 +25,9 @@ THINGS = ("file", "entity")
 
 HOT, WARM, COLD = 1, 2, 3
 
+PROJECT, USER = SCOPES = ("project", "user")
+"""Where a memory holds: in its project, or in every project of the user."""
+
 _TIERS = dict.fromkeys(("convention", "decision", "preference", "command"), HOT) | dict.fromkeys(
     ("session", "file", "entity"), COLD
 )

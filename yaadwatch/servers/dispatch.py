@@ -51,7 +51,7 @@ class Late:
 
 
 VERBS: Final[Mapping[str, Late]] = {
-    "remember": Late("remember", "remember"),
+    "remember": Late("remember.verb", "remember"),
     "recall": Late("recall", "recall"),
     "context": Late("context", "context"),
     "show": Late("memories.curate", "show"),

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import projects, remember, upkeep
+from yaadwatch.engine import projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
+from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.settings import Settings
@@ -193,7 +194,7 @@ class Tree:
         return self.remembered(text, **fields)["id"]
 
     def remembered(self, text: str = RETRY, **fields):
-        return remember.remember(self.home, self.call, text=text, **fields)
+        return remembering.remember(self.home, self.call, text=text, **fields)
 
     def show(self, id: str, **fields):
         return curate.show(self.home, self.call, id=id, **fields)

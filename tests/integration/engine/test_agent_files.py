@@ -87,11 +87,11 @@ class TestOut:
         assert block_of(tree, "AGENTS.md") == ["Use tabs in Go files"]
 
     def test_what_an_agent_said_is_not_in_a_block(self, tree):
-        from yaadwatch.engine import remember
+        from yaadwatch.engine.remember import verb
         from yaadwatch.engine.workspace import Call
 
         call = Call(folder=tree.path, origin="agent:claude")
-        said = remember.remember(tree.home, call, text="Agents like tabs", tier=1)
+        said = verb.remember(tree.home, call, text="Agents like tabs", tier=1)
         tree.sync()
         assert block_of(tree, "CLAUDE.md") == []
 

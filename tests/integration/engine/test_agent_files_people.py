@@ -6,7 +6,8 @@ import time
 import pytest
 
 from bridges.agents import FIRST as CARRIER
-from yaadwatch.engine import recall, remember
+from yaadwatch.engine import recall
+from yaadwatch.engine.remember import verb
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.workspace import Call
@@ -48,7 +49,7 @@ def type_inside(tree, path, line):
 
 def said_by_an_agent(tree, text):
     agent = Call(folder=tree.path, origin="agent:claude")
-    return remember.remember(tree.home, agent, text=text, kind="convention")["id"]
+    return verb.remember(tree.home, agent, text=text, kind="convention")["id"]
 
 
 class TestWordsOfAnAgent:

@@ -5,9 +5,9 @@ import threading
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
-from yaadwatch.engine import remember
 from yaadwatch.engine.doubts import flagging
 from yaadwatch.engine.memories import curate
+from yaadwatch.engine.remember import preparing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import worktrees
 
@@ -195,7 +195,7 @@ class TestRaces:
     ):
         """Its file changes after it was read for the anchors, and a check sees the new text."""
         repo.remember("Another memory of src/net.py")
-        prepare = remember.prepare
+        prepare = preparing.prepare
         wrote, prepared = threading.Event(), threading.Event()
 
         def prepare_and_wait(*arguments):
@@ -204,7 +204,7 @@ class TestRaces:
             assert wrote.wait(20)
             return ready
 
-        monkeypatch.setattr(remember, "prepare", prepare_and_wait)
+        monkeypatch.setattr(preparing, "prepare", prepare_and_wait)
         memory = []
         thread = threading.Thread(target=lambda: memory.append(repo.remember()))
         thread.start()

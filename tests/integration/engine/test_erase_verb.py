@@ -274,3 +274,11 @@ def test_erasing_says_nothing_in_the_log(repo, caplog):
     erase(repo, repo.remember(SECRET))
 
     assert "Quuxbertha" not in caplog.text
+
+
+def test_a_memory_of_the_users_own_is_erased_from_the_users_store(repo):
+    memory = repo.remember(SECRET, scope="user")
+    assert {word for _, word in left(repo)} == set(WORDS)
+
+    assert erase(repo, memory)["erased"] == [memory]
+    assert left(repo) == []

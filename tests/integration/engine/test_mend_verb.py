@@ -5,7 +5,7 @@ import shlex
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
-from yaadwatch.engine import remember
+from yaadwatch.engine.remember import preparing
 from yaadwatch.model.errors import Code, YaadError
 
 LAST = "`last` in src/net.py takes one away"
@@ -126,14 +126,14 @@ class TestUpdate:
         assert repo.edit(retry, "Something else", expected_version=2)["version"] == 3
 
     def test_an_edit_meanwhile_is_a_conflict_too(self, repo, retry, monkeypatch):
-        anchor = remember.anchor_again
+        anchor = preparing.anchor_again
 
         def and_edit(*arguments, **fields):
-            monkeypatch.setattr(remember, "anchor_again", anchor)
+            monkeypatch.setattr(preparing, "anchor_again", anchor)
             repo.edit(retry, LAST)
             return anchor(*arguments, **fields)
 
-        monkeypatch.setattr(remember, "anchor_again", and_edit)
+        monkeypatch.setattr(preparing, "anchor_again", and_edit)
 
         refused = refusal(repo.edit, retry, "Something else")
 

@@ -56,6 +56,7 @@ def test_remember_says_what_was_made_of_it_and_how_to_undo_it():
                 "text": "Use jose",
                 "kind": "decision",
                 "tier": 1,
+                "scope": "project",
                 "tags": ["auth"],
                 "files": ["src/auth.ts"],
                 "symbols": ["verify"],

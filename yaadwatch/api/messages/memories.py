@@ -17,7 +17,7 @@ from yaadwatch.api.messages.checks import (
     check_within,
 )
 from yaadwatch.model.edges import CURRENT
-from yaadwatch.model.nodes import canonical_kind
+from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_kind
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, QUERY_CHARS_MAX, TAGS_MAX
 
 TOP_K_MAX: Final = 100
@@ -28,7 +28,8 @@ REASON_CHARS_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
-    """Keep a statement. `files` and `symbols` name what it is about besides what the text names.
+    """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
+    `scope` says where it holds: in this project, or for the user everywhere.
 
     The text itself is judged where it is kept, which has more to say about it.
     """
@@ -36,6 +37,7 @@ class Remember:
     text: str
     kind: str | None = None
     tier: int | None = None
+    scope: str = PROJECT
     tags: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
@@ -46,6 +48,8 @@ class Remember:
             canonical_kind(self.kind)
         if self.tier is not None:
             check_within("tier", self.tier, 1, 3)
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope must be 'project' or 'user', got {self.scope!r}")
         check_texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
         check_texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
         check_texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)

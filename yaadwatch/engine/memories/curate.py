@@ -5,9 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import remember, telling, writing
+from yaadwatch.engine import telling, writing
 from yaadwatch.engine.doubts import ageing, doubting
-from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import CURRENT, Edge
@@ -33,9 +35,9 @@ def show(home: Home, call: Call, *, id: str, view: str = CURRENT) -> dict[str, o
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
-    with home.space(call) as space:
-        node_id = find_node(space.db, id)
-        return space.db.read(_show, node_id, space, home, view)
+    with shelves(home, call) as both:
+        held = both.find(id)
+        return held.db.read(_show, held.id, held.shelf.worktree, home, view)
 
 
 def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, object]:
@@ -97,16 +99,16 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived;
             CONFLICT when somebody else changed it meanwhile.
     """
-    with home.space(call) as space:
-        node_id = find_node(space.db, id)
-        node, old = space.db.read(_with_anchors, node_id)
+    with shelves(home, call) as both:
+        held = both.find(id)
+        node, old = held.db.read(_with_anchors, held.id)
         _refuse_archived(node)
-        rests_on = remember.anchor_again(home, space, node, old)
+        rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
         now = home.clock.now()
         confirmed = replace(
             node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1
         )
-        space.db.write(writing.confirm, home, confirmed, rests_on, now, actor=call.origin)
+        held.db.write(writing.confirm, home, confirmed, rests_on, now, actor=call.origin)
         return telling.changed_row(confirmed)
 
 
@@ -148,22 +150,24 @@ def _change(
     home: Home, call: Call, fragment: str, change: _Change, *, undo: str
 ) -> dict[str, object]:
     """Change one memory in a transaction; `undo` is the command that takes it back."""
-    with home.space(call) as space:
-        node_id = find_node(space.db, fragment)
+    with shelves(home, call) as both:
+        held = both.find(fragment)
         now = home.clock.now()
 
         def commit(conn: Connection) -> tuple[Node, bool]:
-            node = _require(conn, node_id)
+            node = _require(conn, held.id)
             done = change(conn, node, now)
             return done, done.version != node.version
 
-        node, different = space.db.write(commit)
-    return telling.changed_row(node, undo=f"yaadwatch {undo} {node_id[-8:]}" if different else "")
+        node, different = held.db.write(commit)
+    return telling.changed_row(node, undo=f"yaadwatch {undo} {held.id[-8:]}" if different else "")
 
 
-def _show(conn: Connection, node_id: str, space: Space, home: Home, view: str) -> dict[str, object]:
+def _show(
+    conn: Connection, node_id: str, worktree: int, home: Home, view: str
+) -> dict[str, object]:
     node = _require(conn, node_id)
-    flag = doubting.of_nodes(conn, space.worktree.id, [node_id]).get(node_id)
+    flag = doubting.of_nodes(conn, worktree, [node_id]).get(node_id)
     places = provenance.of_node(conn, node_id)
     trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
     related = edges.of_node(conn, node_id, view)
@@ -174,6 +178,7 @@ def _show(conn: Connection, node_id: str, space: Space, home: Home, view: str) -
         "id": node.id,
         "kind": node.kind,
         "tier": node.tier,
+        "scope": node.scope,
         "text": node.text,
         "tags": list(node.tags),
         "origin": node.origin,

@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from yaadwatch.core import text
-from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ALL
 from yaadwatch.model.errors import Code, YaadError
@@ -20,14 +21,14 @@ def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
         YaadError: BAD_REQUEST or CONFLICT when `id` is too short, or names several; REFUSED when a
             person's own file says it, or it stands in the block of an agent file.
     """
-    with home.space(call) as space:
+    with shelves(home, call) as both:
         try:
-            node_id = find_node(space.db, id)
+            held = both.find(id)
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
             return {"deleted": False, "edges": 0}
-        return space.db.write(_delete, node_id, home.clock.now())
+        return held.db.write(_delete, held.id, home.clock.now())
 
 
 def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:

@@ -16,9 +16,10 @@ from yaadwatch import places
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import SNAPSHOTS
+from yaadwatch.engine.shelves import Shelf, shelves
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import scrubbing
-from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -26,10 +27,13 @@ from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import erasing
 from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.system import redacting
 
+USER = "user"
+"""The folder of the backups of the user's own store."""
 QUOTED_CHARS_MIN = 8
 """Shorter words are erased where they are the whole of a text, and not where they are a part."""
 
@@ -59,6 +63,25 @@ class _Words:
         return tuple(dict.fromkeys(each.encode("utf-8", "surrogatepass") for each in forms))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a store and what was copied from it may be: the store's file, and its backups."""
+
+    store: Path
+    backups: Path
+
+    @property
+    def snapshots(self) -> Path:
+        """Return the folder of the copies of agent files."""
+        return self.store.parent / SNAPSHOTS
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file in which words of the store may stand, its own and its log included."""
+        yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
+        for folder in (self.snapshots, self.backups, places.log_file().parent):
+            yield from redacting.files_below(folder)
+
+
 @dataclass(slots=True, kw_only=True)
 class _Done:
     """What was done to copies: how many were rewritten or dropped, and which remain."""
@@ -81,19 +104,22 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
             when a person's own file says it, or a block cannot be written now; UNAVAILABLE when a
             copy or the store cannot be rewritten (some may be rewritten; erase it again).
     """
-    with home.space(call) as space:
-        words = space.db.read(_words, find_node(space.db, id))
-        space.db.read(_refuse_said, words.ids)
-        for one in sorted(words.ids):
-            _out_of_blocks(home, call, space, one)
-        words = space.db.read(_words, *words.ids)
-        hidden = space.db.read(_hidden, words.ids)
+    with shelves(home, call) as both:
+        held = both.find(id)
+        db, place = held.db, _place(held.shelf)
+        words = db.read(_words, held.id)
+        db.read(_refuse_said, words.ids)
+        if held.shelf.space is not None:
+            for one in sorted(words.ids):
+                _out_of_blocks(home, call, held.shelf.space, one)
+        words = db.read(_words, *words.ids)
+        hidden = db.read(_hidden, words.ids)
         done = _Done()
-        _copies(space, words, done)
-        also = space.db.write(_erase, words, home.clock.now())
-        _copies(space, words, done)  # those that were made meanwhile
-        scrubbing.scrub(space.db)
-        done.remains = _remains(space, words)
+        _copies(db, place, words, done)
+        also = db.write(_erase, words, home.clock.now())
+        _copies(db, place, words, done)  # those that were made meanwhile
+        scrubbing.scrub(db)
+        done.remains = _remains(place, words)
     return {
         "erased": sorted(words.ids),
         "at": home.clock.now(),
@@ -103,6 +129,13 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         "returns": hidden,
         "remains": done.remains,
     }
+
+
+def _place(shelf: Shelf) -> _Place:
+    if shelf.space is None:
+        return _Place(store=places.user_store(), backups=places.backups(USER))
+    project = shelf.space.project
+    return _Place(store=project.store, backups=places.backups(project.id))
 
 
 def _forms(said: str) -> Iterator[str]:
@@ -228,13 +261,11 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
         writing.index(conn, done)
 
 
-def _copies(space: Space, words: _Words, done: _Done) -> None:
+def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     """Take it out of backups, copies of agent files and logs; what was done already is left."""
-    _snapshots(space, words, done)
-    folder = space.project.store.parent
-    backups = places.backups(space.project.id)
-    copies = [*sorted(folder.glob("yaad.db.*")), *redacting.files_below(backups)]
-    for path in copies:
+    _snapshots(db, place.snapshots, words, done)
+    beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
+    for path in (*beside, *redacting.files_below(place.backups)):
         with _told(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
             if done.seen.get(path) != state:
@@ -258,8 +289,7 @@ def _copy(path: Path, words: _Words, done: _Done) -> None:
             done.dropped += 1
 
 
-def _snapshots(space: Space, words: _Words, done: _Done) -> None:
-    folder = space.project.store.parent / SNAPSHOTS
+def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
     if folder.is_symlink() or not folder.is_dir():
         return
     gone = []
@@ -268,7 +298,7 @@ def _snapshots(space: Space, words: _Words, done: _Done) -> None:
             if path.is_file() and not path.is_symlink() and _holds(path, words):
                 path.unlink()
                 gone.append(path.name)
-    space.db.write(snapshots.drop, gone)
+    db.write(snapshots.drop, gone)
     done.snapshots += len(gone)
 
 
@@ -282,15 +312,10 @@ def _holds(path: Path, words: _Words) -> bool:
     return any(one in line for one in words.quoted for line in lines)
 
 
-def _remains(space: Space, words: _Words) -> list[str]:
+def _remains(place: _Place, words: _Words) -> list[str]:
     """Return the files of ours in which it still stands."""
-    folders = (
-        space.project.store.parent,
-        places.backups(space.project.id),
-        places.log_file().parent,
-    )
     found = []
-    for path in (path for folder in folders for path in redacting.files_below(folder)):
+    for path in place.files():
         with contextlib.suppress(FileNotFoundError):
             if redacting.holds(path, words.raw):
                 found.append(str(path))

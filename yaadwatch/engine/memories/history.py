@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import remember, writing
+from yaadwatch.engine import writing
 from yaadwatch.engine.memories import curate, mend
-from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, Version
@@ -22,8 +24,9 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
-    with home.space(call) as space:
-        node, past = space.db.read(_with_versions, find_node(space.db, id))
+    with shelves(home, call) as both:
+        held = both.find(id)
+        node, past = held.db.read(_with_versions, held.id)
     return {
         "id": node.id,
         "version": node.version,
@@ -63,11 +66,12 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
     """
     if version is None:
         return curate.restore(home, call, id=id)
-    with home.space(call) as space:
-        node, versions = space.db.read(_with_versions, find_node(space.db, id))
+    with shelves(home, call) as both:
+        held = both.find(id)
+        node, versions = held.db.read(_with_versions, held.id)
         past = _named(node, versions, version)
-        space.db.read(mend.refuse_said, node, past.text)
-        old = space.db.read(_anchors, node.id)
+        held.db.read(mend.refuse_said, node, past.text)
+        old = held.db.read(_anchors, node.id)
         now = home.clock.now()
         back = replace(
             node,
@@ -84,7 +88,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             version=node.version + 1,
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
-        rests_on = remember.anchor_again(home, space, back, kept)
+        rests_on = preparing.anchor_again(home, held.shelf.space, back, kept)
 
         def commit(conn: Connection) -> None:
             mend.refuse_twin(conn, back)
@@ -101,7 +105,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 change="restored",
             )
 
-        space.db.write(commit)
+        held.db.write(commit)
     return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {
         "undo": f"yaadwatch restore {node.id[-8:]} --version {node.version}"
     }

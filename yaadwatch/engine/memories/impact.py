@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from yaadwatch.core.truth import impact as spreading
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.impact import Graph, Reached
-from yaadwatch.engine import remember, stale, telling
+from yaadwatch.engine import stale, telling
 from yaadwatch.engine.doubts import doubting, flagging
+from yaadwatch.engine.remember.given import folder_of, place_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.edges import Edge
@@ -63,7 +64,7 @@ def impact(home: Home, call: Call, *, file: str, check: bool = True) -> dict[str
         if check:
             stale.check_space(home, space, None)
         anchored = space.db.read(anchors.paths)
-        target = _target(file, remember.folder_of(call, space), space, anchored)
+        target = _target(file, folder_of(call, space), space, anchored)
         paths = [path for path in anchored if _inside(path, target.path)]
         found = space.db.read(_look, space.worktree.id, target, paths)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
@@ -82,7 +83,7 @@ def _target(given: str, here: str, space: Space, anchored: Sequence[str]) -> _Ta
     """Return what is meant; a ':' divides path and symbol only where the path is known so."""
     outside = False
     for path, symbol in _readings(given):
-        place = remember.place_of(path, here, space)
+        place = place_of(path, here, space)
         if place is None:
             outside = outside or not symbol
             continue

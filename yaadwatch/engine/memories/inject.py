@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import remember
 from yaadwatch.engine.memories.links import given_attributes, given_kind, past
-from yaadwatch.engine.remember import Draft, Ready
+from yaadwatch.engine.remember import preparing, storing
+from yaadwatch.engine.remember.drafts import Draft, Ready, clean
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
@@ -84,10 +84,10 @@ def inject(
         now = home.clock.now()
         created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
         _refuse_ids(nodes)
-        texts = {one.id: remember.clean(one.text) for one in nodes}
-        differ = space.db.read(_different, nodes, {one: clean.text for one, clean in texts.items()})
+        texts = {one.id: clean(one.text) for one in nodes}
+        differ = space.db.read(_different, nodes, {one: said.text for one, said in texts.items()})
         drafts = [_draft(one, call.origin) for one in differ]
-        ready = remember.prepare(home, space, drafts) if drafts else []
+        ready = preparing.prepare(home, space, drafts) if drafts else []
         batch = _Batch(
             nodes=created,
             ready={one.id: item for one, item in zip(differ, ready, strict=True)},
@@ -101,7 +101,7 @@ def inject(
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
         "left_out": done.left_out,
         "masked": [
-            {"id": one, "kinds": list(clean.kinds)} for one, clean in texts.items() if clean.kinds
+            {"id": one, "kinds": list(said.kinds)} for one, said in texts.items() if said.kinds
         ],
     }
 
@@ -234,7 +234,7 @@ def _store_node(
             hint="Try again.",
         )
     if node is None:
-        remember.store_as(conn, home, item, batch.now, id=one.id, created_at=created_at)
+        storing.store_as(conn, home, item, batch.now, id=one.id, created_at=created_at)
         done.nodes[NEW] += 1
         return
     if item.text != node.text and provenance.said(conn, [node.id]):
@@ -244,7 +244,7 @@ def _store_node(
             "words, so nothing was stored.",
             hint=f"Where: yaadwatch show {node.id[-8:]}",
         )
-    remember.store_over(conn, home, item, node, batch.now)
+    storing.store_over(conn, home, item, node, batch.now)
     done.nodes[CHANGED] += 1
 
 

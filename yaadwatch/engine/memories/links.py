@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import telling
-from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
@@ -72,8 +73,9 @@ def link(
             the kind is not for callers, or it would close a circle that its kind must not have.
     """
     kind = given_kind(kind)
-    with home.space(call) as space:
-        start, end = find_node(space.db, id), find_node(space.db, to)
+    with shelves(home, call) as both:
+        held, other = both.pair(id, to)
+        start, end = held.id, other.id
         if start == end:
             raise YaadError(
                 Code.BAD_REQUEST,
@@ -90,7 +92,7 @@ def link(
             created_at=now,
             valid_from=now if since is None else past("since", since, now),
         )
-        done = space.db.write(
+        done = held.db.write(
             _link, edge, now, dated=since is not None, described=attributes is not None
         )
     undo = f"yaadwatch unlink {start[-8:]} {kind} {end[-8:]}" if done.made else ""
@@ -104,11 +106,12 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
         YaadError: as for `link`; archived memories may be unlinked, and circles are no matter.
     """
     kind = given_kind(kind)
-    with home.space(call) as space:
-        start, end = find_node(space.db, id), find_node(space.db, to)
+    with shelves(home, call) as both:
+        held, other = both.pair(id, to)
+        start, end = held.id, other.id
         now = home.clock.now()
         edge = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
-        ends, ended = space.db.write(_unlink, edge, now)
+        ends, ended = held.db.write(_unlink, edge, now)
     if ended is None:
         return _row(edge, ends, "") | {"ended": False}
     return _row(ended, ends, _again(ended)) | {"ended": True}
@@ -117,15 +120,17 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
 def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> dict[str, object]:
     """End one relation, by its number, now or at a time before; the answer is Unlinked.
 
+    Numbers are those of the project's store; where no project is watched, of the user's own.
+
     Raises:
         YaadError: NOT_FOUND when there is no such edge; BAD_REQUEST when it begins after `at`, or
             that is to come; CONFLICT when it ended at another time; REFUSED when its kind is not
             for callers.
     """
-    with home.space(call) as space:
+    with shelves(home, call) as both:
         now = home.clock.now()
         ending = now if at is None else past("at", at, now)
-        ended, ends, before = space.db.write(_close, edge, ending, now, dated=at is not None)
+        ended, ends, before = both.nearest.db.write(_close, edge, ending, now, dated=at is not None)
     undo = "" if before else _again(ended, since=ended.valid_until)
     return _row(ended, ends, undo) | {"ended": not before}
 
@@ -154,18 +159,18 @@ def delete_edge(
             CONFLICT when an id is too short, or names several; REFUSED when its kind is not for
             callers.
     """
-    with home.space(call) as space:
+    with shelves(home, call) as both:
         if edge is not None and (id, kind, to) == (None, None, None):
-            gone = space.db.write(_delete_one, edge, home.clock.now())
+            gone = both.nearest.db.write(_delete_one, edge, home.clock.now())
         elif edge is None and id is not None and kind is not None and to is not None:
             wanted = given_kind(kind)
             try:
-                start, end = find_node(space.db, id), find_node(space.db, to)
+                held, other = both.pair(id, to)
             except YaadError as error:
                 if error.code is not Code.NOT_FOUND:
                     raise
                 return {"deleted": 0, "edges": [], "undo": None}
-            gone = space.db.write(_delete_all, (start, wanted, end), home.clock.now())
+            gone = held.db.write(_delete_all, (held.id, wanted, other.id), home.clock.now())
         else:
             raise YaadError(
                 Code.BAD_REQUEST,

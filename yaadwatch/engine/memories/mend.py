@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.engine import remember, stale, telling, writing
+from yaadwatch.engine import stale, telling, writing
+from yaadwatch.engine.remember import given, preparing
+from yaadwatch.engine.remember.drafts import clean
+from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.errors import Code, YaadError
@@ -53,20 +56,22 @@ def update(
             not at `expected_version` or was changed meanwhile, and when another memory says the
             same; REFUSED when it is archived, or a person's own file says it.
     """
-    with home.space(call) as space:
-        node, old = space.db.read(_living, find_node(space.db, id))
+    with shelves(home, call) as both:
+        held = both.find(id)
+        space = held.shelf.space
+        node, old = held.db.read(_living, held.id)
         version = node.version if expected_version is None else expected_version
-        clean = remember.clean(text)
-        said = clean.text.strip()
+        masked = clean(text)
+        said = masked.text.strip()
         if version == node.version and said == node.text:
-            return updated(Mended(before=node, after=node, anchors=old, masked=clean.kinds))
-        space.db.read(refuse_said, node, said)
+            return updated(Mended(before=node, after=node, anchors=old, masked=masked.kinds))
+        held.db.read(refuse_said, node, said)
         kept = [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
-        here = remember.folder_of(call, space)
+        here = given.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
-        rests_on = remember.anchor_again(home, space, worded, kept, folder=here)
-        done = Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
-        space.db.write(_write, home, done, "edited", call.origin)
+        rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
+        done = Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
+        held.db.write(_write, home, done, "edited", call.origin)
     return updated(done)
 
 
@@ -140,13 +145,13 @@ def _accept(
     """Do what a doubt proposes; return the JSON of it."""
     node, old = space.db.read(_living, flag.node)
     proposal = flag.suggestion or Suggestion(path=None, text=None)
-    clean = remember.clean(proposal.text or node.text)
-    said = clean.text.strip()
+    masked = clean(proposal.text or node.text)
+    said = masked.text.strip()
     if said != node.text:
         space.db.read(refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
-    rests_on = remember.anchor_again(home, space, worded, old)
-    done = Mended(before=node, after=worded, anchors=rests_on, masked=clean.kinds)
+    rests_on = preparing.anchor_again(home, space, worded, old)
+    done = Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
     if dry_run:
         space.db.read(refuse_twin, worded)
     else:

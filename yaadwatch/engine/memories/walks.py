@@ -10,7 +10,8 @@ from yaadwatch.core.recall import budget
 from yaadwatch.core.recall.budget import Item
 from yaadwatch.engine import recall, telling
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import CURRENT, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
@@ -85,9 +86,9 @@ def traverse(
         nodes_max=nodes_max,
         tokens_max=tokens_max,
     )
-    with home.space(call) as space:
-        start = find_node(space.db, id)
-        return space.db.read(_walked, [start], asked, space.worktree.id)
+    with shelves(home, call) as both:
+        held = both.find(id)
+        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
 
 
 def subgraph(
@@ -133,10 +134,12 @@ def subgraph(
         tokens_max=tokens_max,
     )
     starts = [] if query is None else _answers(home, call, query)
-    with home.space(call) as space:
-        if id is not None:
-            starts = [find_node(space.db, id)]
-        return space.db.read(_walked, starts, asked, space.worktree.id)
+    with shelves(home, call) as both:
+        if id is None:
+            space = both.require_project()
+            return space.db.read(_walked, starts, asked, space.worktree.id)
+        held = both.find(id)
+        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
 
 
 def _kinds(given: Sequence[str]) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
-from yaadwatch.engine import remember, writing
-from yaadwatch.engine.remember import Draft, Ready
+from yaadwatch.engine import writing
+from yaadwatch.engine.remember import preparing, storing
+from yaadwatch.engine.remember.drafts import Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
@@ -45,7 +46,7 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Commit
         *(Draft(text=new.text, origin=origin, tier=HOT) for new in (plan.new if plan else ())),
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
-    ready = remember.prepare(home, space, drafts) if drafts else []
+    ready = preparing.prepare(home, space, drafts) if drafts else []
     work = _Commit(home, seen, decided, home.clock.now())
     return space.db.write(work.write, fresh, ready)
 
@@ -70,7 +71,7 @@ class _Commit:
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
         counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
-        stored = [remember.store(conn, self._home, one, self._now) for one in of_new]
+        stored = [storing.store(conn, self._home, one, self._now) for one in of_new]
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)
         for node in plan.demoted:
@@ -127,7 +128,7 @@ class _Commit:
         """Return the memory of a statement that is new here."""
         item = ready.get(place.position)
         if item is not None:
-            return remember.store(conn, self._home, item, self._now).node.id
+            return storing.store(conn, self._home, item, self._now).node.id
         node = self._archived[_key(place)]
         if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
             self._revive(conn, node.id)

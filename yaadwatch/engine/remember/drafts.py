@@ -1,0 +1,89 @@
+"""A statement on its way in: as it came, as it is to be stored, and what became of it."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from yaadwatch.core import privacy
+from yaadwatch.core.privacy import Masked
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import TEXT_CHARS_MAX
+
+NEW: Final = "new"
+SAME: Final = "same"
+REFINES: Final = "refines"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A statement on its way in; `folder` is where its relative paths start.
+
+    One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
+    the statement is kept under; `expected_version`: the version of the memory under that key that
+    it is meant for, any when None.
+    """
+
+    text: str
+    origin: str
+    kind: str | None = None
+    tier: int | None = None
+    headings: tuple[str, ...] = ()
+    folder: str = ""
+    key: str | None = None
+    expected_version: int | None = None
+    tags: tuple[str, ...] = ()
+    attributes: dict[str, object] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    pinned: bool = False
+    baseline: bool = False
+    has_id: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A draft with everything decided that does not need the store; `scope`: whose store."""
+
+    draft: Draft
+    scope: str
+    text: str
+    masked: tuple[str, ...]
+    kind: str
+    tier: int
+    why: str
+    anchors: tuple[Anchor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """What became of a draft; `decision` is 'new', 'same' or 'refines'.
+
+    `before`: the memory as it was, when it was given other words.
+    """
+
+    node: Node
+    anchors: tuple[Anchor, ...]
+    masked: tuple[str, ...]
+    decision: str
+    why: str
+    before: Node | None = None
+
+
+def clean(raw: str) -> Masked:
+    """Return a text as it may be stored.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is empty, TOO_LARGE.
+    """
+    if not raw.strip():
+        raise YaadError(
+            Code.BAD_REQUEST, "The text is empty; nothing was stored.", hint="Say what to remember."
+        )
+    if len(raw) > TEXT_CHARS_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The text has {len(raw)} characters, more than {TEXT_CHARS_MAX}; nothing was stored.",
+            hint="Put it into a file of the project, and remember in a sentence where it is.",
+        )
+    return privacy.mask(raw)

@@ -1,0 +1,114 @@
+"""The one door for writes: raw text in, a masked, classified, anchored memory out.
+
+Nothing else may use the ingest policies, so nothing enters a store unmasked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from yaadwatch.engine import telling
+from yaadwatch.engine.remember import given, preparing, storing
+from yaadwatch.engine.remember.drafts import Admitted, Draft
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_kind
+from yaadwatch.store.connection import Connection
+
+
+def remember(
+    home: Home,
+    call: Call,
+    *,
+    text: str,
+    kind: str | None = None,
+    tier: int | None = None,
+    scope: str = PROJECT,
+    tags: Sequence[str] = (),
+    files: Sequence[str] = (),
+    symbols: Sequence[str] = (),
+    pin: bool = False,
+) -> dict[str, object]:
+    """Store a memory, or confirm the one that says the same; the answer is Remembered.
+
+    Relative paths start at the folder that the call comes from, else at the top of the work tree.
+
+    Args:
+        home: what may be reached.
+        call: whose project, and who says it.
+        text: the statement; masked before it is stored.
+        kind: what kind of memory; chosen from the text when None.
+        tier: 1 hot, 2 warm, 3 cold; chosen from the kind when None.
+        scope: `project`, or `user` for what holds in every project; that needs no watched folder.
+        tags: words to find it by.
+        files: what it rests on besides what the text names.
+        symbols: definitions that it rests on.
+        pin: never let it age.
+
+    Raises:
+        YaadError: BAD_REQUEST (empty, a kind that is not for memories, or files with the scope
+            `user`), TOO_LARGE, NOT_FOUND (no watched project here, or a file or definition given
+            by the caller is not there).
+    """
+    if kind is not None and canonical_kind(kind) in THINGS:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The kind {canonical_kind(kind)} is kept for what memories touch; nothing was stored.",
+            hint="Leave the kind out, and it is chosen from the text.",
+        )
+    draft = Draft(
+        text=text,
+        origin=call.origin,
+        kind=kind,
+        tier=tier,
+        tags=tuple(tags),
+        files=tuple(files),
+        symbols=tuple(symbols),
+        pinned=pin,
+    )
+    if scope == USER:
+        admitted = admit(home, None, [draft])[0]
+    else:
+        with home.space(call) as space:
+            admitted = admit(home, space, [_placed(draft, call, space)])[0]
+    return {
+        "id": admitted.node.id,
+        "kind": admitted.node.kind,
+        "tier": admitted.node.tier,
+        "scope": admitted.node.scope,
+        "text": admitted.node.text,
+        "why": admitted.why,
+        "anchors": [telling.anchor_row(anchor) for anchor in admitted.anchors],
+        "masked": list(admitted.masked),
+        "decision": admitted.decision,
+    }
+
+
+def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admitted]:
+    """Store drafts, all or none, in one transaction; answers come in their order.
+
+    A draft that says what a living node says already is that node: said by a caller it is confirmed
+    (and rests on the files as they are now), read from a person's file it is left as it is.
+
+    Args:
+        home: what may be reached.
+        space: the work tree that they are about; None for the user's own store.
+        drafts: the statements.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
+    """
+    now = home.clock.now()
+    ready = preparing.prepare(home, space, drafts)
+    db = home.user if space is None else space.db
+
+    def commit(conn: Connection) -> list[Admitted]:
+        return [storing.store(conn, home, item, now) for item in ready]
+
+    return db.write(commit)
+
+
+def _placed(draft: Draft, call: Call, space: Space) -> Draft:
+    """Return a draft with its files as they are from the top of the work tree."""
+    here = given.folder_of(call, space)
+    files = tuple(given.file_of(path, here, space) for path in draft.files)
+    return replace(draft, folder=here, files=files)

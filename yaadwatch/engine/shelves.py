@@ -1,0 +1,123 @@
+"""Where memories are: the store of the current folder's project first, then the user's own."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.sqlite.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """A store with memories; `space` is None for the user's own, which rests on no files."""
+
+    db: Database
+    space: Space | None
+
+    @property
+    def worktree(self) -> int:
+        """Return the work tree whose doubts count; 0, which none has, for the user's own store."""
+        return self.space.worktree.id if self.space is not None else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One memory by its whole id, and the store that it is in."""
+
+    shelf: Shelf
+    id: str
+
+    @property
+    def db(self) -> Database:
+        """Return the store that it is in."""
+        return self.shelf.db
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelves:
+    """The stores that a call can mean; `project` is None where `unwatched` says why."""
+
+    project: Shelf | None
+    own: Shelf
+    unwatched: YaadError | None = None
+
+    @property
+    def nearest(self) -> Shelf:
+        """Return the project's store, or where none is watched the user's own."""
+        return self.project or self.own
+
+    def require_project(self) -> Space:
+        """Return the work tree that the call is about.
+
+        Raises:
+            YaadError: NOT_FOUND when the folder is in no watched project.
+        """
+        if self.project is None or self.project.space is None:
+            raise self.unwatched or YaadError(Code.NOT_FOUND, "The folder is not watched.")
+        return self.project.space
+
+    def find(self, fragment: str) -> Held:
+        """Return the one memory that `fragment` names, by its id or a unique end of it.
+
+        Raises:
+            YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
+                candidates.
+        """
+        if self.project is None:
+            try:
+                return Held(shelf=self.own, id=find_node(self.own.db, fragment))
+            except YaadError as error:
+                if error.code is not Code.NOT_FOUND or self.unwatched is None:
+                    raise
+                raise self.unwatched from None
+        try:
+            return Held(shelf=self.project, id=find_node(self.project.db, fragment))
+        except YaadError as nowhere:
+            if nowhere.code is Code.CONFLICT:
+                raise
+            try:
+                return Held(shelf=self.own, id=find_node(self.own.db, fragment))
+            except YaadError as error:
+                if error.code is Code.CONFLICT:
+                    raise
+                raise nowhere from None
+
+    def pair(self, start: str, end: str) -> tuple[Held, Held]:
+        """Return the two memories of a relation.
+
+        Raises:
+            YaadError: as `find`; REFUSED when they are not in one store.
+        """
+        held, other = self.find(start), self.find(end)
+        if held.shelf is not other.shelf:
+            own, kept = (held, other) if held.shelf is self.own else (other, held)
+            raise YaadError(
+                Code.REFUSED,
+                f"{own.id[-8:]} is a memory of your own, and {kept.id[-8:]} one of this project; "
+                "relations never cross stores, so nothing was changed.",
+                hint="Remember one of them where the other is: yaadwatch remember --scope "
+                "user|project TEXT",
+            )
+        return held, other
+
+
+@contextlib.contextmanager
+def shelves(home: Home, call: Call) -> Iterator[Shelves]:
+    """Lend the stores that a call can mean.
+
+    Raises:
+        YaadError: as `Home.space`, but for a folder that is not watched.
+    """
+    own = Shelf(db=home.user, space=None)
+    with contextlib.ExitStack() as stack:
+        try:
+            space = stack.enter_context(home.space(call))
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+            found = Shelves(project=None, own=own, unwatched=error)
+        else:
+            found = Shelves(project=Shelf(db=space.db, space=space), own=own)
+        yield found
