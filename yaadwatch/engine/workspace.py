@@ -25,6 +25,7 @@ from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.livesessions import LiveSessions
 from yaadwatch.system.swapping import Formers
 
 FRAGMENT_CHARS_MIN = 4
@@ -214,6 +215,7 @@ class Home:
         self.formers = Formers()
         self.below = Below()
         self.at_work = AtWork()
+        self.live = LiveSessions()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
