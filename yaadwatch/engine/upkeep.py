@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from yaadwatch.engine import writing
 from yaadwatch.engine.doubts import ageing
-from yaadwatch.engine.truth import scrubbing
+from yaadwatch.engine.truth import gaps, scrubbing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError
@@ -68,12 +68,17 @@ def flush(home: Home) -> None:
         if ids:
             with home.stores.use(project) as db:
                 db.write(nodes.boost, sorted(ids), now=home.clock.now(), amount=ACCESS_BOOST)
+        if home.has_poorly_answered(project.id):
+            with home.stores.use(project) as db:
+                gaps.write_down(home, project.id, db)
 
 
 def _keep(home: Home, project: Project, db: Database, done: Upkept, *, dry_run: bool) -> None:
     now = home.clock.now()
     if not dry_run:
         scrubbing.scrub(db)
+        gaps.write_down(home, project.id, db)
+        db.write(gaps.forget_old, now)
         ids = home.take_accessed(project.id)
         if ids:
             db.write(nodes.boost, sorted(ids), now=now, amount=ACCESS_BOOST)

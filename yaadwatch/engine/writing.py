@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import text
+from yaadwatch.engine import claiming
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -132,12 +133,19 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
         sightings.drop(conn, tree.id, paths)
 
 
-def index(conn: Connection, node: Node) -> None:
-    """Make the words of a living memory findable."""
+def index(conn: Connection, node: Node, headings: Sequence[str] = ()) -> None:
+    """Make the words of a living memory findable, and what they claim comparable.
+
+    Args:
+        conn: in a transaction.
+        node: as it is stored.
+        headings: those that it stands under in its file, outermost first.
+    """
     num = nodes.num(conn, node.id)
     fulltext.index(
         conn, num, text=node.text, sub=text.subtokens(node.text), tags=" ".join(node.tags)
     )
+    claiming.take(conn, node, node.updated_at, headings=headings)
 
 
 def _touch(

@@ -99,6 +99,16 @@ STORES_OPEN_MAX: Final = 16
 UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
 ACCESS_BOOST: Final = 0.2
+CLAIMS_TOLD_MAX: Final = 500
+"""Claims told at once."""
+CONTRADICTIONS_MAX: Final = 200
+"""Pairs of claims looked at for contradictions, of each kind."""
+EVIDENCE_NEWER: Final = timedelta(days=30)
+"""Evidence that is so much newer than what it speaks against contradicts it."""
+GAPS_TOLD_MAX: Final = 200
+"""Questions without a good answer told at once, those asked most often."""
+GAPS_NOTED_MAX: Final = 1_000
+"""Different questions without a good answer that are noted between two times of writing down."""
 EVENT_TRIES_MAX: Final = 5
 
 

@@ -49,6 +49,11 @@ LINES = {
     "history": "history ab12 --json",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
+    "feedback": "feedback ab12 discard --reason old",
+    "claims": "claims add ab12 api port 8080 --evidence words --edge 3",
+    "contradictions": "contradictions --settled",
+    "resolve": "resolve 1a2b3c4d --keep ab12 --forget --reason old",
+    "gaps": "gaps approve how do we deploy --reason asked",
     "upkeep": "upkeep --dry-run",
     "up": "up /srv/api",
     "daemon": "daemon",
@@ -64,6 +69,10 @@ ASKED_BY = {
     "check": "stale",
     "shutdown": "stop",
     "erase": "forget",
+    "add_claim": "claims",
+    "end_claim": "claims",
+    "approve_gap": "gaps",
+    "drop_gap": "gaps",
 } | dict.fromkeys(
     (
         *("files_diff", "files_sync", "files_history"),

@@ -91,7 +91,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
 
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
     nodes.insert(conn, node)
-    writing.index(conn, node)
+    writing.index(conn, node, item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before

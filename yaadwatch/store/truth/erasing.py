@@ -74,7 +74,7 @@ def redact(conn: apsw.Connection, texts: Iterable[str]) -> int:
     for text in texts:
         # In a column of JSON the same words stand escaped; most have nothing to escape.
         forms = dict.fromkeys((text, json.dumps(text, ensure_ascii=False)[1:-1], _ascii(text)))
-        for table, column in _columns(conn):
+        for table, column in (*_columns(conn), *_indexed(conn)):
             for form in forms:
                 conn.execute(
                     f'UPDATE "{table}" SET "{column}" = replace("{column}", ?1, ?2)'  # noqa: S608
@@ -119,15 +119,7 @@ def silence(conn: apsw.Connection, ids: Iterable[str]) -> None:
 
 def compact_indexes(conn: apsw.Connection) -> None:
     """Merge the parts of every full-text index into one: what was deleted is in none of them."""
-    names = conn.execute(
-        """
-        SELECT name
-          FROM sqlite_schema
-         WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'
-         ORDER BY name
-        """
-    ).fetchall()
-    for (name,) in names:
+    for name in _indexes(conn):
         conn.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'optimize\')')  # noqa: S608
 
 
@@ -215,6 +207,26 @@ def _columns(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
     for table, column in rows:
         if table not in _OWN_TABLES or column in _QUOTING:
             yield str(table), str(column)
+
+
+def _indexes(conn: apsw.Connection) -> list[str]:
+    rows = conn.execute(
+        """
+        SELECT name
+          FROM sqlite_schema
+         WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'
+         ORDER BY name
+        """
+    )
+    return [str(name) for (name,) in rows]
+
+
+def _indexed(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Yield index and column of the words that are no memory's."""
+    for name in _indexes(conn):
+        if name != "nodes_fts":
+            rows = conn.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+            yield from ((name, str(column)) for (column,) in rows)
 
 
 def _ascii(text: str) -> str:
