@@ -66,8 +66,8 @@ def add_contradictions(commands: Commands) -> Parser:
             ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "settle one"),
             ("yaadwatch contradictions --settled", "with what was decided, and why"),
         ],
-        more="Two values of one thing at once; a claim whose relation has ended; evidence that is\n"
-        "a month newer than what it speaks against. Nothing is lowered by itself.",
+        more="Two values of one thing at once; a claim whose relation has ended; evidence that\n"
+        "is a month newer than what it speaks against. Nothing is lowered by itself.",
     )
     command.add_argument("--settled", action="store_true", help="what was decided, too")
     return command
@@ -82,7 +82,7 @@ def add_resolve(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "that memory is right"),
             ("yaadwatch resolve 1a2b3c4d --both", "they speak of different things"),
-            ('yaadwatch resolve 1a2b3c4d --none --reason "moved to k8s"', "neither is right"),
+            ("yaadwatch resolve 1a2b3c4d --none", "neither is right"),
         ],
         more="What is not kept claims it no longer. A memory that claimed nothing else is\n"
         "superseded; with --forget it is archived.",
