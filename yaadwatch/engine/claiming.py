@@ -1,6 +1,7 @@
 """What a memory claims, written down in the transaction that writes the memory down."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +22,7 @@ def take(
     """Make what the words of a memory claim be what it claims; return what is new.
 
     What it claimed by other words ends now, and what comes in its place supersedes it. What
-    somebody gave stays. The words of a memory that is stated again claim again what was ended.
+    somebody gave stays.
     """
     found = (
         ()
@@ -56,6 +57,21 @@ def take(
     for one in new:
         claims.insert(conn, one)
     return new
+
+
+def again(conn: Connection, node: Node, now: datetime) -> None:
+    """Let the words of a memory that is stated again claim what they did when they last claimed.
+
+    Its headings are not known any more, so what it claimed is looked at, not what it says.
+    """
+    last = {
+        (one.subject, one.attribute): one
+        for one in claims.of_node(conn, node.id)
+        if one.source == TEXT and one.evidence in node.text
+    }
+    for one in last.values():
+        if one.valid_until is not None and one.valid_until <= now:
+            claims.insert(conn, replace(one, supersedes=one.id, valid_from=now, valid_until=None))
 
 
 def _current(conn: Connection, node: str, now: datetime) -> list[Claimed]:

@@ -79,6 +79,7 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     nodes.replace(conn, back, expected_version=node.version)
     nodes.add_version(conn, version_of(back, now, "restored", actor))
     index(conn, back)
+    claiming.again(conn, back, now)
     _unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
@@ -133,19 +134,12 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
         sightings.drop(conn, tree.id, paths)
 
 
-def index(conn: Connection, node: Node, headings: Sequence[str] = ()) -> None:
-    """Make the words of a living memory findable, and what they claim comparable.
-
-    Args:
-        conn: in a transaction.
-        node: as it is stored.
-        headings: those that it stands under in its file, outermost first.
-    """
+def index(conn: Connection, node: Node) -> None:
+    """Make the words of a living memory findable."""
     num = nodes.num(conn, node.id)
     fulltext.index(
         conn, num, text=node.text, sub=text.subtokens(node.text), tags=" ".join(node.tags)
     )
-    claiming.take(conn, node, node.updated_at, headings=headings)
 
 
 def _touch(

@@ -75,10 +75,15 @@ class _Place:
         """Return the folder of the copies of agent files."""
         return self.store.parent / SNAPSHOTS
 
+    @property
+    def imports(self) -> Path:
+        """Return the folder of what imports brought."""
+        return self.store.parent / "imports"
+
     def files(self) -> Iterator[Path]:
         """Yield every file in which words of the store may stand, its own and its log included."""
         yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
-        for folder in (self.snapshots, self.backups, places.log_file().parent):
+        for folder in (self.snapshots, self.imports, self.backups, places.log_file().parent):
             yield from redacting.files_below(folder)
 
 
@@ -265,7 +270,8 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     """Take it out of backups, copies of agent files and logs; what was done already is left."""
     _snapshots(db, place.snapshots, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
-    for path in (*beside, *redacting.files_below(place.backups)):
+    imported = redacting.files_below(place.imports)
+    for path in (*beside, *imported, *redacting.files_below(place.backups)):
         with _told(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
             if done.seen.get(path) != state:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import writing
+from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.shelves import shelves
@@ -94,6 +94,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             mend.refuse_twin(conn, back)
             mend.refuse_said(conn, node, back.text)
             writing.index(conn, back)
+            claiming.take(conn, back, now)
             writing.confirm(
                 conn,
                 home,

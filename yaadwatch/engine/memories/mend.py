@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.engine import stale, telling, writing
+from yaadwatch.engine import claiming, stale, telling, writing
 from yaadwatch.engine.remember import given, preparing
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
@@ -246,6 +246,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     if done.after.text != done.before.text:
         refuse_said(conn, done.before, done.after.text)
     writing.index(conn, done.after)
+    claiming.take(conn, done.after, done.after.updated_at)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import text
-from yaadwatch.engine import writing
+from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember.drafts import NEW, SAME, Admitted, Ready
 from yaadwatch.engine.workspace import Home
@@ -53,6 +53,7 @@ def store_over(conn: Connection, home: Home, item: Ready, known: Node, now: date
     )
     node = _apart(conn, node)
     writing.index(conn, node)
+    claiming.take(conn, node, now, headings=draft.headings)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, change="edited")
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why)
@@ -91,7 +92,8 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
 
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
     nodes.insert(conn, node)
-    writing.index(conn, node, item.draft.headings)
+    writing.index(conn, node)
+    claiming.take(conn, node, now, headings=item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before
@@ -128,6 +130,7 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
         version=known.version + 1,
     )
     writing.index(conn, node)
+    claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
     lessons.learned(conn, home, node, draft.session, now)
