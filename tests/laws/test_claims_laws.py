@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.recall.asked import form
-from yaadwatch.core.truth.claims import CLAIMS_MAX, extract, sense
+from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract, sense
 
 pieces = st.sampled_from(
     [

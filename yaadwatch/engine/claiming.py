@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core.truth import claims as claiming
+from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store.connection import Connection

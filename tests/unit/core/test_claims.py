@@ -3,8 +3,8 @@
 import pytest
 from claim_statements import CLAIMING, SILENT
 
-from yaadwatch.core.truth import claims
-from yaadwatch.core.truth.claims import extract, given, place_of, sense
+from yaadwatch.core.truth.claiming import statements as claims
+from yaadwatch.core.truth.claiming.statements import extract, given, place_of, sense
 
 
 def told(text, **fields):

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import claims as claiming
+from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.engine.shelves import Shelf, shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import Claimed

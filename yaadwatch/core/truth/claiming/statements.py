@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from yaadwatch.core.truth.claim_words import (
+from yaadwatch.core.truth.claiming.words import (
     ALONE,
     CHOICES,
     EMPTY_WORDS,
