@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from typing import Final
+
+from yaadwatch.model.nodes import canonical_kind
 
 HALF_LIFE_DAYS: Final = {
     "convention": 180.0,
@@ -15,6 +18,8 @@ HALF_LIFE_DAYS: Final = {
 }
 """Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
 
+DAYS_MAX: Final = 100_000
+"""A half-life is no longer."""
 TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
 ID_CHARS_MAX: Final = 128
@@ -120,15 +125,26 @@ EVENT_TRIES_MAX: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """How memories age."""
+    """How memories age.
+
+    Args:
+        half_life_days: for kinds without a row of their own.
+        half_lives: rows of `KIND=DAYS`, over those of HALF_LIFE_DAYS.
+        min_confidence: below it a memory is archived.
+        prune_after_days: an archived memory that nothing points at is erased after so long.
+    """
 
     half_life_days: float = 30.0
+    half_lives: tuple[str, ...] = ()
     min_confidence: float = 0.1
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if self.half_life_days <= 0:
-            raise ValueError(f"half_life_days must be positive, got {self.half_life_days}")
+        if not 0 < self.half_life_days <= DAYS_MAX:
+            raise ValueError(
+                f"half_life_days must be positive, at most {DAYS_MAX}, got {self.half_life_days}"
+            )
+        _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
             raise ValueError(f"min_confidence must be from 0 to below 1, got {self.min_confidence}")
         if self.prune_after_days < 0:
@@ -136,7 +152,26 @@ class Memory:
 
     def half_life(self, kind: str) -> timedelta:
         """Return the age at which half the confidence of a memory of `kind` is left."""
-        return timedelta(days=HALF_LIFE_DAYS.get(kind, self.half_life_days))
+        return timedelta(days=_half_lives(self.half_lives).get(kind, self.half_life_days))
+
+
+@cache
+def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
+    """Return the half-life by kind, in days.
+
+    Raises:
+        ValueError: a row is not `KIND=DAYS`, with positive days.
+    """
+    table = dict(HALF_LIFE_DAYS)
+    for row in rows:
+        kind, _, days = row.partition("=")
+        try:
+            table[canonical_kind(kind)] = float(days)
+        except ValueError:
+            raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
+        if not 0 < table[canonical_kind(kind)] <= DAYS_MAX:
+            raise ValueError(f"half_lives must be days from above 0 to {DAYS_MAX}, got {row!r}")
+    return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

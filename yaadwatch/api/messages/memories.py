@@ -234,9 +234,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Archive and prune what has faded; with `dry_run` only say what would be."""
+    """Archive and prune what has faded; with `dry_run` only say what would be.
+
+    `accept`: also when most memories would go at once.
+    """
 
     dry_run: bool = False
+    accept: bool = False
 
 
 def _check_version(name: str, number: int | None) -> None:
