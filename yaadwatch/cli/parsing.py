@@ -47,6 +47,7 @@ COMMANDS = {
     "history": "truth.history",
     "pin": "curate",
     "unpin": "curate",
+    "tag": "curate",
     "link": "graph.links",
     "unlink": "graph.links",
     "subgraph": "graph.walks",

@@ -54,6 +54,7 @@ LINES = {
     "contradictions": "contradictions --settled",
     "resolve": "resolve 1a2b3c4d --keep ab12 --forget --reason old",
     "gaps": "gaps approve how do we deploy --reason asked",
+    "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
     "verify": "verify --user --repair",
     "compact": "compact --user",

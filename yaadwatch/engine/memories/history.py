@@ -70,7 +70,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         held = both.find(id)
         node, versions = held.db.read(_with_versions, held.id)
         past = _named(node, versions, version)
-        held.db.read(mend.refuse_said, node, past.text)
+        held.db.read(writing.refuse_said, node, past.text)
         old = held.db.read(_anchors, node.id)
         now = home.clock.now()
         back = replace(
@@ -91,8 +91,8 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         rests_on = preparing.anchor_again(home, held.shelf.space, back, kept)
 
         def commit(conn: Connection) -> None:
-            mend.refuse_twin(conn, back)
-            mend.refuse_said(conn, node, back.text)
+            writing.refuse_twin(conn, back)
+            writing.refuse_said(conn, node, back.text)
             writing.index(conn, back)
             claiming.take(conn, back, now)
             writing.confirm(
