@@ -28,6 +28,8 @@ from yaadwatch.core.truth.claiming.words import (
 
 SENTENCE_CHARS_MAX: Final = 240
 """A longer sentence says more than one value."""
+SENTENCES_MAX: Final = 200
+"""Sentences of a text that are looked at."""
 CLAIMS_MAX: Final = 16
 """Claims taken from one text; a longer list of values is a document."""
 VERSION: Final = "version"
@@ -219,16 +221,23 @@ _VALUE_IS = re.compile(
 )
 
 
-_HINT = re.compile(
-    r"\d|\b(?:" + "|".join((*CHOICES, *sorted(WORD_VALUES), "zone")) + r")\b", re.IGNORECASE
-)
-"""Without one of these no form fits; most texts have none, and are told apart quickly."""
+_DIGIT = re.compile(r"[0-9]")
+_LETTERS = re.compile(r"[a-z]+")
+_HINTS: Final = frozenset((*CHOICES, *WORD_VALUES, "zone"))
+
+
+def _may_claim(text: str) -> bool:
+    """Return whether a form may fit: most texts have no number and none of the words in them."""
+    lowered = text.lower()
+    return bool(_DIGIT.search(lowered)) or not _HINTS.isdisjoint(_LETTERS.findall(lowered))
 
 
 def _sentences(text: str) -> Iterator[str]:
-    for piece in _END.split(text):
+    if not _may_claim(text):
+        return
+    for piece in _END.split(text, maxsplit=SENTENCES_MAX)[:SENTENCES_MAX]:
         sentence = " ".join(piece.split())
-        if len(sentence) <= SENTENCE_CHARS_MAX and _HINT.search(sentence):
+        if len(sentence) <= SENTENCE_CHARS_MAX and _may_claim(sentence):
             yield sentence
 
 
