@@ -5,7 +5,7 @@ from dataclasses import replace
 from yaadwatch.core import text
 from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.memories import curate, mend
-from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
@@ -89,6 +89,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
         rests_on = preparing.anchor_again(home, held.shelf.space, back, kept)
+        named = preparing.named_in(home, held.shelf.space, back.text)
 
         def commit(conn: Connection) -> None:
             writing.refuse_twin(conn, back)
@@ -105,6 +106,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 reason=f"as in version {version}",
                 change="restored",
             )
+            relating.relate(conn, home, back, named, now, others=True)
 
         held.db.write(commit)
     return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {
