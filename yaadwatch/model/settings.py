@@ -18,8 +18,6 @@ HALF_LIFE_DAYS: Final = {
 }
 """Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
 
-_DAYS_MAX: Final = 100_000
-"""A half-life is no longer."""
 TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
 ID_CHARS_MAX: Final = 128
@@ -148,9 +146,9 @@ class Memory:
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.half_life_days <= _DAYS_MAX:
+        if not 0 < self.half_life_days <= 100_000:
             raise ValueError(
-                f"half_life_days must be positive, at most {_DAYS_MAX}, got {self.half_life_days}"
+                f"half_life_days must be positive, at most 100000, got {self.half_life_days}"
             )
         _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
@@ -177,8 +175,8 @@ def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
             table[canonical_kind(kind)] = float(days)
         except ValueError:
             raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
-        if not 0 < table[canonical_kind(kind)] <= _DAYS_MAX:
-            raise ValueError(f"half_lives must be days from above 0 to {_DAYS_MAX}, got {row!r}")
+        if not 0 < table[canonical_kind(kind)] <= 100_000:
+            raise ValueError(f"half_lives must be days from above 0 to 100000, got {row!r}")
     return table
 
 
