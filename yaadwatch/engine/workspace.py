@@ -22,6 +22,7 @@ from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
+from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
@@ -213,6 +214,7 @@ class Home:
         self.git = git
         self.formers = Formers()
         self.below = Below()
+        self.unmerged = Unmerged()
         self.at_work = AtWork()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}

@@ -43,7 +43,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A draft with everything decided that does not need the store; `scope`: whose store."""
+    """A draft with everything decided that does not need the store; `scope`: whose store.
+
+    `commit`: where it is learned; empty for what holds whatever is checked out.
+    """
 
     draft: Draft
     scope: str
@@ -53,6 +56,7 @@ class Ready:
     tier: int
     why: str
     anchors: tuple[Anchor, ...]
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

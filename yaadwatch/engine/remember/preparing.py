@@ -43,6 +43,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         for draft, m in zip(drafts, masked, strict=True)
     ]
     anchored = _no_anchors(cleaned) if space is None else _anchored(home, space, cleaned)
+    commit = "" if space is None else space.repository.head().commit
     ready = []
     for draft, mask, rests_on in zip(cleaned, masked, anchored, strict=True):
         sort = classify.classify(
@@ -58,9 +59,15 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 tier=sort.tier,
                 why=sort.why,
                 anchors=tuple(rests_on),
+                commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
             )
         )
     return ready
+
+
+def _is_of_file(draft: Draft) -> bool:
+    """Return whether a person's file says it: that file says on which branches it holds."""
+    return draft.origin.startswith("file:")
 
 
 def anchor_again(

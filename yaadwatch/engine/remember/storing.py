@@ -94,6 +94,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before
         writing.rest_on(conn, home, node, rests_on, now)
+    writing.learn(conn, node, item.commit, now)
     log.append(
         conn,
         Event(
@@ -127,6 +128,7 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
+    writing.learn(conn, node, item.commit, now)
     return Admitted(
         node=node, anchors=rests_on, masked=item.masked, decision=SAME, why="said before"
     )
