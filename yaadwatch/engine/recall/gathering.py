@@ -84,7 +84,10 @@ def gather(
     by_words = _by_words(conn, question)
     about = _about(conn, question.text)
     named = {*_named(conn, question.text), *(anchor.node for anchor in about)}
-    chars = candidates.fitting(conn, {*by_words, *meaning, *named}, question.wanted)
+    title = rank.exact_form(question.text)
+    fitting = candidates.fitting(conn, {*by_words, *meaning, *named}, question.wanted, title)
+    chars = {node: length for node, length, _ in fitting}
+    named |= {node for node, _, titled in fitting if titled}
     for node in _hidden(conn, chars, worktree, elsewhere):
         chars.pop(node, None)
     scores = fusion.merge(
