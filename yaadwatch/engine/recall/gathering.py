@@ -81,24 +81,24 @@ def gather(
         settings: how memories age.
         now: the time.
     """
+    if not nodes.last_num(conn):
+        return Gathered()
     by_words = _by_words(conn, question)
     about = _about(conn, question.text)
     named = {*_named(conn, question.text), *(anchor.node for anchor in about)}
     title = rank.exact_form(question.text)
     fitting = candidates.fitting(conn, {*by_words, *meaning, *named}, question.wanted, title)
-    chars = {node: length for node, length, _ in fitting}
-    named |= {node for node, _, titled in fitting if titled}
-    for node in _hidden(conn, chars, worktree, elsewhere):
-        chars.pop(node, None)
+    named |= {node for node, titled in fitting.items() if titled}
+    there = fitting.keys() - _hidden(conn, fitting, worktree, elsewhere)
     scores = fusion.merge(
         question.merge,
-        _relevant(conn, question.text, {n: s for n, s in by_words.items() if n in chars}, chars),
-        {node: similarity for node, similarity in meaning.items() if node in chars},
+        _relevant(conn, question.text, {n: s for n, s in by_words.items() if n in there}),
+        {node: similarity for node, similarity in meaning.items() if node in there},
         semantic_weight=question.semantic_weight,
     )
     scores = _expanded(conn, question.text, scores)
     worth = rank.worth_ranking(scores, question.top_k)
-    known = nodes.many(conn, {*worth, *(named & chars.keys())})
+    known = nodes.many(conn, {*worth, *(named & there)})
     order = [node for node in dict.fromkeys((*worth, *sorted(named))) if node in known]
     memories = [known[node] for node in order]
     sure = ageing.confidences(conn, memories, settings, now)
@@ -174,13 +174,18 @@ def _hidden(
     return away | provenance.hidden(conn, worktree)
 
 
-def _relevant(
-    conn: Connection, question: str, bm25: Mapping[str, float], chars: Mapping[str, int]
-) -> dict[str, float]:
+def _relevant(conn: Connection, question: str, bm25: Mapping[str, float]) -> dict[str, float]:
+    """Return how relevant memories are by their words; those that are not read count as long."""
     nearest = fusion.best_first(bm25)[: closeness.READ_MAX]
-    shares = closeness.shares(question, candidates.texts(conn, nearest))
+    read = candidates.texts(conn, nearest)
+    shares = closeness.shares(question, read)
+    longest = max(map(len, read.values()), default=0)
     return {
-        node: closeness.relevance(score, chars=chars[node], share=shares.get(node, 0.0))
+        node: closeness.relevance(
+            score,
+            chars=len(read[node]) if node in read else longest,
+            share=shares.get(node, 0.0),
+        )
         for node, score in bm25.items()
     }
 

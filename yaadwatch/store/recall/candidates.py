@@ -11,22 +11,21 @@ from yaadwatch.store.recall.filters import FITS, bindings
 
 def fitting(
     conn: apsw.Connection, ids: Iterable[str], wanted: Filter, title: str
-) -> list[tuple[str, int, bool]]:
+) -> dict[str, bool]:
     """Return those of `ids` that live and pass the filter, sorted.
 
-    Of each: its id, its characters, and whether its summary is `title`, in whatever case.
+    Of each: whether its summary is `title`, in whatever case.
     """
     rows = conn.execute(
         f"""
-        SELECT nodes.id, length(nodes.text),
-               rtrim(nodes.summary, ' .') = rtrim(:title, ' .') COLLATE NOCASE
+        SELECT nodes.id, rtrim(nodes.summary, ' .') = rtrim(:title, ' .') COLLATE NOCASE
           FROM json_each(:ids) AS given CROSS JOIN nodes ON nodes.id = given.value
          WHERE {FITS}
          ORDER BY nodes.id
         """,  # noqa: S608  (a constant of ours)
         bindings(wanted) | {"ids": json_list(ids), "title": title},
     )
-    return [(node, chars, bool(titled)) for node, chars, titled in rows]
+    return {node: bool(titled) for node, titled in rows}
 
 
 def named(conn: apsw.Connection, *, key: str, text_hash: str) -> list[str]:
