@@ -40,7 +40,7 @@ def add_recall(commands: Commands) -> Parser:
         ],
         more="Any of the words may match, and those that few memories have count most; words in "
         "double quotes\nare a phrase. A key, a title, a path or the end of one finds what it names "
-        "first. What is\narchived, or was learned on a branch that is not merged here, is not told.",
+        "first. What is\narchived, or was learned on a branch not merged here, is not told.",
     )
     command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
     which = command.add_argument_group("which memories")

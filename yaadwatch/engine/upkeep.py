@@ -106,10 +106,15 @@ def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
 def _faded(
     conn: Connection, batch: list[Node], home: Home, now: datetime
 ) -> list[tuple[Node, float]]:
-    """Return the memories of a batch that are below the limit, with what is left of them."""
+    """Return the memories of a batch that are below the limit, with what is left of them.
+
+    A session stays while anything that was learned in it is stored.
+    """
     least = home.settings.memory.min_confidence
     left = ageing.confidences(conn, batch, home.settings, now)
-    return [(node, left[node.id]) for node in batch if left[node.id] < least]
+    faded = [node for node in batch if left[node.id] < least]
+    kept = edges.pointed_at(conn, [node.id for node in faded if node.kind == "session"])
+    return [(node, left[node.id]) for node in faded if node.id not in kept]
 
 
 def _archive(

@@ -26,6 +26,7 @@ from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.livesessions import LiveSessions
 from yaadwatch.system.swapping import Formers
 
 FRAGMENT_CHARS_MIN = 4
@@ -216,6 +217,7 @@ class Home:
         self.below = Below()
         self.unmerged = Unmerged()
         self.at_work = AtWork()
+        self.live = LiveSessions()
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()

@@ -17,6 +17,8 @@ AGENT_FILE_EDITED: Final = "agent_file.edited"
 AGENT_FILE_SYNCED: Final = "agent_file.synced"
 AGENT_FILE_PAUSED: Final = "agent_file.paused"
 HEAD_MOVED: Final = "head.moved"
+SESSION_STARTED: Final = "session.started"
+SESSION_ENDED: Final = "session.ended"
 JOB_RAN: Final = "job.ran"
 STORE_RESTORED: Final = "store.restored"
 
@@ -34,6 +36,8 @@ EVENTS: Final = (
     AGENT_FILE_SYNCED,
     AGENT_FILE_PAUSED,
     HEAD_MOVED,
+    SESSION_STARTED,
+    SESSION_ENDED,
     JOB_RAN,
     STORE_RESTORED,
 )

@@ -55,6 +55,10 @@ DEFINITIONS_MAX: Final = 3
 HISTORY_COMMITS_MAX: Final = 2_000
 """Commits looked through for the one that removed or renamed a file."""
 EVIDENCE_COMMITS_MAX: Final = 50
+REFLOG_STEPS_MAX: Final = 1_000
+"""Steps of HEAD looked back for the commits of a session."""
+TREE_PATHS_MAX: Final = 200_000
+"""In a work tree of more files it is not looked for what a session changed and did not commit."""
 MOVE_CANDIDATES_MAX: Final = 200
 """Untracked files looked at for a file that was moved without git knowing."""
 

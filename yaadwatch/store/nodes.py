@@ -202,12 +202,12 @@ def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
 
 
 def count(conn: apsw.Connection) -> int:
-    """Return how many memories live."""
+    """Return how many memories live; the sessions they were learned in are not counted."""
     rows = conn.execute(
         """
         SELECT count(*)
           FROM nodes
-         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
         """
     )
     return int(rows.get)

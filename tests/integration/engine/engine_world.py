@@ -276,10 +276,10 @@ class Tree:
         return found[0] if found else "fresh"
 
     def memories(self) -> list[str]:
-        """Return the texts of the living memories, sorted."""
+        """Return the texts of the living memories, sorted; sessions are none."""
         with self.db() as db:
             batch = db.read(nodes.batch, after="", limit=100_000, archived=False)
-        return sorted(node.text for node in batch)
+        return sorted(node.text for node in batch if node.kind != "session")
 
     @contextmanager
     def db(self):
@@ -298,7 +298,7 @@ def table(db: Database, name: str) -> list[tuple]:
 
 TABLES = (
     *("meta", "worktrees", "nodes", "node_versions", "provenance", "edges", "file_watch"),
-    *("sightings", "stale_flags", "events", "cursors", "nodes_fts"),
+    *("sightings", "stale_flags", "events", "cursors", "nodes_fts", "sessions", "session_nodes"),
 )
 
 

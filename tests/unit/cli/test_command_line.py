@@ -52,6 +52,8 @@ LINES = {
     "up": "up /srv/api",
     "daemon": "daemon",
     "stop": "stop --json",
+    "connect": "connect claude --project-level --dry-run",
+    "disconnect": "disconnect codex gemini",
     "hook": "hook session-start --agent claude",
     "mcp": "mcp --agent claude",
     "bench": "bench stale --head c1 --memories m",
@@ -71,7 +73,19 @@ ASKED_BY = {
 )
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 """Operations that a command of another name asks for."""
-WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
+WITHOUT = {
+    "status",
+    "connect",
+    "disconnect",
+    "stop",
+    "up",
+    "daemon",
+    "hook",
+    "mcp",
+    "completion",
+    "check",
+    "bench",
+}
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 

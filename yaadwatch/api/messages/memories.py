@@ -26,7 +26,8 @@ REASON_CHARS_MAX: Final = 1_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
     """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
-    `scope` says where it holds: in this project, or for the user everywhere.
+    `scope` says where it holds: in this project, or for the user everywhere; `session` is the one
+    it is learned in, if not that of who asks.
 
     The text itself is judged where it is kept, which has more to say about it.
     """
@@ -39,8 +40,11 @@ class Remember:
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     pin: bool = False
+    session: str | None = None
 
     def __post_init__(self) -> None:
+        if self.session is not None:
+            check_id(self.session)
         if self.kind is not None:
             canonical_kind(self.kind)
         if self.tier is not None:

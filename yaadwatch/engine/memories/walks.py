@@ -70,7 +70,7 @@ def traverse(
         depth: steps, 1 to 10.
         direction: `descendants` go along the edges, `ancestors` against them; or `both`. The
             ancestors one step away are the backlinks.
-        kinds: of edges; all when empty.
+        kinds: of edges; all but `learned_in` when empty.
         view: edges that hold (`current`), that have ended (`historical`), or `all`.
         nodes_max: nodes told at most, the nearest and most strongly related.
         tokens_max: the budget; what is far away is told in short, or left out.

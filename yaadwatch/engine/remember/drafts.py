@@ -21,7 +21,7 @@ class Draft:
 
     One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
     the statement is kept under; `expected_version`: the version of the memory under that key that
-    it is meant for, any when None.
+    it is meant for, any when None. `session`: the id of the session that it is said in, if any.
     """
 
     text: str
@@ -39,6 +39,7 @@ class Draft:
     pinned: bool = False
     baseline: bool = False
     has_id: bool = False
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from yaadwatch.core import text
 from yaadwatch.engine import writing
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember.drafts import NEW, SAME, Admitted, Ready
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
@@ -79,6 +80,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         summary=text.summarise(item.text),
         tags=item.draft.tags,
         origin=item.draft.origin,
+        session=item.draft.session,
         confidence=1.0,
         confirmed_at=now,
         created_at=created_at,
@@ -104,6 +106,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
             body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
         ),
     )
+    lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
 
 
@@ -129,6 +132,7 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
     writing.learn(conn, node, item.commit, now)
+    lessons.learned(conn, home, node, draft.session, now)
     return Admitted(
         node=node, anchors=rests_on, masked=item.masked, decision=SAME, why="said before"
     )

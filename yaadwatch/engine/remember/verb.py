@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from yaadwatch.engine import telling
+from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import given, preparing, storing
 from yaadwatch.engine.remember.drafts import Admitted, Draft
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -27,6 +28,7 @@ def remember(
     files: Sequence[str] = (),
     symbols: Sequence[str] = (),
     pin: bool = False,
+    session: str | None = None,
 ) -> dict[str, object]:
     """Store a memory, or confirm the one that says the same; the answer is Remembered.
 
@@ -43,6 +45,7 @@ def remember(
         files: what it rests on besides what the text names.
         symbols: definitions that it rests on.
         pin: never let it age.
+        session: where it is learned, when that is not the session that the call is part of.
 
     Raises:
         YaadError: BAD_REQUEST (empty, a kind that is not for memories, or files with the scope
@@ -69,7 +72,11 @@ def remember(
         admitted = admit(home, None, [draft])[0]
     else:
         with home.space(call) as space:
-            admitted = admit(home, space, [_placed(draft, call, space)])[0]
+            placed = replace(
+                _placed(draft, call, space),
+                session=current.session_of(home, call, space, session),
+            )
+            admitted = admit(home, space, [placed])[0]
     return {
         "id": admitted.node.id,
         "kind": admitted.node.kind,

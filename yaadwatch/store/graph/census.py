@@ -36,7 +36,7 @@ def orphans(conn: apsw.Connection) -> int:
             """
             SELECT count(*)
               FROM nodes
-             WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+             WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
                AND NOT EXISTS (SELECT 1 FROM edges
                                 WHERE from_node = nodes.id AND valid_until_ms IS NULL
                                   AND edges.kind <> 'learned_in')
@@ -49,13 +49,18 @@ def orphans(conn: apsw.Connection) -> int:
 
 
 def hubs(conn: apsw.Connection, limit: int) -> list[tuple[str, int]]:
-    """Return the nodes with most open edges, and how many: at most `limit`, of equals by id."""
+    """Return the nodes with most open edges, and how many: at most `limit`, of equals by id.
+
+    Where a memory was learned is not counted.
+    """
     rows = conn.execute(
         """
         SELECT node, count(*) AS edges
-          FROM (SELECT from_node AS node FROM edges WHERE valid_until_ms IS NULL
+          FROM (SELECT from_node AS node FROM edges
+                 WHERE valid_until_ms IS NULL AND kind <> 'learned_in'
                  UNION ALL
-                SELECT to_node FROM edges WHERE valid_until_ms IS NULL AND to_node <> from_node)
+                SELECT to_node FROM edges
+                 WHERE valid_until_ms IS NULL AND kind <> 'learned_in' AND to_node <> from_node)
          GROUP BY node
          ORDER BY edges DESC, node
          LIMIT ?

@@ -1,4 +1,8 @@
-"""One step of a walk through the graph, and the edges between what a walk came to."""
+"""One step of a walk through the graph, and the edges between what a walk came to.
+
+Where a memory was learned is no way to go unless it is asked for: by way of a long session
+everything would be two steps from everything.
+"""
 
 from collections.abc import Iterable
 
@@ -24,7 +28,7 @@ def beyond(
         conn: a snapshot.
         ids: where the edges are.
         direction: `out` for edges that begin there, `in` for those that end there.
-        kinds: of the edges; all when empty.
+        kinds: of the edges; all but `learned_in` when empty.
         view: `current`, `historical` or `all`.
         limit: edges looked at, at most.
     """
@@ -45,7 +49,8 @@ def beyond(
 _BEYOND = """
 SELECT edges.:there
   FROM json_each(:ids) AS start CROSS JOIN edges ON edges.:here = start.value
- WHERE (:kinds = '[]' OR edges.kind IN (SELECT value FROM json_each(:kinds)))
+ WHERE iif(:kinds = '[]', edges.kind <> 'learned_in',
+           edges.kind IN (SELECT value FROM json_each(:kinds)))
    AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
  ORDER BY weight DESC, edges.id
  LIMIT :limit
@@ -61,7 +66,8 @@ def among(
         SELECT edges.id
           FROM json_each(:ids) AS start CROSS JOIN edges ON edges.from_node = start.value
          WHERE to_node IN (SELECT value FROM json_each(:ids))
-           AND (:kinds = '[]' OR edges.kind IN (SELECT value FROM json_each(:kinds)))
+           AND iif(:kinds = '[]', edges.kind <> 'learned_in',
+           edges.kind IN (SELECT value FROM json_each(:kinds)))
            AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
          ORDER BY weight DESC, edges.id
          LIMIT :limit

@@ -1,0 +1,194 @@
+"""Whose session is a call part of? And: what a session was shown, until it is written down.
+
+A session begins with the first thing its agent asks; it is written down with the first thing it is
+told or says. Nothing is written while somebody reads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from yaadwatch.core import privacy
+from yaadwatch.engine.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.sessions import DAY, IDLE, Session
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings, rows
+from yaadwatch.system.livesessions import Live
+
+IDLE_PERSON = timedelta(hours=12)
+"""As IDLE, for a session that a person began at the command line."""
+
+
+def current(home: Home, call: Call, space: Space) -> Live:
+    """Return the session that a call is part of; one begins when there is none.
+
+    That of its connection; else one of the same agent in this work tree that has no connection yet
+    (a hook began it, or the daemon was restarted); at the command line the one that was begun
+    there, else the day.
+    """
+    now = home.clock.now()
+    with home.live.lock:
+        live = _known(home, call, space, now)
+        if live is None:
+            live = _stored(home, call, space, now) or new(home, call, space, _name(call, now))
+            home.live.enter(live)
+        if call.session:
+            live.connections.add(call.session)
+            live.left_at = None
+        live.session = replace(live.session, last_at=now)
+        return live
+
+
+def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
+    """Return a session that begins now; nobody knows it yet."""
+    now = home.clock.now()
+    try:
+        head = space.repository.head()
+        commit, branch = head.commit, head.branch
+    except YaadError:  # a HEAD that cannot be read: its session has no commits to tell of
+        commit, branch = "", ""
+    session = Session(
+        id=home.new_id(),
+        worktree=space.worktree.id,
+        agent=call.origin,
+        name=privacy.mask(name).text,
+        started_at=now,
+        last_at=now,
+        branch=privacy.mask(branch).text,
+        start_commit=commit,
+        told_seq=space.db.read(log.last),
+    )
+    return Live(project=space.project.id, session=session)
+
+
+def write(conn: Connection, live: Live, now: datetime) -> None:
+    """Write down a session that goes on, inside a transaction."""
+    if rows.get(conn, live.id) is None:
+        rows.put(conn, live.session)
+        body: dict[str, object] = {"agent": live.session.agent, "worktree": live.session.worktree}
+        log.append(conn, Event(kind=events.SESSION_STARTED, at=now, subject=live.id, body=body))
+    else:
+        rows.touch(conn, live.id, live.session.last_at)
+
+
+def session_of(home: Home, call: Call, space: Space, given: str | None = None) -> str:
+    """Return the id of the session that a call is part of, or of the one that was given.
+
+    Raises:
+        YaadError: as for `find`.
+    """
+    return find(space, given).id if given else current(home, call, space).id
+
+
+def find(space: Space, fragment: str) -> Session:
+    """Return the one session that `fragment` names: its id, or a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT.
+    """
+    if len(fragment) < FRAGMENT_CHARS_MIN:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{fragment!r} is too short for an id; nothing was done.",
+            hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
+        )
+    found = space.db.read(rows.find, fragment, 2)
+    session = space.db.read(rows.get, found[0]) if len(found) == 1 else None
+    if len(found) > 1:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{fragment} fits several sessions; nothing was done.",
+            hint="Give more characters of the one you mean.",
+        )
+    if session is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"No session of this project has the id {fragment}.",
+            hint="Ids are shown by: yaadwatch sessions",
+        )
+    return session
+
+
+def shown(home: Home, call: Call, space: Space, tokens: Mapping[str, int]) -> None:
+    """Note what whoever asks was shown, and the tokens it took; agents only."""
+    if not tokens or not call.origin.startswith(AGENT):
+        return
+    live = current(home, call, space)
+    with home.live.lock:
+        for node, cost in tokens.items():
+            live.shown[node] = live.shown.get(node, 0) + cost
+
+
+def take_shown(home: Home, live: Live) -> dict[str, int]:
+    """Return and forget what a session was shown since the last time."""
+    with home.live.lock:
+        pending, live.shown = live.shown, {}
+        return pending
+
+
+def flush(home: Home, live: Live) -> None:
+    """Write down what a session was shown, and when it last asked.
+
+    Raises:
+        YaadError: as for `Home.tree`; what was shown is kept for the next time.
+    """
+    pending = take_shown(home, live)
+
+    def change(conn: Connection) -> None:
+        now = home.clock.now()
+        if pending or rows.get(conn, live.id) is not None:
+            write(conn, live, now)
+            doings.shown(conn, live.id, pending, now)
+
+    try:
+        with home.tree(live.project, live.session.worktree or 0) as space:
+            space.db.write(change)
+    except YaadError:
+        with home.live.lock:
+            live.shown = pending | live.shown
+        raise
+
+
+def idle_after(agent: str) -> timedelta:
+    """Return after how much quiet a session of `agent` is over."""
+    return IDLE if agent.startswith(AGENT) else IDLE_PERSON
+
+
+def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
+    """Return the session in memory that a call is part of."""
+    found = home.live.of(space.project.id, space.worktree.id, call.origin)
+    if call.session:
+        own = next((live for live in found if call.session in live.connections), None)
+        free = (live for live in found if not live.connections and _is_fresh(live.session, now))
+        return own or next(free, None)
+    if call.origin.startswith(AGENT):
+        return next((live for live in found if _is_fresh(live.session, now)), None)
+    begun = (live for live in found if not live.session.is_day and _is_fresh(live.session, now))
+    today = (live for live in found if live.session.name == _name(call, now))
+    return next(begun, None) or next(today, None)
+
+
+def _stored(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
+    """Return the session in the store that a call goes on with; the lock is held."""
+    since = now - idle_after(call.origin)
+    open_ones = space.db.read(rows.going_on, space.worktree.id, call.origin, since)
+    session = next((one for one in open_ones if home.live.get(one.id) is None), None)
+    name = _name(call, now)
+    if session is None and name:
+        session = space.db.read(rows.named, space.worktree.id, call.origin, name)
+    if session is None:
+        return None
+    return Live(project=space.project.id, session=replace(session, ended_at=None, ended_by=""))
+
+
+def _is_fresh(session: Session, now: datetime) -> bool:
+    return now - session.last_at < idle_after(session.agent)
+
+
+def _name(call: Call, now: datetime) -> str:
+    """Return the name of the day, for who is at the command line."""
+    return "" if call.origin.startswith(AGENT) else f"{DAY}{now:%Y-%m-%d}"

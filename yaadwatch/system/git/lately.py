@@ -1,0 +1,170 @@
+"""What was done in a work tree since a time: the commits made there, the files changed in it.
+
+Commits are those that HEAD came to by committing (or picking, or rebasing), that were authored
+since, and that a branch still has: what was pulled, or thrown away, was not done here. Files that
+no commit has are found by their times, which nobody sets back by accident, and by their bytes;
+nothing is read through a filter of the repository.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.model.settings import FILE_BYTES_MAX, REFLOG_STEPS_MAX, TREE_PATHS_MAX
+from yaadwatch.system import files
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.changes import path_texts
+from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.repository import Repository, blob_id
+
+ADDED: Final = "added"
+CHANGED: Final = "changed"
+REMOVED: Final = "removed"
+
+_MADE = re.compile(r"(?:commit|cherry-pick|revert|am|rebase)\b")
+_STEP = re.compile(r"HEAD@\{(\d+)\}")
+_FORMAT = "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"
+_HOW = {"A": ADDED, "D": REMOVED}
+_MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A commit that was made in a work tree; the subject is as it stands there."""
+
+    id: str
+    subject: str
+
+
+def commits(git: Git, since: datetime) -> list[Made]:
+    """Return the commits that were made in a work tree since a time, oldest first.
+
+    At most 1,000 steps of HEAD are looked back. Git writes times in whole seconds, so `since` is
+    taken as its second.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    log = ["log", "-z", "-g", "--date=unix", _FORMAT, f"--max-count={REFLOG_STEPS_MAX}"]
+    since_s = int(since.timestamp())
+    made: dict[str, str] = {}
+    for row in git.ask([*log, "HEAD", "--"]).decode("utf-8", "replace").split("\0"):
+        commit, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]
+        at = _STEP.fullmatch(step)
+        if at is None or not authored.isdigit():
+            continue
+        if int(at[1]) < since_s - _MINUTE_S:
+            break
+        if int(at[1]) >= since_s and int(authored) >= since_s and _MADE.match(what):
+            made[commit] = subject
+    lost = _unreachable(git, made)
+    return [Made(id=one, subject=made[one]) for one in reversed(list(made)) if one not in lost]
+
+
+def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
+    """Return what commits (oldest first) did to files, together: path to how.
+
+    What merges did is not looked at. A file that came and went is not among them.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    given = "".join(f"{commit}\n" for commit in commits).encode()
+    if not given:
+        return {}
+    options = ["--stdin", "-r", "-z", "--root", "--no-renames", "--no-commit-id", "--name-status"]
+    fields = iter(path_texts(git.ask(["diff-tree", *options], given=given).split(b"\0")))
+    found: dict[str, str] = {}
+    for status, path in zip(fields, fields, strict=False):
+        if path:
+            fold(found, path, _HOW.get(status.strip()[:1], CHANGED))
+    return found
+
+
+def fold(found: dict[str, str], path: str, how: str) -> None:
+    """Add to what became of files that one was `how` after that."""
+    before = found.pop(path, None)
+    if before == ADDED and how == REMOVED:
+        return
+    if before == ADDED:
+        how = ADDED
+    elif before == REMOVED and how == ADDED:
+        how = CHANGED
+    found[path] = how
+
+
+def uncommitted(repository: Repository, since: datetime) -> dict[str, str]:
+    """Return the files of a work tree that were changed since a time and differ from HEAD.
+
+    Path to how. What git ignores is left out, and so is everything in a work tree of more than
+    200,000 files.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    root = repository.layout.root
+    if root is None:
+        return {}
+    tracked, others = repository.tracked(), repository.untracked()
+    if len(tracked) + len(others) > TREE_PATHS_MAX:
+        return {}
+    at = repository.head()
+    head, names = at.commit, layouts.object_format(repository.layout, at)
+    since_ns = int(since.timestamp()) * 1_000_000_000
+    found = {}
+    for path, there in _stirred(root, (*tracked, *others), since_ns):
+        blob = repository.blob_at(head, path)
+        if not there and blob is not None:
+            found[path] = REMOVED
+        elif there and not _holds(root, path, blob, names):
+            found[path] = ADDED if blob is None else CHANGED
+    return found
+
+
+def _unreachable(git: Git, ids: Iterable[str]) -> set[str]:
+    """Return those of the commits that no branch has any more, nor HEAD."""
+    given = "".join(f"{one}\n" for one in ids).encode()
+    if not given:
+        return set()
+    walk = ["rev-list", f"--max-count={REFLOG_STEPS_MAX}", "--stdin", "--not", "HEAD", "--branches"]
+    return set(git.ask(walk, given=given).decode().split())
+
+
+def _stirred(root: Path, paths: Iterable[str], since_ns: int) -> Iterator[tuple[str, bool]]:
+    """Yield the files that were written since, or went, and whether they are there."""
+    for path in paths:
+        try:
+            looked = os.lstat(f"{root}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            if _went_since(root, path, since_ns):
+                yield path, False
+        except OSError:
+            continue  # a folder that we may not look into
+        else:
+            if max(looked.st_mtime_ns, looked.st_ctime_ns) >= since_ns:
+                yield path, True
+
+
+def _went_since(root: Path, path: str, since_ns: int) -> bool:
+    """Tell whether the nearest folder of a file that is gone was changed since."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    while folder and not os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return os.stat(f"{root}/{folder}").st_mtime_ns >= since_ns  # noqa: PTH116
+
+
+def _holds(root: Path, path: str, blob: str | None, object_format: str) -> bool:
+    """Tell whether a file holds what a blob does, but for the ends of its lines."""
+    if blob is None:
+        return False
+    data = files.observe(root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
+    if data is None:
+        return False
+    return blob in {
+        blob_id(data, object_format),
+        blob_id(data.replace(b"\r\n", b"\n"), object_format),
+    }
