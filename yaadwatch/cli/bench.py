@@ -25,8 +25,9 @@ def add_bench(commands: Commands) -> Parser:
             ("yaadwatch bench retrieval set.json --out run.json", "answer its questions"),
         ],
         starts_daemon=False,
-        more="No daemon and no store of yours is used. stale: memories are anchored at their own "
-        "commits.\nretrieval: the documents of SET become memories of a store made for it.",
+        more="No daemon and no store of yours is used.\n"
+        "stale: memories are anchored at their own commits.\n"
+        "retrieval: the documents of SET become memories of a store made for it.",
     )
     command.add_argument("what", choices=WHAT, help="what is asked")
     command.add_argument(

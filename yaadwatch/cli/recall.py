@@ -30,17 +30,15 @@ def add_recall(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch recall how do we sign tokens", "in words"),
             ("yaadwatch recall src/auth.ts", "what is said of a file"),
-            ("yaadwatch recall jose --kind decision --json", "decisions only, for programs"),
-            ("yaadwatch recall retries --path src/net --tag http", "of a folder, with a tag"),
-            ("yaadwatch recall deploy --at 2026-03-01", "as it was known then"),
-            (
-                "yaadwatch recall deploy --agent claude --depth summary",
-                "what claude kept, in short",
-            ),
+            ("yaadwatch recall jose --kind decision --json", "for programs"),
+            ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
+            ("yaadwatch recall deploy --at 2026-03-01", "as known then"),
+            ("yaadwatch recall deploy --agent claude", "what claude kept"),
         ],
-        more="Any of the words may match, and those that few memories have count most; words in "
-        "double quotes\nare a phrase. A key, a title, a path or the end of one finds what it names "
-        "first. What is\narchived, or was learned on a branch not merged here, is not told.",
+        more="Any of the words may match, and those that few memories have count most;\n"
+        "words in double quotes are a phrase. A key, a title, a path or the end of one\n"
+        "finds what it names first. What is archived, or was learned on a branch that\n"
+        "is not merged here, is not told.",
     )
     command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
     which = command.add_argument_group("which memories")
