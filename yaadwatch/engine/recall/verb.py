@@ -12,15 +12,16 @@ from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine import shelves, telling
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.recall import gathering, lineage
-from yaadwatch.engine.recall.gathering import Elsewhere, Gathered, Question
+from yaadwatch.engine.recall.gathering import CANDIDATES_MAX, Elsewhere, Gathered, Question
 from yaadwatch.engine.remember import given
 from yaadwatch.engine.shelves import Shelf, Shelves
+from yaadwatch.engine.vectors import search
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
-from yaadwatch.model.recall import AUTO, BLEND, BM25, SECTION, Filter
+from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
 from yaadwatch.model.times import instant
 from yaadwatch.store import edges
 from yaadwatch.store.connection import Connection
@@ -33,13 +34,20 @@ EDGES_MAX = 100
 SECTION_CHARS_MIN = 400
 """A shorter text is told as a whole, or by its summary."""
 
+FILTERED_MAX = 2_000
+"""Memories taken by their meaning when a filter leaves out most of them."""
+
 WORDS = "words"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What was found in all stores, best first, and in which store each memory is."""
+    """What was found in all stores, best first, and in which store each memory is.
 
+    `meant`: their meaning was searched, too.
+    """
+
+    meant: bool
     ranked: Sequence[Ranked]
     known: Mapping[str, Node]
     shelf: Mapping[str, Shelf]
@@ -141,7 +149,7 @@ def recall(
             for shown in fitted.items
         ],
         "edges": [_edge_row(edge) for edge in related],
-        "search": WORDS,
+        "search": HYBRID if found.meant else WORDS,
         "budget": {"used": fitted.used + fitted.left - left, "left": left},
     }
 
@@ -149,13 +157,16 @@ def recall(
 def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Found:
     """Ask each store by itself, and put the answers together."""
     stores: list[tuple[Shelf, Gathered]] = []
+    meant = False
     for shelf in (there.project, there.own):
         if shelf is None:
             continue
+        meaning = _meaning(home, shelf, question)
+        meant = meant or meaning is not None
         gathered = shelf.db.read(
             gathering.gather,
             question,
-            {},
+            dict(meaning or ()),
             worktree=shelf.worktree,
             elsewhere=_elsewhere(home, shelf),
             settings=home.settings,
@@ -175,7 +186,17 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         known |= {node.id: node for node in own}
         shelf_of |= {node.id: shelf for node in own}
     answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
-    return _Found(ranked=shelving.merged(answers, shadowed=shadowed), known=known, shelf=shelf_of)
+    ranked = shelving.merged(answers, shadowed=shadowed)
+    return _Found(meant=meant, ranked=ranked, known=known, shelf=shelf_of)
+
+
+def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[str, float]] | None:
+    """Return what means the same in a store; None without a model that is ready."""
+    if question.semantic_weight <= 0.0:
+        return None
+    few = question.wanted == EVERYTHING
+    limit = CANDIDATES_MAX if few else FILTERED_MAX
+    return search.nearest(home, shelf.db, question.text, limit=limit)
 
 
 def _elsewhere(home: Home, shelf: Shelf) -> Elsewhere:
