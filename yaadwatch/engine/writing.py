@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from yaadwatch.core import text
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import Edge
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node, Version
 from yaadwatch.store import (
@@ -24,6 +26,9 @@ from yaadwatch.store import (
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned
+
+NAMED: Final = "named"
+"""`how` of edges to what the words of a memory name, and the memory does not rest on."""
 
 
 def confirm(
@@ -91,6 +96,45 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     return back
 
 
+def refuse_said(conn: Connection, node: Node, said: str) -> None:
+    """Refuse to reword what a person's own file says.
+
+    Raises:
+        YaadError: REFUSED, with the place and the words that belong there.
+    """
+    for place in provenance.of_node(conn, node.id):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) says memory {node.id[-8:]}; only you change "
+                "that file, so nothing was changed.",
+                hint=f"Write there: {said}",
+            )
+
+
+def refuse_twin(conn: Connection, node: Node) -> None:
+    """Refuse words, or a key, that another living memory has already.
+
+    Raises:
+        YaadError: CONFLICT, with the other one.
+    """
+    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+    if twin is not None and twin.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {twin.id[-8:]} says the same already: {twin.text} Nothing was changed.",
+            hint=f"Keep that one: yaadwatch forget {node.id[-8:]}",
+        )
+    holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
+    if holder is not None and holder.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {holder.id[-8:]} is kept under the key {node.key} already: {holder.text} "
+            "Nothing was changed.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {holder.id[-8:]}",
+        )
+
+
 def _unhide(conn: Connection, node: Node) -> None:
     """Forget the places that said a memory once: somebody says it now, file or no file."""
     for place in provenance.of_node(conn, node.id):
@@ -124,7 +168,8 @@ def rest_on(
     look_again(conn, rests_on)
     touched = _touch(conn, home, node, rests_on, now)
     for edge in edges.of_node(conn, node.id):
-        if edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in touched:
+        ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
+        if ours and edge.from_node == node.id and edge.to_node not in touched:
             edges.close(conn, edge, now)
 
 
@@ -159,29 +204,38 @@ def _touch(
     for anchor in rests_on:
         kind = "entity" if anchor.symbol else "file"
         name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
-        digest = text.text_hash(name)
-        thing = nodes.by_hash(conn, node.scope, digest, thing=True)
-        if thing is None:
-            thing = Node(
-                id=home.new_id(),
-                kind=kind,
-                tier=COLD,
-                scope=node.scope,
-                text=name,
-                text_hash=digest,
-                summary=name,
-                origin=node.origin,
-                confidence=1.0,
-                confirmed_at=now,
-                created_at=now,
-                updated_at=now,
-            )
-            nodes.insert(conn, thing)
-        touched.add(thing.id)
+        found = thing(conn, home, node, name, now, kind=kind)
+        touched.add(found.id)
         edge = Edge(
-            from_node=node.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
+            from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
         if edges.begin(conn, edge):
-            body: dict[str, object] = {"to": thing.id, "kind": "touches"}
+            body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched
+
+
+def thing(
+    conn: Connection, home: Home, node: Node, name: str, now: datetime, *, kind: str = "entity"
+) -> Node:
+    """Return the node of a file or an entity that a memory touches; made when it is not there."""
+    digest = text.text_hash(name)
+    found = nodes.by_hash(conn, node.scope, digest, thing=True)
+    if found is not None:
+        return found
+    made = Node(
+        id=home.new_id(),
+        kind=kind,
+        tier=COLD,
+        scope=node.scope,
+        text=name,
+        text_hash=digest,
+        summary=name,
+        origin=node.origin,
+        confidence=1.0,
+        confirmed_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    nodes.insert(conn, made)
+    return made

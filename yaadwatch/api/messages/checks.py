@@ -12,7 +12,7 @@ TAG_CHARS_MAX: Final = 64
 NAME_CHARS_MAX: Final = 4_096
 """A path, a symbol or a cursor."""
 EDGE_MAX: Final = 2**63 - 1
-"""The number of an edge, as SQLite counts."""
+"""The number of an edge, or of a version, as SQLite counts."""
 
 
 def check_folder(name: str, folder: str) -> None:
@@ -80,6 +80,11 @@ def check_share(name: str, given: float) -> None:
     """Raise ValueError unless `given` is from 0 to 1, both included."""
     if not 0.0 <= given <= 1.0:
         raise ValueError(f"{name} must be within 0 and 1, got {given:g}")
+
+
+def check_version(number: int) -> None:
+    """Raise ValueError unless a memory can be at this version."""
+    check_within("expected_version", number, 1, EDGE_MAX)
 
 
 def check_within(name: str, number: int, low: int, high: int) -> None:

@@ -8,7 +8,6 @@ has them side by side as the question does.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -22,36 +21,45 @@ _SHORTER = 0.1
 _CHARS_MIN = 40  # no text is shorter than a sentence
 _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
+_INFLECTED_CHARS_MAX = 3
 _STEM_CHARS_MIN = 4
 _ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
 _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Two words that stand side by side in a question, without their inflection."""
+def pairs(question: str) -> list[tuple[str, str]]:
+    """Return every two words that stand side by side in a question, without their inflection.
 
-    one: str
-    other: str
-    pattern: re.Pattern[str]
-
-    def stands_in(self, text: str) -> bool:
-        """Return whether they stand so in `text`, which is in lower case; inflected or not."""
-        return self.one in text and self.other in text and bool(self.pattern.search(text))
-
-
-def pairs(question: str) -> list[Pair]:
-    """Return every two words that stand side by side in a question, stop words left out."""
+    Stop words are left out; at most 32.
+    """
     lowered = [word.lower() for word in words(question)]
     found = dict.fromkeys(
         (_INFLECTION.sub("", one), _INFLECTION.sub("", other))
         for one, other in pairwise(lowered)
         if one not in STOP_WORDS and other not in STOP_WORDS
     )
-    return [
-        Pair(one=one, other=other, pattern=re.compile(rf"{one}[^\W_]{{0,3}}[\W_]+{other}"))
-        for one, other in list(found)[:_PAIRS_MAX]
-    ]
+    return list(found)[:_PAIRS_MAX]
+
+
+def side_by_side(one: str, other: str, text: str) -> bool:
+    """Tell whether a word that begins with `other` comes right after `one`, inflected or not.
+
+    `text` is in lower case. Looked for by hand: to compile an expression for each pair of each
+    question costs more than to read the texts.
+    """
+    at = text.find(one)
+    while at >= 0:
+        end = at + len(one)
+        last = min(end + _INFLECTED_CHARS_MAX, len(text))
+        while end < last and text[end].isalnum():
+            end += 1
+        next_word = end
+        while next_word < len(text) and not text[next_word].isalnum():
+            next_word += 1
+        if next_word > end and text.startswith(other, next_word):
+            return True
+        at = text.find(one, at + 1)
+    return False
 
 
 def shares(question: str, texts: Mapping[str, str]) -> dict[str, float]:
@@ -62,7 +70,11 @@ def shares(question: str, texts: Mapping[str, str]) -> dict[str, float]:
     found = {}
     for name, text in texts.items():
         lowered = text[:_CHARS_READ_MAX].lower()
-        found[name] = sum(pair.stands_in(lowered) for pair in sought) / len(sought)
+        there = sum(
+            one in lowered and other in lowered and side_by_side(one, other, lowered)
+            for one, other in sought
+        )
+        found[name] = there / len(sought)
     return found
 
 

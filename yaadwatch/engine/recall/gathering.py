@@ -30,6 +30,7 @@ ROWS_MAX = 5_000
 """Memories that hold a word of the question and are ranked, about; common words go first."""
 
 _SYNONYM = 0.5  # what a synonym counts, against the word that was asked for
+_SYNONYMS_MAX = 12
 _EXPANDED = 50  # of those found, whose relations are looked at
 _EDGES_MAX = 2_000
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
@@ -121,11 +122,11 @@ def _by_words(conn: Connection, question: Question) -> dict[str, float]:
     if match is None:
         return {}
     found = dict(fulltext.search(conn, match, CANDIDATES_MAX, question.wanted))
-    also = questions.expression(_rarest(conn, synonyms(question.text)))
+    also = questions.expression(_rarest(conn, synonyms(question.text)[:_SYNONYMS_MAX]))
     if also is not None:
         for node, bm25 in fulltext.search(conn, also, CANDIDATES_MAX, question.wanted):
             found[node] = found.get(node, 0.0) + _SYNONYM * bm25
-    return found
+    return {node: found[node] for node in fusion.best_first(found)[:CANDIDATES_MAX]}
 
 
 def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
@@ -133,7 +134,7 @@ def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
 
     What nearly every memory holds says next to nothing about any of them, and costs the most.
     """
-    if nodes.last_num(conn) * len(terms) <= ROWS_MAX or len(terms) <= _TERMS_MIN:
+    if len(terms) <= _TERMS_MIN or nodes.last_num(conn) <= ROWS_MAX:
         return list(terms)
     held = {term: fulltext.holders(conn, f'"{term}"') for term in terms}
     kept: set[str] = set()
@@ -176,17 +177,16 @@ def _hidden(
 
 def _relevant(conn: Connection, question: str, bm25: Mapping[str, float]) -> dict[str, float]:
     """Return how relevant memories are by their words; those that are not read count as long."""
-    nearest = fusion.best_first(bm25)[: closeness.READ_MAX]
-    read = candidates.texts(conn, nearest)
+    ordered = fusion.best_first(bm25)
+    read = candidates.texts(conn, ordered[: closeness.READ_MAX])
     shares = closeness.shares(question, read)
     longest = max(map(len, read.values()), default=0)
+    unread = closeness.relevance(1.0, chars=longest, share=0.0)
     return {
-        node: closeness.relevance(
-            score,
-            chars=len(read[node]) if node in read else longest,
-            share=shares.get(node, 0.0),
-        )
-        for node, score in bm25.items()
+        node: closeness.relevance(bm25[node], chars=len(read[node]), share=shares.get(node, 0.0))
+        if node in read
+        else bm25[node] * unread
+        for node in ordered
     }
 
 

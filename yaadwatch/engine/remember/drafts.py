@@ -1,5 +1,7 @@
 """A statement on its way in: as it came, as it is to be stored, and what became of it."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,7 +35,7 @@ class Draft:
     key: str | None = None
     expected_version: int | None = None
     tags: tuple[str, ...] = ()
-    attributes: dict[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, object] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     pinned: bool = False
@@ -42,11 +44,21 @@ class Draft:
     session: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A living memory, and how a statement means it."""
+
+    node: Node
+    how: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
     """A draft with everything decided that does not need the store; `scope`: whose store.
 
     `commit`: where it is learned; empty for what holds whatever is checked out.
+    `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
+    mean; what it means is decided when it is stored.
     """
 
     draft: Draft
@@ -57,6 +69,8 @@ class Ready:
     tier: int
     why: str
     anchors: tuple[Anchor, ...]
+    entities: tuple[str, ...]
+    match: Match | None
     commit: str = ""
 
 
@@ -92,3 +106,26 @@ def clean(raw: str) -> Masked:
             hint="Put it into a file of the project, and remember in a sentence where it is.",
         )
     return privacy.mask(raw)
+
+
+def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, object]:
+    """Return what a caller says besides the words, masked.
+
+    Raises:
+        YaadError: TOO_LARGE.
+    """
+    masked = privacy.mask_tree(dict(given))
+    size = len(json.dumps(masked, ensure_ascii=False).encode("utf-8", "replace")) if masked else 0
+    if size > bytes_max:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The attributes have {size} bytes, more than {bytes_max}; nothing was changed.",
+            hint="Keep the long part in a memory, and link that.",
+        )
+    return masked
+
+
+def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Return the attributes of a memory with those given in their place; null takes one away."""
+    both = dict(known) | dict(given)
+    return {name: value for name, value in both.items() if value is not None}

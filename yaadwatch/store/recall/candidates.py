@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import apsw
 
-from yaadwatch.model.recall import Filter
+from yaadwatch.model.recall import EVERYTHING, Filter
 from yaadwatch.store.codec import json_list
-from yaadwatch.store.recall.filters import FITS, bindings
+from yaadwatch.store.recall.filters import FITS, LIVES, bindings
 
 
 def fitting(
@@ -20,7 +20,7 @@ def fitting(
         f"""
         SELECT nodes.id, rtrim(nodes.summary, ' .') = rtrim(:title, ' .') COLLATE NOCASE
           FROM json_each(:ids) AS given CROSS JOIN nodes ON nodes.id = given.value
-         WHERE {FITS}
+         WHERE {LIVES if wanted == EVERYTHING else FITS}
          ORDER BY nodes.id
         """,  # noqa: S608  (a constant of ours)
         bindings(wanted) | {"ids": json_list(ids), "title": title},

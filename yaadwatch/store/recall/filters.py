@@ -6,9 +6,10 @@ from typing import Final
 from yaadwatch.model.recall import Filter
 from yaadwatch.store.codec import json_list, to_ms_or_null
 
-FITS: Final = """
-    nodes.archived_ms IS NULL
-AND nodes.kind NOT IN ('file', 'entity')
+LIVES: Final = "nodes.archived_ms IS NULL AND nodes.kind NOT IN ('file', 'entity')"
+"""A condition on a row of `nodes`: a memory, and not an archived one."""
+FITS: Final = f"""
+{LIVES}
 AND (:kinds = '[]' OR nodes.kind IN (SELECT value FROM json_each(:kinds)))
 AND (:scope IS NULL OR nodes.scope = :scope)
 AND (:agent IS NULL OR nodes.origin = 'agent:' || :agent)
@@ -32,7 +33,7 @@ AND (:at IS NULL
                           WHERE to_node = nodes.id AND kind = 'supersedes'
                             AND valid_from_ms <= :at
                             AND (valid_until_ms IS NULL OR valid_until_ms > :at))))
-"""
+"""  # noqa: S608  (a constant of ours)
 """A condition on a row of `nodes`; the values come from `bindings`."""
 
 
