@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, inout, memories, projects, truth, wire
+from yaadwatch.api.messages import (
+    files,
+    graph,
+    inout,
+    memories,
+    projects,
+    recall,
+    truth,
+    wire,
+)
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -32,7 +41,7 @@ def _write(name: str, request: type[object], text: str, wires: frozenset[str] = 
 
 OPERATIONS: Final = (
     _write("remember", memories.Remember, "keep a statement, and what it is about", ALL),
-    _read("recall", memories.Recall, "find what is remembered about a question", ALL),
+    _read("recall", recall.Recall, "find what is remembered about a question", ALL),
     _read("context", memories.Context, "say what an agent should know before it starts", ALL),
     _read("show", memories.Show, "show one memory with its places, anchors and versions"),
     _write("forget", memories.Forget, "archive one memory", ALL),
@@ -78,6 +87,9 @@ OPERATIONS: Final = (
     _write("files_restore", files.FilesRestore, "bring a copy of an agent file back"),
     _read("status", projects.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", memories.Upkeep, "archive what has faded, prune what was archived long ago"),
+    _read("export", inout.Export, "hand out what is in a store, a piece at a time"),
+    _write("import", inout.Import, "take in what was handed out, or comes from elsewhere"),
+    _read("imports", inout.Imports, "list what was imported"),
     _read("verify", inout.Verify, "look for what is wrong in a store"),
     _write("compact", inout.Compact, "write a store anew, without the room of what was deleted"),
     _write("backup", inout.Backup, "make a dated copy of a store now"),

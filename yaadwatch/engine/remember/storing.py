@@ -81,6 +81,7 @@ def store_over(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
     relating.relate(conn, home, node, item.entities, now, others=not item.draft.has_id)
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -198,6 +199,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     if rests_on or item.entities:
         others = not item.draft.has_id and not item.draft.baseline
         relating.relate(conn, home, node, item.entities, now, others=others)
+    writing.learn(conn, node, item.commit, now)
     log.append(
         conn,
         Event(
@@ -224,6 +226,7 @@ def _said_again(
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
         relating.relate(conn, home, node, item.entities, now, others=True)
