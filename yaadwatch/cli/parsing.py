@@ -56,6 +56,7 @@ COMMANDS = {
     "verify": "inout.keeping",
     "compact": "inout.keeping",
     "backup": "inout.keeping",
+    "embed": "embed",
     "up": "up",
     "daemon": "process",
     "stop": "process",

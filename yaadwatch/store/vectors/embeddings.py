@@ -93,6 +93,18 @@ def count(conn: apsw.Connection, space: str) -> int:
     return int(conn.execute("SELECT count(*) FROM embeddings WHERE space = ?", (space,)).get)
 
 
+def wanted(conn: apsw.Connection) -> int:
+    """Return how many memories should have a vector: all that live, and the sessions' summaries."""
+    rows = conn.execute(
+        """
+        SELECT count(*)
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+        """
+    )
+    return int(rows.get)
+
+
 def spaces(conn: apsw.Connection) -> list[str]:
     """Return the spaces that there are vectors in, sorted."""
     found = conn.execute(
