@@ -108,6 +108,7 @@ def test_a_worker_that_is_killed_in_a_fill_is_started_again_and_the_fill_goes_on
 
 
 def test_a_worker_ends_when_idle_and_memories_are_found_by_words_meanwhile(machine, watched, model):
+    machine.run("stop")
     machine.env["YAAD_VECTORS_IDLE_S"] = "1"
     pid = worker_of(embed(machine, "enable", model, "--wait"))
 

@@ -34,13 +34,13 @@ def add_embed(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch embed", "how questions are answered, and why"),
             ("yaadwatch embed enable", "the first known model that is installed"),
-            ("yaadwatch embed enable ~/models/e5 --wait", "a model in a folder; wait for it"),
+            ("yaadwatch embed enable ~/e5 --wait", "a model in a folder; wait for it"),
             ("yaadwatch embed rollback", "back to the model before, at once"),
             ("yaadwatch embed disable", "words alone; the vectors stay"),
         ],
-        more="Nothing is ever fetched: what is missing is named, and how to install it. A folder\n"
-        "holds model.onnx and tokenizer.json, or a model of sentence-transformers. Vectors are\n"
-        "made in the background, and answer once every memory has one.",
+        more="Nothing is ever fetched: what is missing is named, and how to install it. A\n"
+        "folder holds model.onnx and tokenizer.json, or a model of sentence-transformers.\n"
+        "Vectors are made in the background, and answer once every memory has one.",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="status", help="what to do (default: status)"

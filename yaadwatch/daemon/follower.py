@@ -60,9 +60,7 @@ class Follower:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._journal = journal
-        self._handlers: dict[str, list[Handler]] = {}
-        for row in reactions:
-            self._handlers.setdefault(row.event, []).append(handlers[row.verb])
+        self._handlers = {row.event: handlers[row.verb] for row in reactions}
         self._health = health
         self._sleep = sleep
         self._woken: set[str] = set()
@@ -108,7 +106,8 @@ class Follower:
     async def _catch_up(self, project: str) -> None:
         while events := await asyncio.to_thread(self._journal.unread, project, PAGE):
             for event in events:
-                for handler in self._handlers.get(event.kind, ()):
+                handler = self._handlers.get(event.kind)
+                if handler is not None:
                     await self._do(handler, project, event)
             await asyncio.to_thread(self._journal.advance, project, events[-1].seq)
 

@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from yaadwatch.model import events
 
-Verb = Literal["check", "watch", "carry", "embed"]
-"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, and the
-agent files may have to say something else. `carry`: only the latter. `embed`: the memory may need a
-vector."""
+Verb = Literal["check", "watch", "carry"]
+"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, the
+agent files may have to say something else, and a vector may be missing. `carry`: only what agent
+files say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +31,6 @@ REACTIONS: Final = (
     Reaction(event=events.NODE_ARCHIVED, verb="watch"),
     Reaction(event=events.NODE_RESTORED, verb="watch"),
     Reaction(event=events.NODE_ERASED, verb="watch"),
-    Reaction(event=events.NODE_CREATED, verb="embed"),
-    Reaction(event=events.NODE_UPDATED, verb="embed"),
-    Reaction(event=events.NODE_RESTORED, verb="embed"),
     # The private carrier has the doubts beside the rules.
     Reaction(event=events.STALE_RAISED, verb="carry"),
     Reaction(event=events.STALE_CLEARED, verb="carry"),

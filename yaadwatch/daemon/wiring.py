@@ -245,17 +245,15 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
         if isinstance(worktree, int):
             await intake.check_now(project, worktree)
 
-    async def watch(project: str, event: Event) -> None:  # noqa: ARG001
+    async def watch(project: str, event: Event) -> None:
         intake.anchors_changed(project)
         intake.rules_changed(project)
+        filler.remembered(project, event.subject)
 
     async def carry(project: str, event: Event) -> None:  # noqa: ARG001
         intake.rules_changed(project)
 
-    async def embed(project: str, event: Event) -> None:
-        filler.remembered(project, event.subject)
-
-    handlers = {"check": check, "watch": watch, "carry": carry, "embed": embed}
+    handlers = {"check": check, "watch": watch, "carry": carry}
     return Follower(records.journal_of(home), handlers, health)
 
 

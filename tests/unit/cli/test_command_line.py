@@ -49,6 +49,7 @@ LINES = {
     "pin": "pin ab12",
     "unpin": "unpin ab12",
     "upkeep": "upkeep --dry-run",
+    "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
@@ -75,6 +76,9 @@ ASKED_BY = {
     "files",
 )
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
+ASKED_BY |= {
+    f"embed_{action}": "embed" for action in ("status", "enable", "disable", "rebuild", "rollback")
+}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",

@@ -14,7 +14,7 @@ from yaadwatch.engine.workspace import Home
 from yaadwatch.model.embeddings import Model, Unembedded
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FILL_BATCH, FILL_WAIT_S
-from yaadwatch.store import projects
+from yaadwatch.store import nodes, projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.vectors import embeddings, models
@@ -26,7 +26,7 @@ _DROP_ROWS: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How many memories of a store should have a vector, sessions included, and how many have."""
+    """How many memories live in a store, and how many of them have a vector."""
 
     memories: int
     filled: int
@@ -160,7 +160,7 @@ def _drop_all(db: Database, space: str) -> int:
 
 
 def _coverage(conn: Connection, space: str) -> Coverage:
-    return Coverage(memories=embeddings.wanted(conn), filled=embeddings.count(conn, space))
+    return Coverage(memories=nodes.count(conn), filled=embeddings.count(conn, space))
 
 
 def _take_over(conn: Connection, space: str, now: datetime) -> bool:
