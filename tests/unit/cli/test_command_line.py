@@ -48,6 +48,7 @@ LINES = {
     "restore": "restore ab12",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
+    "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
     "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",
