@@ -38,7 +38,7 @@ LINES = {
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
     "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
-    "inject": "inject graph.json",
+    "inject": "inject graph.json --dry-run",
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
@@ -50,6 +50,8 @@ LINES = {
     "unpin": "unpin ab12",
     "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
+    "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
+    "import": "import memories.jsonl --format yaad --dry-run --user --list",
     "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",
     "compact": "compact --user",
@@ -76,6 +78,7 @@ ASKED_BY = {
     ),
     "files",
 )
+ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 ASKED_BY |= {
     f"embed_{action}": "embed" for action in ("status", "enable", "disable", "rebuild", "rollback")

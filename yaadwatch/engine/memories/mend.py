@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.engine import stale, telling, writing
-from yaadwatch.engine.remember import given, preparing
+from yaadwatch.engine.remember import given, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
@@ -32,6 +32,7 @@ class _Mended:
     after: Node
     anchors: Sequence[Anchor]
     masked: tuple[str, ...]
+    entities: Sequence[str] = ()
 
 
 def update(
@@ -69,7 +70,13 @@ def update(
         here = given.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
         rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
-        done = _Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
+        done = _Mended(
+            before=node,
+            after=worded,
+            anchors=rests_on,
+            masked=masked.kinds,
+            entities=preparing.named_in(home, space, said),
+        )
         held.db.write(_write, home, done, "edited", call.origin)
     return _updated(done)
 
@@ -150,7 +157,13 @@ def _accept(
         space.db.read(writing.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = preparing.anchor_again(home, space, worded, old)
-    done = _Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
+    done = _Mended(
+        before=node,
+        after=worded,
+        anchors=rests_on,
+        masked=masked.kinds,
+        entities=preparing.named_in(home, space, said),
+    )
     if dry_run:
         space.db.read(writing.refuse_twin, worded)
     else:
@@ -210,6 +223,7 @@ def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
+    relating.relate(conn, home, done.after, done.entities, done.after.updated_at, others=True)
 
 
 def _updated(done: _Mended) -> dict[str, object]:
