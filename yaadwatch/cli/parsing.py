@@ -59,7 +59,7 @@ COMMANDS = {
     "verify": "inout.keeping",
     "compact": "inout.keeping",
     "backup": "inout.keeping",
-    "embed": "embed",
+    "embed": "vectors.embed",
     "up": "up",
     "daemon": "process",
     "stop": "process",
