@@ -259,7 +259,7 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
-        await asyncio.to_thread(upkeep.run, home)
+        await asyncio.to_thread(upkeep.run_daily, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)
