@@ -216,7 +216,6 @@ def _cursor(program: Program, place: Place) -> Sequence[Spot]:
     mode = _mode(place)
     names = {
         _START: "sessionStart",
-        _PROMPT: "beforeSubmitPrompt",
         _TOUCHED: "postToolUse",
         _END: "sessionEnd",
     }
@@ -259,7 +258,6 @@ def _opencode(program: Program, place: Place) -> Sequence[Spot]:
 def _cline(program: Program, place: Place) -> Sequence[Spot]:
     names = {
         _START: "TaskStart",
-        _PROMPT: "UserPromptSubmit",
         _TOUCHED: "PostToolUse",
         _END: "SessionShutdown",
     }
