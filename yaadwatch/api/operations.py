@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, memories, projects, wire
+from yaadwatch.api.messages import files, graph, memories, projects, sessions, wire
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -53,6 +53,29 @@ OPERATIONS: Final = (
     _read("graph_stats", graph.GraphStats, "count the nodes and edges of a project"),
     _write("delete_node", graph.DeleteNode, "delete a memory for good, with its relations"),
     _write("delete_edge", graph.DeleteEdge, "delete a relation as if it had never been"),
+    _read("tasks", sessions.Tasks, "list what is to be done, what comes first at the front"),
+    _write("task_update", sessions.TaskUpdate, "add a task, or say how far one is", ALL),
+    _read("skills", sessions.Skills, "list the ways of working that are kept, or show one"),
+    _write("skill_add", sessions.SkillAdd, "keep a way of working under a name"),
+    _read("sessions", sessions.Sessions, "list past sessions, find one, or show its receipt", ALL),
+    _write("session_start", sessions.SessionStart, "begin a session; get its id and the brief"),
+    _write("session_note", sessions.SessionNote, "note something in a session"),
+    _write("session_end", sessions.SessionEnd, "end a session; say what it is remembered by"),
+    _read("handoff", sessions.Handoff, "make a prompt for whoever goes on"),
+    Operation(
+        name="session_news",
+        request=sessions.SessionNews,
+        kind="write",
+        help="say what is new since this session last asked",
+        wires=SOCKET,
+    ),
+    Operation(
+        name="session_touched",
+        request=sessions.SessionTouched,
+        kind="write",
+        help="note which files an agent touched; say what rests on them",
+        wires=SOCKET,
+    ),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", projects.Add, "watch a repository and read its agent files"),
     _write("remove", projects.Remove, "stop watching a repository; back up and remove its store"),

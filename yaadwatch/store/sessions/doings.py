@@ -43,6 +43,11 @@ def forget_role(conn: apsw.Connection, session: str, role: Role) -> None:
     conn.execute("DELETE FROM session_nodes WHERE session = ? AND role = ?", (session, role))
 
 
+def drop_node(conn: apsw.Connection, session: str, node: str) -> None:
+    """Take back that a session had anything to do with a node."""
+    conn.execute("DELETE FROM session_nodes WHERE session = ? AND node = ?", (session, node))
+
+
 def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:
     """Return the nodes of a session in the order in which they came up."""
     rows = conn.execute(
