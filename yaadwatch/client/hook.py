@@ -96,12 +96,9 @@ def _answer(event: str, name: str, end_s: float) -> bytes:
     folder = agent.folder_of(payload) or environment or os.getcwd()  # noqa: PTH109
     requests = _requests(event, agent, payload, folder, end_s)
     answers = _ask(folder, name, requests) if requests else []
-    texts = [
-        str(answer.get(key, ""))
-        for (_, _, key), answer in zip(requests, answers, strict=True)
-        if key
-    ]
-    text = "\n".join(text for text in texts if text)
+    pairs = zip(requests, answers, strict=True)
+    texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
+    text = "\n".join(filter(None, texts))
     if text:
         return _line(agent.tell(agent.names[event], text))
     return b"" if agent.nothing is None else _line(agent.nothing)
