@@ -9,9 +9,9 @@ nothing rather than go on. It always ends with status 0; what is wrong is a line
 and in the log. Like the shim it can be run as a file with `python -I -S`.
 """
 
-import json
+# The C module beneath `signal`, which makes enumerations of all its numbers.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 import time
 
@@ -19,6 +19,7 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
+from yaadwatch.client import quick_json as json
 from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
 from yaadwatch.client.shim import reach
 
@@ -239,8 +240,7 @@ def _append(path: str, entry: str) -> None:
 
 
 def _line(frame: "dict[str, Any]") -> bytes:
-    text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ imported with every hook.
 """
 # ruff: noqa: PTH117, PTH118
 
-import json
 import os
+
+from yaadwatch.client import quick_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,14 +150,16 @@ def _copilot_files(payload: "Payload") -> list[str]:
     if isinstance(given, str) and tool == "apply_patch":
         return patched(given)
     if tool in {"create", "edit", "str_replace_editor", "str_replace", "insert"}:
-        return _path(json.loads(given) if isinstance(given, str) else given, "path", "file_path")
+        return _path(
+            json.loads(given.encode()) if isinstance(given, str) else given, "path", "file_path"
+        )
     return []
 
 
 def _cursor_files(payload: "Payload") -> list[str]:
     if payload["tool_name"] in {"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}:
         given = payload["tool_input"]
-        given = json.loads(given) if isinstance(given, str) else given
+        given = json.loads(given.encode()) if isinstance(given, str) else given
         return _path(given, "file_path", "path", "target_file", "target_notebook")
     return []
 
