@@ -58,6 +58,11 @@ def hook_log() -> str:
     return os.path.join(_home(), "log", "hook.log")
 
 
+def receipt() -> "Path":
+    """Return the file that says what was written outside of this folder, and where."""
+    return _path(_home(), "receipt.json")
+
+
 def backups(project: str) -> "Path":
     """Return the folder for copies of one project's store."""
     return _path(_home(), "backups", project)

@@ -61,6 +61,8 @@ COMMANDS = {
     "up": "up",
     "daemon": "process",
     "stop": "process",
+    "connect": "connect",
+    "disconnect": "connect",
     "hook": "agents",
     "mcp": "agents",
     "bench": "bench",

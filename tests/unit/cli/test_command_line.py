@@ -57,6 +57,8 @@ LINES = {
     "up": "up /srv/api",
     "daemon": "daemon",
     "stop": "stop --json",
+    "connect": "connect claude --project-level --dry-run",
+    "disconnect": "disconnect codex gemini",
     "hook": "hook session-start --agent claude",
     "mcp": "mcp --agent claude",
     "bench": "bench stale --head c1 --memories m",
@@ -78,7 +80,19 @@ ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_n
 ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
 ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
 """Operations that a command of another name asks for."""
-WITHOUT = {"status", "stop", "up", "daemon", "hook", "mcp", "completion", "check", "bench"}
+WITHOUT = {
+    "status",
+    "connect",
+    "disconnect",
+    "stop",
+    "up",
+    "daemon",
+    "hook",
+    "mcp",
+    "completion",
+    "check",
+    "bench",
+}
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 

@@ -1,0 +1,96 @@
+"""Commands for connecting: what a person reads, and what programs do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from recording import command
+
+
+@pytest.fixture
+def home(environment):
+    home = Path.home()
+    (home / ".claude").mkdir()
+    (home / ".codex").mkdir()
+    return home
+
+
+def test_agents_that_are_used_are_connected_and_it_is_said_how_to_undo_that(home):
+    ran = command("connect")
+
+    assert ran.status == 0
+    assert ran.lines[0] == "Claude Code: connected"
+    assert f"  made {home}/.claude.json" in ran.lines
+    assert any("to do: Codex runs new hooks only once you trust them" in line for line in ran.lines)
+    assert ran.lines[-1] == "2 agents connected. Undo: yaadwatch disconnect"
+
+
+def test_twice_is_once(home):
+    command("connect")
+
+    ran = command("connect")
+
+    assert ran.lines[0] == "Claude Code: connected already"
+    assert "made" not in ran.out
+
+
+def test_a_dry_run_shows_a_diff_and_writes_nothing(home):
+    ran = command("connect", "claude", "--dry-run", colour=True)
+
+    assert ran.status == 0
+    assert "\x1b[32m+  " in ran.out
+    assert "Nothing was written." in ran.out
+    assert sorted(home.rglob("*.json")) == []
+
+
+def test_a_file_that_is_no_json_is_left_alone_and_the_others_are_connected(home):
+    (home / ".claude" / "settings.json").write_text('{"hooks": oops}')
+
+    ran = command("connect")
+
+    assert ran.status == 4
+    assert ran.lines[0] == "Claude Code: left alone"
+    assert "line 1, column 11" in ran.out
+    assert "Codex: connected" in ran.lines
+    assert not (home / ".claude.json").exists()
+
+
+def test_the_answer_for_programs(home):
+    ran = command("connect", "claude", "--json")
+
+    (one,) = ran.json["agents"]
+    assert one["state"] == "connected"
+    assert [file["change"] for file in one["files"]] == ["created", "created"]
+    assert json.loads((home / ".claude.json").read_text())["mcpServers"]["yaad"]["type"] == "stdio"
+
+
+def test_disconnect_takes_it_out_again(home):
+    command("connect")
+
+    ran = command("disconnect")
+
+    assert ran.lines[0] == "Claude Code: disconnected"
+    assert sorted(path.name for path in home.rglob("*") if path.is_file()) == []
+    assert command("disconnect", "claude").lines == ["Claude Code: not connected"]
+
+
+def test_an_unknown_agent_is_an_error_with_the_nearest_name(home):
+    ran = command("connect", "cluade")
+
+    assert ran.status == 2
+    assert "The nearest one is: claude" in ran.err
+
+
+def test_without_agents_it_says_how_to_name_one(environment):
+    assert command("connect").lines[-1] == "To name one: yaadwatch connect claude"
+
+
+def test_names_and_all_do_not_go_together(home):
+    assert command("connect", "claude", "--all").status == 2
+
+
+def test_for_a_project_it_takes_a_project(home, tmp_path):
+    ran = command("connect", "claude", "--project-level", "--project", tmp_path)
+
+    assert ran.status == 2
+    assert "not in a git" in ran.err

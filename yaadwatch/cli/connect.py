@@ -1,0 +1,158 @@
+"""Commands that write into agents' settings: connect, disconnect."""
+# ruff: noqa: PTH100, PTH109
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+    from yaadwatch.connecting.verbs import World
+
+REFUSED = 4
+"""Exit status when an agent's files were left alone; the others are connected."""
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "dim"}
+_CHANGES = {"created": "made", "changed": "edited", "removed": "removed", "same": "as it was"}
+
+
+def add_connect(commands: Commands) -> Parser:
+    """Add `connect`."""
+    command = commands.add(
+        "connect",
+        "let your agents start yaadwatch by themselves",
+        connect,
+        examples=[
+            ("yaadwatch connect", "every agent that you use"),
+            ("yaadwatch connect claude --dry-run", "what would be written, as a diff"),
+            ("yaadwatch connect --project-level", "for this repository only"),
+            ("yaadwatch disconnect", "take it out again"),
+        ],
+        starts_daemon=False,
+        more="Registers the MCP server and the hooks in the settings of each agent. Their\n"
+        "text is edited: comments, order and indentation stay, and a copy is kept.\n"
+        "Doing it twice changes nothing.",
+    )
+    _add_arguments(command)
+    return command
+
+
+def add_disconnect(commands: Commands) -> Parser:
+    """Add `disconnect`."""
+    command = commands.add(
+        "disconnect",
+        "take yaadwatch out of your agents' settings",
+        disconnect,
+        examples=[
+            ("yaadwatch disconnect", "every agent"),
+            ("yaadwatch disconnect codex --dry-run", "what would be written, as a diff"),
+        ],
+        starts_daemon=False,
+        more="Takes out what `connect` wrote and nothing else; what nobody has changed\n"
+        "since is what it was before, to the byte.",
+    )
+    _add_arguments(command)
+    return command
+
+
+def _add_arguments(command: Parser) -> None:
+    command.add_argument("agents", metavar="AGENT", nargs="*", help="claude, codex, ...")
+    command.add_argument(
+        "--all", action="store_true", help="every agent that is found (the default)"
+    )
+    command.add_argument(
+        "--project-level",
+        action="store_true",
+        help="in the files of this repository, not in yours",
+    )
+    command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
+
+
+def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Connect agents, and say what was written and what is left to do."""
+    from yaadwatch.connecting import verbs
+
+    answer = verbs.connect(_world(args), _agents(args), dry_run=args.dry_run)
+    return _tell(answer, args, terminal, "connect")
+
+
+def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Disconnect agents, and say what was taken out."""
+    from yaadwatch.connecting import verbs
+
+    answer = verbs.disconnect(_world(args), _agents(args), dry_run=args.dry_run)
+    return _tell(answer, args, terminal, "disconnect")
+
+
+def _agents(args: Namespace) -> list[str]:
+    if args.all and args.agents:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Agents were named, and all of them were asked for. Nothing was done.",
+            hint="Leave out --all, or the names.",
+        )
+    return list(args.agents)
+
+
+def _world(args: Namespace) -> "World":
+    from yaadwatch.connecting import verbs
+
+    return verbs.this_machine(
+        os.path.abspath(args.project or os.getcwd()) if args.project_level else None
+    )
+
+
+def _tell(answer: "dict[str, Any]", args: Namespace, terminal: Terminal, verb: str) -> int:
+    refused = any(one["state"] == "refused" for one in answer["agents"])
+    if args.json:
+        terminal.json(answer)
+        return REFUSED if refused else 0
+    if not answer["agents"]:
+        terminal.line("No agent was found that could be connected: none has left traces here.")
+        terminal.line(f"To name one: yaadwatch {verb} claude")
+        return 0
+    for one in answer["agents"]:
+        _tell_agent(one, terminal, dry_run=answer["dry_run"])
+    done = [one for one in answer["agents"] if one["state"] in ("connected", "disconnected")]
+    if answer["dry_run"]:
+        terminal.line(styled("Nothing was written.", "bold"))
+    elif done and verb == "connect":
+        names = " ".join(args.agents)
+        level = " --project-level" if args.project_level else ""
+        undo = " ".join(f"yaadwatch disconnect {names}".split())
+        terminal.line(f"{count(len(done), 'agent')} connected. Undo: {undo}{level}")
+    return REFUSED if refused else 0
+
+
+def _tell_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> None:
+    states = {
+        "connected": ("would be connected" if dry_run else "connected", "green"),
+        "disconnected": ("would be disconnected" if dry_run else "disconnected", "green"),
+        "unchanged": ("connected already", "dim"),
+        "unconnected": ("not connected", "dim"),
+        "refused": ("left alone", "red"),
+    }
+    words, colour = states[one["state"]]
+    terminal.line(styled(str(one["title"]), "bold"), ": ", styled(words, colour))
+    for file in one["files"]:
+        if file["change"] == "same":
+            continue
+        change = _CHANGES[file["change"]]
+        behind = f" (a link to {file['target']})" if file.get("target") else ""
+        terminal.line("" if dry_run else f"{change} ", f"{file['path']}{behind}", indent=2)
+        if file.get("backup"):
+            terminal.line(styled(f"before: {file['backup']}", "dim"), indent=4)
+        for line in str(file.get("diff", "")).splitlines():
+            terminal.line(styled(line, _DIFF_COLOURS.get(line[:1], "")), indent=4)
+    if one.get("reason"):
+        terminal.line(str(one["reason"]), indent=2)
+    if one.get("hint"):
+        terminal.line(str(one["hint"]), indent=2)
+    if one.get("todo"):
+        terminal.line(styled("to do: ", "yellow"), str(one["todo"]), indent=2, hang=7)

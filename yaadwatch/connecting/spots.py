@@ -1,0 +1,147 @@
+"""A spot is a place in a file of settings and what of ours stands there: found, put in, taken out.
+
+Nothing here touches a file. What is ours is told by what it starts, so that it is found again also
+when nothing is known of how it came there.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from yaadwatch.core.settings_text import jsonc, toml
+from yaadwatch.core.settings_text.edits import Added, NotUnderstoodError, Path
+from yaadwatch.core.settings_text.scanning import find
+
+How = Literal["member", "element", "table", "default", "file"]
+Change = Literal["new", "changed", "same"]
+
+OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
+"""What everything of ours starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where something of ours stands, or shall.
+
+    Args:
+        path: of the file, as the agent names it; absolute.
+        how: a member of an object, an element of a list, a table of TOML, a member that the agent
+            asks for and that somebody else may have written, or the whole file.
+        at: the keys that lead there; to the list, for an element.
+        value: what stands there; the text of a whole file.
+        event: which of our hooks it is; '' for no hook. Tells elements of one list apart.
+        mode: of the file, if it has to be made.
+    """
+
+    path: str
+    how: How
+    at: tuple[str, ...] = ()
+    value: Any = None
+    event: str = ""
+    mode: int = 0o600
+
+    @property
+    def key(self) -> str:
+        """Return what tells this spot from every other one."""
+        return " ".join((self.path, self.how, ".".join(self.at), self.event))
+
+
+def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | None, Change]:
+    """Return a text with what shall stand at a spot, how it came there, and what that changed.
+
+    Args:
+        text: of the file; empty when there is none.
+        spot: where, and what.
+        known: how it came there before.
+
+    Raises:
+        NotUnderstoodError: the text makes no sense, or something else stands there.
+    """
+    if spot.how == "file":
+        if text == spot.value:
+            return text, known, "same"
+        if text and not OURS.search(text):
+            raise NotUnderstoodError("something else stands there already, which is not ours")
+        return spot.value, None, "changed" if text else "new"
+    there = next(_ours(text, spot), None)
+    if there is None:
+        return _put(text, spot)
+    if there[1] == spot.value or spot.how == "default":
+        return text, _moved(known, there[0]) if known else None, "same"
+    edit = toml if spot.how == "table" else jsonc
+    after, added = edit.replace(text, _moved(known, there[0]), spot.value)
+    return after, added, "changed"
+
+
+def without_ours(text: str, spot: Spot, known: Added | None) -> str:
+    """Return a text without what of ours stands at a spot.
+
+    Raises:
+        NotUnderstoodError: the text makes no sense, or ours is woven into it.
+    """
+    if spot.how == "file":
+        return "" if OURS.search(text) else text
+    if spot.how == "default":
+        return _without_default(text, spot, known)
+    while (there := next(_ours(text, spot), None)) is not None:
+        edit = toml if spot.how == "table" else jsonc
+        text = edit.take(text, _moved(known, there[0]))
+    return text
+
+
+def is_ours(value: Any) -> bool:
+    """Return whether a value starts something of ours."""
+    match value:
+        case str():
+            return OURS.search(value) is not None
+        case Mapping():
+            return any(is_ours(one) for one in value.values())
+        case list() | tuple():
+            return any(is_ours(one) for one in value)
+    return False
+
+
+def _put(text: str, spot: Spot) -> tuple[str, Added, Change]:
+    if spot.how == "table":
+        after, added = toml.put(text, spot.at, spot.value)
+    elif spot.how == "element":
+        after, added = jsonc.append(text, spot.at, spot.value)
+    else:
+        after, added = jsonc.put(text, spot.at, spot.value)
+    return after, added, "new"
+
+
+def _ours(text: str, spot: Spot) -> Iterator[tuple[Path, Any]]:
+    """Yield where ours stands, and what."""
+    said = toml.read(text) if spot.how == "table" else jsonc.read(text)
+    try:
+        there = find(said, spot.at)
+    except KeyError:
+        return
+    if spot.how == "default":
+        yield spot.at, there
+    elif spot.how == "element":
+        answers = re.compile(rf"hook\.py['\"\\]* {re.escape(spot.event)}\b")
+        for number, one in enumerate(there if isinstance(there, list) else ()):
+            if is_ours(one) and answers.search(json.dumps(one)):
+                yield (*spot.at, number), one
+    elif is_ours(there):
+        yield spot.at, there
+
+
+def _moved(known: Added | None, at: Path) -> Added:
+    """Return what is known of a value of ours, which stands at `at` by now."""
+    if known is None:
+        return Added(at=at, made=at)
+    made = at if known.made == known.at else known.made
+    return Added(at=at, made=made, pieces=known.pieces)
+
+
+def _without_default(text: str, spot: Spot, known: Added | None) -> str:
+    """Take out a member that the agent asks for, if we put it in and nothing else is there."""
+    said = jsonc.read(text)
+    if known is None or said != {spot.at[0]: spot.value}:
+        return text
+    return jsonc.take(text, known)

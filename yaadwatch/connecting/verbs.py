@@ -1,0 +1,353 @@
+"""Connect agents and disconnect them: look at all files of an agent, decide, then write.
+
+A composition root beside the daemon: no daemon is needed to edit a file of settings. Of an agent
+whose files are not all understood, none is written.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch import places
+from yaadwatch.connecting import receipts
+from yaadwatch.connecting.programs import Program, this_program
+from yaadwatch.connecting.receipts import Entry
+from yaadwatch.connecting.spots import Spot, with_ours, without_ours
+from yaadwatch.connecting.table import CONNECTIONS, Connection, Place
+from yaadwatch.core.privacy import mask
+from yaadwatch.core.settings_text.edits import NotUnderstoodError
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.installed import is_used
+from yaadwatch.system.settings_files import Found
+from yaadwatch.system.swapping import ChangedUnderneathError
+
+TRIES_MAX: Final = 8
+"""How often we begin again because an agent wrote its file at the same moment."""
+COPIES: Final = "settings"
+"""The folder of copies, beside those of projects."""
+_CONTEXT_LINES: Final = 2
+_NO_END: Final = "\n\\ No newline at end of file\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What connecting works on.
+
+    Args:
+        program: what agents are told to start.
+        place: where their files are.
+        clock: names copies.
+    """
+
+    program: Program
+    place: Place
+    clock: Clock
+
+    @property
+    def project(self) -> str:
+        """Return the top of the work tree that is meant; '' for the person."""
+        return str(self.place.project or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What becomes of one file: `after` is None when it goes."""
+
+    found: Found
+    after: str | None
+    entries: tuple[Entry, ...] = ()
+    mode: int = 0o600
+
+    @property
+    def before(self) -> str | None:
+        data = self.found.data
+        return None if data is None else data.decode()
+
+    @property
+    def change(self) -> str:
+        if self.before == self.after:
+            return "same"
+        if self.before is None:
+            return "created"
+        return "removed" if self.after is None else "changed"
+
+
+def this_machine(folder: str | None) -> World:
+    """Return the world of this process.
+
+    Args:
+        folder: inside the work tree that is meant; None: connect for the person.
+
+    Raises:
+        YaadError: BAD_REQUEST when the folder is in no git repository.
+    """
+    place = Place(home=Path.home(), project=_top(folder) if folder else None, env=os.environ)
+    return World(program=this_program(), place=place, clock=Clock())
+
+
+def connect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Connect agents; the answer is Connected.
+
+    Args:
+        world: what to work on.
+        agents: names; none: every agent that is found.
+        dry_run: write nothing, and tell what would be.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such agent.
+    """
+    return _each(world, agents, connects=True, dry_run=dry_run)
+
+
+def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Take everything of ours out of agents' files again; the answer is Connected.
+
+    Args:
+        world: what to work on.
+        agents: names; none: every agent.
+        dry_run: write nothing, and tell what would be.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such agent.
+    """
+    return _each(world, agents, connects=False, dry_run=dry_run)
+
+
+def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool) -> dict[str, Any]:
+    rows = [_row(name) for name in agents] if agents else list(CONNECTIONS)
+    told = []
+    with settings_files.alone(places.receipt().with_suffix(".lock")):
+        written = {one.agent for one in receipts.load(places.receipt()).entries}
+        for row in rows:
+            if not agents and row.agent not in written and not is_used(row.homes):
+                continue
+            if world.place.project is not None and not row.by_project:
+                continue
+            told.append(_agent(world, row, connects=connects, dry_run=dry_run))
+    return {"dry_run": dry_run, "agents": told}
+
+
+def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> dict[str, Any]:
+    """Change the files of one agent; return what was done, or why nothing was."""
+    told: dict[str, Any] = {"agent": row.agent, "title": row.title}
+    try:
+        files = _changed(world, row, connects=connects, dry_run=dry_run)
+    except YaadError as error:
+        reason = mask(error.message).text
+        return told | {"state": "refused", "files": [], "reason": reason, "hint": error.hint}
+    if all(file["change"] == "same" for file in files):
+        told["state"] = "unchanged" if connects else "unconnected"
+    else:
+        told["state"] = "connected" if connects else "disconnected"
+    todo = row.todo if world.place.project is None else row.todo_project
+    return told | {"files": files} | ({"todo": todo} if connects and todo else {})
+
+
+def _changed(
+    world: World, row: Connection, *, connects: bool, dry_run: bool
+) -> list[dict[str, Any]]:
+    """Change the files of one agent; begin again when somebody else writes one meanwhile.
+
+    Raises:
+        YaadError: one of them must not be written, or cannot be; CONFLICT when that never ends.
+    """
+    changed = ""
+    for _ in range(TRIES_MAX):
+        plans = _plans(world, row, connects=connects)
+        told = [_told(plan, with_diff=dry_run) for plan in plans]
+        if dry_run:
+            return told
+        try:
+            if connects:
+                _note(world, row, [entry for plan in plans for entry in plan.entries])
+            for plan, file in zip(plans, told, strict=True):
+                _write(world, plan, file)
+            if not connects:
+                _note(world, row, [])
+        except ChangedUnderneathError as error:
+            changed = str(error)
+        else:
+            return told
+    raise YaadError(
+        Code.CONFLICT,
+        f"{changed} was written by somebody else {TRIES_MAX} times while it was edited.",
+        hint="Close the agent, then try again.",
+    )
+
+
+def _plans(world: World, row: Connection, *, connects: bool) -> list[_Plan]:
+    """Return what becomes of each file of an agent. Nothing is written before all are known."""
+    written = receipts.load(places.receipt()).of(row.agent, world.project)
+    known = {one.key: one for one in written}
+    spots = list(row.spots(world.program, world.place))
+    if not connects:
+        there = {spot.key for spot in spots}
+        spots += [_spot(one) for one in written if one.key not in there]
+    plans = []
+    for path in dict.fromkeys(spot.path for spot in spots):
+        found = settings_files.look(
+            Path(path),
+            inside=world.place.project,
+            copies=places.backups(COPIES),
+            now=world.clock.now(),
+        )
+        here = [spot for spot in spots if spot.path == path]
+        try:
+            if connects:
+                plans.append(_with(world, row, here, known, found))
+            else:
+                plans.append(_without(here, known, found))
+        except NotUnderstoodError as error:
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} was not understood: {error}. Nothing of {row.title} was written.",
+                hint="Mend the file, or the entry in it, then run the command again.",
+            ) from None
+    return plans
+
+
+def _with(
+    world: World,
+    row: Connection,
+    spots: Sequence[Spot],
+    known: Mapping[str, Entry],
+    found: Found,
+) -> _Plan:
+    """Return a file with all that is ours in it."""
+    before = next((known[spot.key] for spot in spots if spot.key in known), None)
+    created = found.data is None or (before is not None and before.created)
+    folders: Sequence[str] = before.folders if before else ()
+    if found.data is None:
+        folders = settings_files.missing_folders(found.target) or folders
+    text = _text(found)
+    entries = []
+    for spot in spots:
+        entry = known.get(spot.key)
+        text, added, change = with_ours(text, spot, entry.added if entry else None)
+        if spot.how == "default" and change == "same" and entry is None:
+            continue  # it was there, and is not ours
+        entries.append(
+            Entry(
+                agent=row.agent,
+                project=world.project,
+                path=spot.path,
+                how=spot.how,
+                at=spot.at,
+                event=spot.event,
+                value=spot.value,
+                added=added,
+                created=created,
+                folders=tuple(folders),
+            )
+        )
+    return _Plan(found=found, after=text, entries=tuple(entries), mode=spots[0].mode)
+
+
+def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: Found) -> _Plan:
+    """Return a file without anything of ours; none when nothing else is in one that we made."""
+    if found.data is None:
+        return _Plan(found=found, after=None)
+    text = _text(found)
+    order = {key: number for number, key in enumerate(known)}
+    # Backwards, so that each finds the text as it left it.
+    for spot in sorted(spots, key=lambda one: order.get(one.key, -1), reverse=True):
+        entry = known.get(spot.key)
+        text = without_ours(text, spot, entry.added if entry else None)
+    before = [known[spot.key] for spot in spots if spot.key in known]
+    is_made = spots[0].how == "file" or any(entry.created for entry in before)
+    goes = not text and bool(found.data) and is_made
+    return _Plan(found=found, after=None if goes else text, entries=tuple(before))
+
+
+def _write(world: World, plan: _Plan, told: dict[str, Any]) -> None:
+    if plan.before == plan.after:
+        return
+    if plan.after is None:
+        made = plan.entries[0].folders if plan.entries else ()
+        settings_files.remove(plan.found, made=made)
+        return
+    copy = settings_files.write(
+        plan.found,
+        plan.after.encode(),
+        mode=plan.mode,
+        copies=places.backups(COPIES),
+        now=world.clock.now(),
+    )
+    if copy is not None:
+        told["backup"] = str(copy)
+
+
+def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:
+    """Put on the receipt what connects an agent: before it is written, or after it is gone."""
+    path = places.receipt()
+    receipt = receipts.load(path)
+    noted = receipt.with_entries(row.agent, world.project, list(entries))
+    if noted != receipt:
+        receipts.save(path, noted)
+
+
+def _told(plan: _Plan, *, with_diff: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"path": str(plan.found.path), "change": plan.change}
+    if plan.found.target != plan.found.path:
+        told["target"] = str(plan.found.target)
+    if with_diff and plan.change != "same":
+        name = str(plan.found.target)
+        lines = difflib.unified_diff(
+            (plan.before or "").splitlines(keepends=True),
+            (plan.after or "").splitlines(keepends=True),
+            "/dev/null" if plan.before is None else name,
+            "/dev/null" if plan.after is None else name,
+            n=_CONTEXT_LINES,
+        )
+        shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
+        told["diff"] = mask("".join(shown)).text
+    return told
+
+
+def _text(found: Found) -> str:
+    try:
+        return (found.data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise NotUnderstoodError(f"it is not text in UTF-8, at byte {error.start}") from None
+
+
+def _spot(entry: Entry) -> Spot:
+    """Return a spot that was written to, and would not be today."""
+    return Spot(
+        path=entry.path,
+        how=entry.how,
+        at=entry.at,
+        value=entry.value,
+        event=entry.event,
+    )
+
+
+def _top(folder: str) -> Path:
+    """Return the top of the work tree that a folder is in."""
+    for one in (Path(folder), *Path(folder).parents):
+        if (one / ".git").exists():
+            return one
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"{folder} is not in a git repository. Nothing was done.",
+        hint="Go to one, or name one with --project DIR; without --project-level it is for you.",
+    )
+
+
+def _row(name: str) -> Connection:
+    for row in CONNECTIONS:
+        if row.agent == name:
+            return row
+    names = [row.agent for row in CONNECTIONS]
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"There is no agent {name!r} that can be connected. Nothing was done.",
+        hint=f"The nearest one is: {near[0]}" if near else f"There are: {', '.join(names)}",
+    )
