@@ -9,6 +9,7 @@ from yaadwatch.core.recall.budget import Item
 from yaadwatch.core.recall.rank import Candidate
 from yaadwatch.engine import telling
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.learning import current
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.nodes import Node, canonical_kind
@@ -50,15 +51,15 @@ def recall(
         candidates, known, doubts = space.db.read(
             _look, query, wanted, worktree=space.worktree.id, settings=home.settings, now=now
         )
-        project = space.project.id
-    ranked = rank.rank(query, candidates, now=now, settings=home.settings)[:top_k]
-    scores = {row.candidate.id: row.score for row in ranked}
-    items = [
-        Item(id=node.id, text=node.text, summary=node.summary)
-        for node in (known[row.candidate.id] for row in ranked)
-    ]
-    fitted = budget.fit(items, tokens_max)
-    home.accessed(project, (shown.id for shown in fitted.items))
+        ranked = rank.rank(query, candidates, now=now, settings=home.settings)[:top_k]
+        scores = {row.candidate.id: row.score for row in ranked}
+        items = [
+            Item(id=node.id, text=node.text, summary=node.summary)
+            for node in (known[row.candidate.id] for row in ranked)
+        ]
+        fitted = budget.fit(items, tokens_max)
+        home.accessed(space.project.id, (shown.id for shown in fitted.items))
+        current.shown(home, call, space, {shown.id: shown.tokens for shown in fitted.items})
     return {
         "results": [
             {

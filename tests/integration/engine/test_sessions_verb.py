@@ -140,7 +140,7 @@ class TestWhose:
     @pytest.mark.parametrize("first", ["hook", "connection"])
     def test_the_hook_and_the_connection_of_one_agent_are_one_session(self, repo, claude, first):
         hook = Agent(repo)
-        steps = [lambda: hook.start(name="5c01"), lambda: claude.context()]
+        steps = [lambda: hook.start(name="5c01"), claude.context]
         for step in steps if first == "hook" else reversed(steps):
             step()
 
@@ -179,11 +179,11 @@ class TestShown:
 
         receipt = claude.receipt(session)
 
-        shown = {row["id"]: row for row in receipt["shown"]}
+        shown = {row["id"]: row for row in receipt["shown_memories"]}
         assert shown.keys() == {known, other}
         assert (shown[known]["used"], shown[other]["used"]) == (True, False)
         assert all(row["tokens"] > 0 for row in shown.values())
-        assert [row["id"] for row in receipt["learned"]] == [mine]
+        assert [row["id"] for row in receipt["learned_memories"]] == [mine]
         assert receipt["tokens"] == sum(row["tokens"] for row in shown.values())
 
     def test_what_went_stale_since_is_told_in_the_receipt(self, repo, claude):
@@ -194,7 +194,7 @@ class TestShown:
         repo.write("src/net.py", NET.replace("tries=3", "tries=7"))
         repo.check()
 
-        (row,) = claude.receipt(session)["shown"]
+        (row,) = claude.receipt(session)["shown_memories"]
 
         assert (row["id"], row["stale"]["verdict"]) == (known, "changed")
 
@@ -204,7 +204,7 @@ class TestShown:
         repo.write("src/auth.py", "token = sign_with_jose(claims)\n")
         session = claude.end()["session"]["id"]
 
-        (row,) = claude.receipt(session)["shown"]
+        (row,) = claude.receipt(session)["shown_memories"]
 
         assert (row["id"], row["used"]) == (known, True)
 
@@ -454,7 +454,7 @@ class TestPrivacy:
         hook.end(name=f"name {SECRET}")
 
         told = [prompt, str(session), str(claude.receipt(session["id"])), str(hook.context())]
-        assert not any(SECRET in one for one in told)
+        assert [one for one in told if SECRET in one] == []
         assert commit[:8] in session["summary"]
         repo.home.close()
         assert SECRET.encode() not in every_byte_below(repo.path / ".yaad")

@@ -53,14 +53,27 @@ def retell(conn: Connection, session: str, now: datetime) -> str:
     return summary
 
 
-def without(conn: Connection, node: str, now: datetime) -> None:
-    """Make anew the words of every session that learned a memory, which is about to go.
+def around(conn: Connection, node: str, now: datetime) -> None:
+    """Make anew the words of the ended sessions that learned a memory, inside a transaction.
 
-    Call it when the memory is archived, or in the transaction that erases it, before that.
+    Call it when the memory was changed, archived or brought back.
     """
-    for session in doings.learned_in(conn, [node]).get(node, ()):
-        doings.drop_node(conn, session, node)
-        retell(conn, session, now)
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
+
+
+def without(conn: Connection, node: str, now: datetime) -> None:
+    """Have every session that learned a memory tell of it no more; it is about to be erased.
+
+    Call it inside the transaction that erases the memory, before that.
+    """
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        doings.drop_node(conn, session.id, node)
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
 
 
 def _said(node: Node) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from yaadwatch.core import privacy
 from yaadwatch.engine import telling, writing
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -157,6 +158,8 @@ def _change(
         def commit(conn: Connection) -> tuple[Node, bool]:
             node = _require(conn, held.id)
             done = change(conn, node, now)
+            if done.version != node.version:
+                retelling.around(conn, node.id, now)
             return done, done.version != node.version
 
         node, different = held.db.write(commit)

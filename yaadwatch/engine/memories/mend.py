@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.core import text as texts
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import stale, telling, writing
+from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import given, preparing
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
@@ -249,6 +250,7 @@ def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
+    retelling.around(conn, done.after.id, done.after.updated_at)
 
 
 def _updated(done: _Mended) -> dict[str, object]:

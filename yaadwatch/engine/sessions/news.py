@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
 from yaadwatch.engine.doubts import doubting
@@ -83,7 +84,8 @@ def session_touched(
         live = current.current(home, call, space, name)
         here = given.folder_of(call, space)
         places = (given.place_of(path, here, space) for path in paths)
-        found = list(dict.fromkeys(path for path in places if path))
+        # A name that holds a secret is not written down, so nothing can be told of it either.
+        found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
         backed = space.db.read(_backed, found, live.id, space.worktree.id)
         text, told = news.blast(backed, tokens_max=tokens_max)
 

@@ -61,18 +61,19 @@ def receipt(conn: Connection, id: str, worktree: int) -> dict[str, object]:
         }
 
     return row(conn, session) | {
-        "shown": [
+        "shown_memories": [
             told(one.node) | {"tokens": one.tokens, "used": one.node in used, "at": one.at}
             for one in part
             if one.role == SHOWN
         ],
-        "learned": [told(one.node) | {"at": one.at} for one in part if one.role == LEARNED],
+        "learned_memories": [
+            told(one.node) | {"at": one.at} for one in part if one.role == LEARNED
+        ],
         "notes": [{"at": note.at, "text": note.text} for note in doings.notes(conn, id)],
-        "commits": [{"id": one.id, "subject": one.subject} for one in session.facts.commits],
-        "files": [
+        "made": [{"id": one.id, "subject": one.subject} for one in session.facts.commits],
+        "changed": [
             {"path": one.path, "how": one.how, "committed": one.committed}
             for one in session.facts.files
         ],
-        "more_files": session.facts.more,
         "touched": list(doings.files(conn, id)),
     }
