@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, memories, projects, sessions, wire
+from yaadwatch.api.messages import files, graph, inout, memories, projects, sessions, wire
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -89,6 +89,9 @@ OPERATIONS: Final = (
     _write("files_restore", files.FilesRestore, "bring a copy of an agent file back"),
     _read("status", projects.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", memories.Upkeep, "archive what has faded, prune what was archived long ago"),
+    _read("verify", inout.Verify, "look for what is wrong in a store"),
+    _write("compact", inout.Compact, "write a store anew, without the room of what was deleted"),
+    _write("backup", inout.Backup, "make a dated copy of a store now"),
     Operation(
         name="subscribe",
         request=wire.Subscribe,

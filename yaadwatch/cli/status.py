@@ -146,7 +146,18 @@ def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
         f", checked {ago(project.get('last_check'), now)}, ",
         styled(watched, "" if project["watch"] == "full" else "yellow"),
         lag,
+        _size(project.get("size")),
     )
+
+
+def _size(found: "dict[str, Any] | None") -> str:
+    """Return how large the store is, and how it grows."""
+    if not found:
+        return ""
+    a_day = found["bytes_a_day"]
+    grows = f", {size(a_day)} a day" if a_day >= 1000 else ""
+    full = f", full about {found['reached_at'][:10]}" if found.get("reached_at") else ""
+    return f", {size(found['bytes'])}{grows}{full}"
 
 
 def _state(found: "dict[str, Any]") -> str:

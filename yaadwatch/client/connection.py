@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 ANSWER_TIME_S = 60.0
-SLOW_ANSWER_TIMES_S = {"add": 900.0, "check": 900.0, "upkeep": 900.0, "remove": 300.0}
+SLOW_ANSWER_TIMES_S = {
+    "add": 900.0,
+    "check": 900.0,
+    "upkeep": 900.0,
+    "remove": 300.0,
+} | dict.fromkeys(("verify", "compact", "backup", "export", "import"), 900.0)
 """Operations that may look at everything there is."""
 GREETING_TIME_S = 10.0
 ANSWER_BYTES_MAX = 8 * 1024 * 1024

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from yaadwatch import places
@@ -245,14 +247,32 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def expire() -> None:
         await asyncio.to_thread(ending.expire, home)
 
+    async def back_up() -> None:
+        await asyncio.to_thread(_keeping().back_up_all, home)
+
+    async def trim() -> None:
+        await asyncio.to_thread(_keeping().trim_all, home)
+
     return Scheduler(
-        {"upkeep": keep, "sweep": intake.sweep, "poll": intake.poll, "sessions": expire},
+        {
+            "upkeep": keep,
+            "backup": back_up,
+            "trim": trim,
+            "sweep": intake.sweep,
+            "poll": intake.poll,
+            "sessions": expire,
+        },
         records.runs_of(home, mask),
         clock=home.clock,
         settings=home.settings.watch,
         health=health,
         on_jump=intake.sweep,
     )
+
+
+def _keeping() -> ModuleType:
+    """Return what backs up and trims; a daemon that has nothing of that to do goes without it."""
+    return import_module("yaadwatch.engine.inout.keeping")
 
 
 def _keeper(socket: LocalSocket) -> Callable[[], Awaitable[None]]:

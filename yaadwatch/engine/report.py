@@ -1,15 +1,21 @@
 """What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?"""
 
 import os
+from typing import Any, Final, cast
 
 from bridges import registry as registry_of_formats
 from yaadwatch import places
-from yaadwatch.engine import telling
+from yaadwatch.engine import budget, telling
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.projects import Project
 from yaadwatch.store import jobs
 from yaadwatch.store import projects as registry
 from yaadwatch.system import processes
+
+SOON_DAYS: Final = 30
+"""A budget that is reached within so many days is a problem now."""
+NEARLY: Final = 0.9
+"""So is one of which this part is used."""
 
 
 def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
@@ -47,7 +53,11 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 def _project(home: Home, project: Project) -> dict[str, object]:
     row = telling.project_row(home, project)
     watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
-    return row | {"watch": watch if row["state"] == "ok" else "off", "lag_ms": lag}
+    shown = row | {"watch": watch if row["state"] == "ok" else "off", "lag_ms": lag, "size": None}
+    if row["state"] == "ok":
+        with home.stores.use(project) as db:
+            shown["size"] = budget.row(budget.of_store(home, db))
+    return shown
 
 
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
@@ -56,7 +66,9 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
         if row["state"] != "ok":
             mend = str(row.get("hint") or f"yaadwatch remove {row['path']}")
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
-        elif row["unknown"]:
+            continue
+        problems += _full(row)
+        if row["unknown"]:
             number = row["unknown"]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
@@ -64,3 +76,20 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
+
+
+def _full(row: dict[str, object]) -> list[dict[str, str]]:
+    """Return what is to be said of a store that has reached its budget, or soon will."""
+    size = cast("dict[str, Any]", row["size"])
+    full, limit = size["reached_at"], size["budget_bytes"]
+    if full is None:
+        return []
+    left = limit - size["bytes"]
+    mend = f"yaadwatch upkeep, then yaadwatch compact --project {row['path']}"
+    if left <= 0:
+        what = "has reached its budget (store.budget_mib), and nothing is added to it"
+    elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
+        what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
+    else:
+        return []
+    return [{"what": f"{row['path']}: the store {what}", "mend": mend}]

@@ -98,6 +98,12 @@ BURST: Final = timedelta(seconds=2)
 STORES_OPEN_MAX: Final = 16
 UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
+BACKUPS_KEPT: Final = 7
+"""Dated copies kept of one store."""
+TRIM_BATCH: Final = 5_000
+"""Events forgotten in one transaction."""
+SIZE_DAYS_KEPT: Final = 400
+"""Days for which it is known how large a store was."""
 ACCESS_BOOST: Final = 0.2
 EVENT_TRIES_MAX: Final = 5
 
@@ -121,6 +127,25 @@ class Memory:
     def half_life(self, kind: str) -> timedelta:
         """Return the age at which half the confidence of a memory of `kind` is left."""
         return timedelta(days=HALF_LIFE_DAYS.get(kind, self.half_life_days))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """How large a store may get, and how long its log of events is kept.
+
+    Args:
+        budget_mib: from this size on nothing is added to a store; 0: no budget.
+        events_days: events are forgotten after this, once every follower has read them.
+    """
+
+    budget_mib: int = 1024
+    events_days: int = 90
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.budget_mib <= 1024 * 1024:
+            raise ValueError(f"budget_mib must be within 0 and 1048576, got {self.budget_mib}")
+        if not 1 <= self.events_days <= 36_500:
+            raise ValueError(f"events_days must be within 1 and 36500, got {self.events_days}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +200,7 @@ class Settings:
     """Everything a person may set."""
 
     memory: Memory = field(default_factory=Memory)
+    store: Store = field(default_factory=Store)
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)
     agent_files: AgentFiles = field(default_factory=AgentFiles)

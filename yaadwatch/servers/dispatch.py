@@ -97,6 +97,9 @@ VERBS: Final[Mapping[str, Late]] = {
     "files_restore": Late("syncing.verbs", "files_restore"),
     "status": Late("report", "status"),
     "upkeep": Late("upkeep", "upkeep"),
+    "verify": Late("inout.verifying", "verify"),
+    "compact": Late("inout.keeping", "compact"),
+    "backup": Late("inout.keeping", "backup"),
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 import apsw
 
@@ -68,6 +69,27 @@ def about(
         Event(seq=number, kind=kind, at=from_ms(at_ms), subject=told, body=json.loads(body))
         for number, kind, at_ms, told, body in rows
     ]
+
+
+def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
+    """Forget at most `limit` events from before a time that every follower has read.
+
+    Returns:
+        How many were forgotten.
+    """
+    conn.execute(
+        """
+        DELETE FROM events
+         WHERE seq IN (
+               SELECT seq
+                 FROM events
+                WHERE at_ms < ?1 AND seq <= (SELECT coalesce(min(seq), ?2) FROM cursors)
+                ORDER BY seq
+                LIMIT ?3)
+        """,
+        (to_ms(before), 2**62, limit),
+    )
+    return conn.changes()
 
 
 def last(conn: apsw.Connection) -> int:

@@ -28,7 +28,7 @@ class Agent:
         return self.tree.home
 
     def start(self, **fields):
-        return verbs.session_start(self.home, self.call, wait_ms=0, **fields)
+        return verbs.session_start(self.home, self.call, **{"wait_ms": 0} | fields)
 
     def end(self, **fields):
         return verbs.session_end(self.home, self.call, **fields)
@@ -318,7 +318,7 @@ class TestEnd:
         claude.remember("Sign tokens with jose")
         claude.leave()
 
-        brief = hook.start(name="77aa")
+        brief = hook.start(name="77aa", wait_ms=30_000)
 
         assert brief["last"] is True
         assert "Sign tokens with jose" in brief["brief"]

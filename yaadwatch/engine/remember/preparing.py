@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from yaadwatch.core import privacy, text
 from yaadwatch.core.ingest import classify
+from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
@@ -29,9 +30,11 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         drafts: the statements.
 
     Raises:
-        YaadError: BAD_REQUEST (an empty text; files for the user's own store), TOO_LARGE,
-            NOT_FOUND (a file or definition given by the caller is not there).
+        YaadError: BAD_REQUEST (an empty text; files for the user's own store), TOO_LARGE (a text;
+            the store has reached its budget), NOT_FOUND (a file or definition given by the caller
+            is not there).
     """
+    budget.require_room(home, home.user if space is None else space.db)
     masked = [clean(draft.text) for draft in drafts]
     cleaned = [
         replace(

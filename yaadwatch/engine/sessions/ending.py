@@ -57,6 +57,11 @@ def finish(home: Home, live: Live, by: Ending) -> Session | None:
         return db.write(end)
 
 
+def finish_quietly(home: Home, live: Live, by: Ending) -> None:
+    """End a session for which nobody waits; what is wrong stands in the log."""
+    _quietly(live.id, finish, home, live, by)
+
+
 def left(home: Home, call: Call) -> None:
     """End the sessions of an agent whose connection has ended.
 
@@ -71,7 +76,7 @@ def left(home: Home, call: Call) -> None:
             elif not live.connections:
                 ended.append(live)
     for live in ended:
-        _finish_quietly(home, live, "left")
+        finish_quietly(home, live, "left")
 
 
 def flush(home: Home) -> None:
@@ -96,7 +101,7 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
         gone = live.left_at is not None and now - live.left_at >= current.LEFT_AFTER
         quiet = now - live.session.last_at
         if gone or quiet >= current.idle_after(live.session.agent):
-            _finish_quietly(home, live, "left" if gone else "idle")
+            finish_quietly(home, live, "left" if gone else "idle")
         else:
             _quietly(live.id, current.flush, home, live)
     for project in home.user.read(projects.everything):
@@ -203,10 +208,6 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
             from_node=session.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
         )
         edges.begin(conn, edge)
-
-
-def _finish_quietly(home: Home, live: Live, by: Ending) -> None:
-    _quietly(live.id, finish, home, live, by)
 
 
 def _quietly(subject: str, do: object, *arguments: object) -> None:

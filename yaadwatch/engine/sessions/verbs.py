@@ -1,5 +1,6 @@
 """The verbs of sessions: start one, note something in it, end it, list them, find one again."""
 
+import threading
 from dataclasses import replace
 
 from yaadwatch.core import privacy
@@ -43,8 +44,9 @@ def session_start(
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        live, again = _begin(home, call, space, name)
+        live, again, gone = _begin(home, call, space, name)
         space.db.write(current.write, live, home.clock.now())
+    _end(home, gone, wait_ms / 1000)
     brief = context.context(home, call, tokens_max=tokens_max, chars_max=chars_max, wait_ms=wait_ms)
     return {"session": live.id, "again": again} | brief
 
@@ -149,8 +151,10 @@ def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, o
     return [receipts.row(conn, session) for session in found]
 
 
-def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool]:
-    """Return the session that begins, or goes on under this name; and whether it goes on."""
+def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool, list[Live]]:
+    """Return the session that begins, or goes on under this name; whether it goes on; and those
+    that its agent has left.
+    """
     named = privacy.mask(name).text
     with home.live.lock:
         mine = home.live.of(space.project.id, space.worktree.id, call.origin)
@@ -172,10 +176,20 @@ def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool]
         if call.session:
             live.connections.add(call.session)
         home.live.enter(live)
-    for one in mine:
-        if one.left_at is not None and one.id != live.id:
-            ending.finish(home, one, "left")
-    return live, again
+    gone = [one for one in mine if one.left_at is not None and one.id != live.id]
+    return live, again, gone
+
+
+def _end(home: Home, gone: list[Live], time_s: float) -> None:
+    """End sessions that were left; what git takes longer for than may be waited goes on alone."""
+    ended = [
+        threading.Thread(target=ending.finish_quietly, args=(home, one, "left"), daemon=True)
+        for one in gone
+    ]
+    for one in ended:
+        one.start()
+    for one in ended:
+        one.join(time_s)
 
 
 def _unnamed(home: Home, mine: list[Live]) -> Live | None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock, RLock, get_ident
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
@@ -13,6 +13,7 @@ from yaadwatch.store import codec, events, meta
 from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import refused, told, unavailable
 from yaadwatch.store.sqlite.files import Place, StoreFile, drop_logs, make_folder, put_in_place
+from yaadwatch.store.sqlite.group import Group
 from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
 
 P = ParamSpec("P")
@@ -35,6 +36,8 @@ class Database:
         self._restored = 0
         self._closed = False
         self._writing = RLock()  # one transaction at a time
+        self._writer_thread = 0  # whose transaction it is; 0 between transactions
+        self._group = Group()
         self._guard = Lock()  # which pool is ours, and whether it is closed
 
     @classmethod
@@ -96,37 +99,83 @@ class Database:
                 self._stay_in_place()
         return self._read(look, *args, **kw)
 
+    def examine(self, look: Callable[[apsw.Connection], R]) -> R:
+        """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        with self._writing:
+            self._stay_in_place()
+        with told(self.path), self._pool.fresh() as conn:
+            conn.execute("BEGIN")
+            return look(conn)
+
     def write(
         self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
         """Run `change(conn, ...)` in one transaction: all of it happens, or none of it.
+
+        Changes that wait while another one is being committed share the next commit, each behind a
+        savepoint of its own. So a change may run in the thread of another one, and again when the
+        disk was full for that one: it must change nothing but the store. An answer comes after the
+        commit.
 
         Raises:
             YaadError: UNAVAILABLE when the store is closed, damaged, full or locked; REFUSED when
                 something else stands where its file was. Nothing was changed.
             RuntimeError: called from inside a write of the same thread.
         """
-        with self._writing:
-            self._stay_in_place()
-            with self._pool.in_use(), told(self.path):
-                result = _in_one_transaction(self._pool.writer, change, *args, **kw)
-        if self._on_commit is not None:
+        if self._writer_thread == get_ident():
+            raise RuntimeError("a write cannot begin inside a write")
+        waiting = self._group.join(lambda conn: change(conn, *args, **kw))
+        committed = False
+        try:
+            with self._writing:
+                if not waiting.done:
+                    committed = self._commit_group()
+        finally:
+            self._group.leave(waiting)
+        if committed and self._on_commit is not None:
             self._on_commit()
-        return result
+        return waiting.result()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.
 
-        Readers go on meanwhile, writers wait. What was at `target` is replaced once the copy is
+        Readers and writers go on meanwhile. What was at `target` is replaced once the copy is
         whole.
 
         Raises:
             YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
         """
         outcome = "no backup was made"
-        with self._writing, self._pool.in_use(), told(target, outcome):
+        with told(target, outcome):
             make_folder(target.parent, outcome)
-            migrations.copy_into(self._pool.writer, target, outcome)
+            try:
+                with self._pool.reader() as conn:
+                    conn.pragma("query_only", 0)  # it keeps a copy from being written, too
+                    try:
+                        migrations.copy_into(conn, target, outcome)
+                    finally:
+                        conn.pragma("query_only", 1)
+            except OutOfPlace:  # deleted underneath; the writer still has it
+                with self._writing, self._pool.in_use():
+                    migrations.copy_into(self._pool.writer, target, outcome)
+
+    def scrub(self) -> None:
+        """Write the file anew and empty its log, so that of what was deleted no byte is left.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
+                been reading for seconds; what was deleted may still be in the file.
+        """
+        outcome = "what was deleted may still be in it"
+        with self._writing:
+            self._stay_in_place()
+            with self._pool.in_use(), told(self.path, outcome):
+                self._pool.writer.execute("VACUUM")
+                self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""
@@ -143,6 +192,21 @@ class Database:
                 return look(conn, *args, **kw)
             finally:
                 _roll_back(conn)
+
+    def _commit_group(self) -> bool:
+        """Commit what waits, as far as it goes well; `_writing` is held. Return whether any did.
+
+        Raises:
+            BaseException: this thread was interrupted; nothing of it was committed.
+        """
+        with self._group.taken() as group:
+            self._stay_in_place()
+            with self._pool.in_use(), told(self.path):
+                self._writer_thread = get_ident()
+                try:
+                    return group.commit(self._pool.writer, self.path)
+                finally:
+                    self._writer_thread = 0
 
     def _stay_in_place(self) -> None:
         """Put the file back if it was deleted; `_writing` is held.

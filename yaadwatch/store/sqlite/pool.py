@@ -86,6 +86,20 @@ class Pool:
                 if not kept:
                     conn.close()
 
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that cannot write and has seen nothing yet; it is closed afterwards.
+
+        Raises:
+            OutOfPlace, YaadError: as for `reader`.
+        """
+        with self.in_use():
+            conn = self._new_reader()
+            try:
+                yield conn
+            finally:
+                conn.close()
+
     def place(self) -> Place:
         """Return whether the file is where it was opened."""
         with self.in_use():

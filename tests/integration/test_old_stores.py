@@ -1,0 +1,134 @@
+"""A store of any released version becomes the newest with all that was in it, or stays usable."""
+
+import os
+import shutil
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "store"))
+
+import old_stores
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.sqlite import migrations
+from yaadwatch.store.sqlite.database import Database
+
+NEWEST = old_stores.versions()[-1]
+older = pytest.mark.parametrize("version", old_stores.versions()[:-1])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / ".yaad" / "yaad.db"
+
+
+def _opened(path):
+    return Database.open(path, role="project", project="p1")
+
+
+def _content(path):
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as conn:
+        return old_stores.content(conn)
+
+
+def _same(old, new):
+    """Tell whether what was in the old tables is in those of the same name now."""
+    for table, rows in old.items():
+        kept = [{name: row[name] for name in rows[0] if name in row} for row in new[table]]
+        known = [{name: row[name] for name in row if name in kept[0]} for row in rows]
+        assert sorted(kept, key=repr) == sorted(known, key=repr), table
+    return True
+
+
+@pytest.mark.parametrize("version", old_stores.versions())
+def test_a_store_of_any_version_can_be_filled_and_is_whole(path, version):
+    content = old_stores.make(path, version)
+
+    assert {len(rows) for name, rows in content.items() if name != "meta"} == {old_stores.ROWS}
+    with closing(apsw.Connection(str(path))) as conn:
+        assert conn.pragma("user_version") == version
+        assert conn.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert conn.pragma("integrity_check") == "ok"
+
+
+@older
+def test_an_older_store_has_all_its_rows_after_it_was_opened(path, version):
+    before = old_stores.make(path, version)
+
+    with closing(_opened(path)) as db:
+        assert db.read(lambda conn: conn.pragma("user_version")) == NEWEST
+        assert _same(before, db.read(old_stores.content))
+        assert db.read(lambda conn: conn.execute("PRAGMA foreign_key_check").fetchall()) == []
+        assert db.read(lambda conn: conn.pragma("integrity_check")) == "ok"
+
+
+@older
+def test_the_copy_of_an_older_store_is_that_store_and_can_be_opened_again(path, version):
+    before = old_stores.make(path, version)
+    _opened(path).close()
+
+    copy = path.with_name(f"yaad.db.v{version}")
+    assert _content(copy) == before
+    shutil.copyfile(copy, path)
+    with closing(_opened(path)) as db:
+        assert _same(before, db.read(old_stores.content))
+
+
+def test_a_store_of_a_later_version_is_refused_and_left_as_it_was(path):
+    before = old_stores.make(path, NEWEST)
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.pragma("user_version", NEWEST + 1)
+
+    with pytest.raises(YaadError) as caught:
+        _opened(path)
+
+    assert caught.value.code is Code.UNAVAILABLE
+    assert "Install the newer yaadwatch" in caught.value.hint
+    assert _content(path) == before
+
+
+def _killed_at_line(number, path):
+    """Open the store in a child that is killed in the middle of the chain; tell whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = [number]
+
+        def count(frame, _kind, _argument):
+            if frame.f_code.co_filename == migrations.__file__:
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return count
+
+        sys.settrace(count)
+        try:
+            _opened(path)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.timeout(300)
+@older
+def test_a_process_killed_anywhere_in_the_chain_leaves_the_old_store_or_the_new(tmp_path, version):
+    number, killed = 1, True
+    while killed:
+        path = tmp_path / str(number) / ".yaad" / "yaad.db"
+        before = old_stores.make(path, version)
+        killed = _killed_at_line(number, path)
+
+        with closing(apsw.Connection(str(path))) as conn:
+            found = conn.pragma("user_version")
+            assert found in (version, NEWEST)
+            assert _same(before, old_stores.content(conn))
+        with closing(_opened(path)) as db:
+            assert _same(before, db.read(old_stores.content))
+            assert db.read(lambda conn: conn.pragma("integrity_check")) == "ok"
+        number += 5
+    assert number > 20

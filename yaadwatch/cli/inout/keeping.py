@@ -1,0 +1,112 @@
+"""The commands that keep a store well: verify, compact, backup."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, folder, listed, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.client.connection import Client
+
+
+def add_verify(commands: Commands) -> Parser:
+    """Add `verify`."""
+    command = commands.add(
+        "verify",
+        "look for what is wrong in a store",
+        verify,
+        examples=[
+            ("yaadwatch verify", "the memories of this project"),
+            ("yaadwatch verify --repair", "make the index anew if it is not what it must be"),
+        ],
+        more="Nothing is written without --repair. Exit status 1 when something is wrong.",
+    )
+    _user(command)
+    command.add_argument("--repair", action="store_true", help="make anew what is derived")
+    return command
+
+
+def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print what is wrong in a store, and the command that mends it."""
+    answer = client.call("verify", user=args.user, repair=args.repair)
+    status = 0 if answer["sound"] else 1
+    if args.json:
+        terminal.json(answer)
+        return status
+    for done in answer["repaired"]:
+        terminal.line(f"Made anew: {done}.")
+    for found in answer["findings"]:
+        terminal.line(styled(str(found["what"]), "red"))
+        terminal.line(f"mend: {found['mend']}", indent=2)
+    where = folder(answer["path"])
+    if answer["sound"]:
+        terminal.line(f"{where} is whole: {listed(answer['checks'])}.")
+    else:
+        terminal.line(f"{count(len(answer['findings']), 'fault')} in {where}.")
+    return status
+
+
+def add_compact(commands: Commands) -> Parser:
+    """Add `compact`."""
+    command = commands.add(
+        "compact",
+        "write a store anew, without the room of what was deleted",
+        compact,
+        examples=[
+            ("yaadwatch compact", "the store of this project"),
+            ("yaadwatch export --format store FILE", "a single file, to take elsewhere"),
+        ],
+    )
+    _user(command)
+    return command
+
+
+def compact(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print how large the store was and is."""
+    answer = client.call("compact", user=args.user)
+    if args.json:
+        terminal.json(answer)
+    else:
+        terminal.line(
+            f"{folder(answer['path'])}: {size(answer['before'])} before,"
+            f" {size(answer['after'])} now."
+        )
+    return 0
+
+
+def add_backup(commands: Commands) -> Parser:
+    """Add `backup`."""
+    command = commands.add(
+        "backup",
+        "make a dated copy of a store now",
+        backup,
+        examples=[
+            ("yaadwatch backup", "the memories of this project"),
+            ("yaadwatch backup --user", "the user's own store"),
+        ],
+        more="The daemon does this daily; the newest seven that differ are kept.",
+    )
+    _user(command)
+    return command
+
+
+def backup(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print where the copy is."""
+    answer = client.call("backup", user=args.user)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    done = "Copied to" if answer["made"] else "Nothing has changed since"
+    terminal.line(f"{done} {folder(answer['path'])} ({size(answer['bytes'])}).")
+    terminal.line(f"{count(len(answer['kept']), 'copy')} kept.")
+    if answer.get("restore"):
+        terminal.line(f"To go back to it when the store is lost: {answer['restore']}")
+    return 0
+
+
+def _user(command: Parser) -> None:
+    command.add_argument(
+        "--user", action="store_true", help="the user's own store, not that of the project"
+    )

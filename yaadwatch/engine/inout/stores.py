@@ -1,0 +1,54 @@
+"""Which store is meant: that of the project of a call, or the user's own; and all there are."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.projects import Project
+from yaadwatch.store import projects as registry
+from yaadwatch.store.sqlite.database import Database
+
+USER = "user"
+"""What the user store is called among the backups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """A store: what it is called among the backups, what it is of, and where that is."""
+
+    id: str
+    role: str
+    project: Project | None
+    db: Database
+
+    @property
+    def where(self) -> Path:
+        """Return the main work tree; of the user store its own path."""
+        return self.project.root if self.project is not None else self.db.path
+
+
+@contextmanager
+def meant(home: Home, call: Call, *, user: bool) -> Iterator[Meant]:
+    """Lend the store of the project that a call is about, or the user store.
+
+    Raises:
+        YaadError: see `Home.project_at` and `Stores.use`.
+    """
+    if user:
+        yield of_user(home)
+        return
+    project, _ = home.project_at(call.folder)
+    with home.stores.use(project) as db:
+        yield Meant(id=project.id, role="project", project=project, db=db)
+
+
+def of_user(home: Home) -> Meant:
+    """Return the user store."""
+    return Meant(id=USER, role="user", project=None, db=home.user)
+
+
+def projects(home: Home) -> list[Project]:
+    """Return the projects that are watched."""
+    return home.user.read(registry.everything)

@@ -1,0 +1,212 @@
+"""Is a store whole? What is not, and the command that mends it; nothing is written unless asked."""
+
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from yaadwatch.engine import writing
+from yaadwatch.engine.inout.stores import Meant, meant
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.edges import told_circle
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.whole import checks, derived
+
+BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that must not be. `derived`: `verify --repair` makes it anew."""
+
+    check: str
+    what: str
+    mend: str
+    derived: bool = False
+
+
+def verify(
+    home: Home, call: Call, *, user: bool = False, repair: bool = False
+) -> dict[str, object]:
+    """Look at everything in a store that can be wrong; the answer is StoreVerified.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        user: the user store instead.
+        repair: make anew what is derived from the rest, if it is not what it must be.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here); UNAVAILABLE when the store is too damaged to
+            be opened.
+    """
+    with meant(home, call, user=user) as store:
+        found = list(_findings(store))
+        repaired = []
+        if repair and any(one.derived for one in found):
+            indexed = store.db.write(_index_anew)
+            repaired.append(f"the full-text index, of {indexed} memories")
+            found = list(_findings(store))
+    return {
+        "path": str(store.db.path),
+        "sound": not found,
+        "checks": [name for name, _ in CHECKS],
+        "findings": [{"check": one.check, "what": one.what, "mend": one.mend} for one in found],
+        "repaired": repaired,
+    }
+
+
+def _findings(store: Meant) -> Iterator[Finding]:
+    for name, look in CHECKS:
+        try:
+            yield from list(look(name, store))
+        except YaadError as error:  # what is damaged cannot be looked at further
+            yield Finding(check=name, what=error.message, mend=_from_backup(store))
+
+
+def _integrity(name: str, store: Meant) -> Iterator[Finding]:
+    for what in store.db.examine(checks.integrity):
+        yield Finding(check=name, what=f"The file is damaged: {what}", mend=_from_backup(store))
+
+
+def _references(name: str, store: Meant) -> Iterator[Finding]:
+    for table, parent, count in store.db.read(checks.dangling):
+        what = f"{count} rows of {table} refer to rows of {parent} that are not there"
+        yield Finding(check=name, what=what, mend=_from_backup(store))
+
+
+def _circles(name: str, store: Meant) -> Iterator[Finding]:
+    for kind, circle in store.db.read(checks.circles):
+        start, end = circle[0], circle[1] if len(circle) > 1 else circle[0]
+        yield Finding(
+            check=name,
+            what=f"Relations of the kind {kind} run in a circle: {told_circle(circle, ())}",
+            mend=f"yaadwatch unlink {start} {kind} {end} (the one of them that is not true)",
+        )
+
+
+def _intervals(name: str, store: Meant) -> Iterator[Finding]:
+    for before, edge in store.db.read(checks.overlaps):
+        yield Finding(
+            check=name,
+            what=f"Relations {before} and {edge} say the same of the same time",
+            mend=f"yaadwatch graph delete-link {edge}",
+        )
+
+
+def _anchors(name: str, store: Meant) -> Iterator[Finding]:
+    for node, path, odd in store.db.read(checks.odd_anchors):
+        yield Finding(
+            check=name,
+            what=f"Memory {node[-8:]} rests on {path}: {odd}",
+            mend=f"yaadwatch confirm {node[-8:]}",
+        )
+
+
+def _history(name: str, store: Meant) -> Iterator[Finding]:
+    for node in store.db.read(checks.odd_versions):
+        yield Finding(
+            check=name,
+            what=f"The history of memory {node[-8:]} ends with another version than it has",
+            mend=f"yaadwatch confirm {node[-8:]}",
+        )
+
+
+def _index(name: str, store: Meant) -> Iterator[Finding]:
+    mend = f"yaadwatch verify --repair{_which(store)}"
+    missing, left = store.db.read(checks.unindexed), store.db.read(checks.left_in_index)
+    if missing:
+        what = f"{len(missing)} memories are not in the full-text index, and are not found"
+        yield Finding(check=name, what=what, mend=mend, derived=True)
+    if left:
+        what = f"{len(left)} entries of the full-text index are of no living memory"
+        yield Finding(check=name, what=what, mend=mend, derived=True)
+    if not missing and not left and store.db.read(_words_differ):
+        what = "The full-text index holds other words than the memories do"
+        yield Finding(check=name, what=what, mend=mend, derived=True)
+
+
+def _copies(name: str, store: Meant) -> Iterator[Finding]:
+    for what, folder, file, size in store.db.read(checks.copies):
+        found = store.db.path.parent / folder / file
+        if found.is_symlink() or not found.is_file():
+            said = f"The copy of {what} is not at {found}"
+        elif found.stat().st_size != size:
+            said = f"The copy of {what} at {found} has {found.stat().st_size} bytes, not {size}"
+        else:
+            continue
+        mend = "It cannot be brought back; it goes by itself as newer copies are made."
+        yield Finding(check=name, what=said, mend=mend)
+
+
+def _cursors(name: str, store: Meant) -> Iterator[Finding]:
+    for cursor, seq, last in store.db.read(checks.cursors):
+        what = f"The follower {cursor} has read up to event {seq}, and the last one is {last}"
+        yield Finding(check=name, what=what, mend=_from_backup(store))
+
+
+def _permissions(name: str, store: Meant) -> Iterator[Finding]:
+    for place, wanted in ((store.db.path, 0o600), (store.db.path.parent, 0o700)):
+        mode = stat.S_IMODE(place.stat().st_mode)
+        if mode & 0o077:
+            what = f"{place} can be read by others (its mode is {mode:o})"
+            yield Finding(check=name, what=what, mend=f"chmod {wanted:o} {place}")
+
+
+Check = Callable[[str, Meant], Iterator[Finding]]
+
+CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+    ("integrity", _integrity),
+    ("references", _references),
+    ("circles", _circles),
+    ("intervals", _intervals),
+    ("anchors", _anchors),
+    ("history", _history),
+    ("index", _index),
+    ("copies", _copies),
+    ("cursors", _cursors),
+    ("permissions", _permissions),
+)
+"""What is looked at, in this order."""
+
+
+def _words_differ(conn: Connection) -> bool:
+    """Return whether an index made anew would hold other words, or hold them more or less often."""
+    fresh = derived.scratch()
+    try:
+        for node in _living(conn):
+            nodes.insert(fresh, node)
+            writing.index(fresh, node)
+        return checks.words(fresh) != checks.words(conn)
+    finally:
+        fresh.close()
+
+
+def _index_anew(conn: Connection) -> int:
+    """Make the full-text index anew; return how many memories are in it."""
+    derived.empty_index(conn)
+    indexed = 0
+    for node in _living(conn):
+        writing.index(conn, node)
+        indexed += 1
+    return indexed
+
+
+def _living(conn: Connection) -> Iterator[Node]:
+    after = ""
+    while batch := nodes.batch(conn, after=after, limit=BATCH, archived=False):
+        yield from (node for node in batch if node.kind not in derived.NOT_INDEXED)
+        after = batch[-1].id
+
+
+def _from_backup(store: Meant) -> str:
+    if store.project is None:
+        return f"Stop the daemon, and put the newest of {store.id} in the backups in its place."
+    return f"yaadwatch remove {store.where}, then yaadwatch add --restore {store.where}"
+
+
+def _which(store: Meant) -> str:
+    return " --user" if store.project is None else f" --project {store.where}"

@@ -1,0 +1,39 @@
+"""Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from yaadwatch.store.sqlite import connections
+from yaadwatch.store.sqlite.faults import damaged, refused, told
+
+
+def check(path: Path, *, role: str, project: str = "") -> None:
+    """Refuse a copy that is not whole, or not of this store.
+
+    Args:
+        path: a single file, to which nobody writes.
+        role: 'user' or 'project'.
+        project: the id that it must have; '' for any.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is damaged or cannot be read; REFUSED when it is of another
+            store.
+    """
+    outcome = "it is no copy to go back to"
+    with told(path, outcome):
+        connections.probe(path)
+        conn = apsw.Connection(
+            f"file:{quote(str(path))}?immutable=1",
+            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
+        )
+        try:
+            found = conn.execute("PRAGMA quick_check(1)").get
+            if found != "ok":
+                raise damaged(path, str(found), outcome)
+            meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
+        finally:
+            conn.close()
+    if meta.get("role") != role or project not in {"", meta.get("project")}:
+        raise refused(f"{path} is of another store; {outcome}.", "Take it away.")

@@ -1,0 +1,183 @@
+"""Is a store what it must be? Each function returns the rows that are not; none writes."""
+
+import re
+from typing import Final
+
+import apsw
+
+from yaadwatch.model.edges import ACYCLIC, circle
+
+SHOWN_MAX: Final = 20
+"""Faults that are told of one sort; how many there are is counted."""
+
+_HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
+_ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
+
+
+def integrity(conn: apsw.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the file and its indexes, the full-text one included."""
+    found = conn.execute(f"PRAGMA integrity_check({SHOWN_MAX})").fetchall()
+    return [str(row[0]) for row in found if row[0] != "ok"]
+
+
+def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
+    """Return the tables with rows that refer to rows which are not there, to which, how many."""
+    rows = conn.execute(
+        """
+        SELECT "table", parent, count(*)
+          FROM pragma_foreign_key_check
+         GROUP BY "table", parent
+         ORDER BY "table", parent
+        """
+    )
+    return [(table, parent, count) for table, parent, count in rows]
+
+
+def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
+    """Return, for each acyclic kind whose open edges run in a circle, such a circle."""
+    found = []
+    for kind in sorted(ACYCLIC):
+        rows = conn.execute(
+            """
+            SELECT from_node, to_node
+              FROM edges
+             WHERE kind = ? AND valid_until_ms IS NULL
+             ORDER BY id
+            """,
+            (kind,),
+        )
+        nodes = circle((start, end) for start, end in rows)
+        if nodes is not None:
+            found.append((kind, nodes))
+    return found
+
+
+def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
+    """Return pairs of edges that are equal and hold at the same time, by their numbers."""
+    rows = conn.execute(
+        """
+        SELECT before, id
+          FROM (SELECT id, valid_from_ms, valid_until_ms,
+                       lag(id) OVER same AS before,
+                       max(coalesce(valid_until_ms, 9223372036854775807))
+                           FILTER (WHERE valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
+                           OVER (PARTITION BY from_node, kind, to_node
+                                     ORDER BY valid_from_ms, id
+                                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ms
+                  FROM edges
+                WINDOW same AS (PARTITION BY from_node, kind, to_node ORDER BY valid_from_ms, id))
+         WHERE until_ms > valid_from_ms
+           AND (valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
+         ORDER BY id
+        """
+    )
+    return [(before, id) for before, id in rows]  # noqa: A001
+
+
+def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
+    """Return anchors that rest on nothing that could be: node, path, and what is odd."""
+    rows = conn.execute(
+        "SELECT node, path, commit_id, blob, method, fingerprint, line FROM file_watch ORDER BY id"
+    )
+    found = []
+    for node, path, commit, blob, method, fingerprint, line in rows:
+        if _ODD_PATH.search(path):
+            found.append((node, path, "its path leads out of the work tree"))
+        elif not _HEX.fullmatch(commit) or not _HEX.fullmatch(blob):
+            found.append((node, path, "its commit or its blob is no id of git"))
+        elif method == "tree" and not fingerprint:
+            found.append((node, path, "its definition has no fingerprint"))
+        elif line is not None and line < 1:
+            found.append((node, path, f"its line is {line}"))
+    return found
+
+
+def odd_versions(conn: apsw.Connection) -> list[str]:
+    """Return the nodes of memories whose version is not the last one of their history."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE kind NOT IN ('file', 'entity')
+           AND version <> coalesce((SELECT max(node_versions.version)
+                                      FROM node_versions
+                                     WHERE node = nodes.id), version)
+         ORDER BY id
+        """
+    )
+    return [node for (node,) in rows]
+
+
+def unindexed(conn: apsw.Connection) -> list[str]:
+    """Return the living memories whose words are not in the full-text index."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+           AND num NOT IN (SELECT rowid FROM nodes_fts)
+         ORDER BY id
+        """
+    )
+    return [node for (node,) in rows]
+
+
+def left_in_index(conn: apsw.Connection) -> list[int]:
+    """Return the numbers in the full-text index that are of no living memory."""
+    rows = conn.execute(
+        """
+        SELECT rowid
+          FROM nodes_fts
+         WHERE rowid NOT IN (SELECT num FROM nodes
+                              WHERE archived_ms IS NULL
+                                AND kind NOT IN ('file', 'entity', 'session'))
+         ORDER BY rowid
+        """
+    )
+    return [num for (num,) in rows]
+
+
+def words(conn: apsw.Connection) -> dict[str, int]:
+    """Return every word of the full-text index, with how often it stands there.
+
+    The index may be of a connection that cannot write: what it takes is of the connection alone.
+    """
+    readonly = conn.pragma("query_only")
+    conn.pragma("query_only", 0)
+    try:
+        conn.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, nodes_fts, col)")
+        rows = conn.execute("SELECT term, col, cnt FROM temp.words")
+        found = {f"{col}\0{term}": count for term, col, count in rows}
+        conn.execute("DROP TABLE temp.words")
+    finally:
+        conn.pragma("query_only", readonly)
+    return found
+
+
+def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
+    """Return the followers that have read further than anything happened, and both numbers."""
+    rows = conn.execute(
+        """
+        SELECT name, cursors.seq, last
+          FROM cursors,
+               (SELECT max(coalesce((SELECT max(seq) FROM events), 0),
+                           coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0))
+                       AS last)
+         WHERE cursors.seq > last
+         ORDER BY name
+        """
+    )
+    return [(name, seq, last) for name, seq, last in rows]
+
+
+def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
+    """Return the files beside the store that it tells of: of what, folder, name, size in bytes."""
+    rows = conn.execute(
+        """
+        SELECT path, 'snapshots', name, size FROM file_snapshots
+         UNION ALL
+        SELECT source, 'imports', id || '.files', size FROM imports WHERE size > 0
+         ORDER BY 2, 3
+        """
+    )
+    return [(what, folder, name, size) for what, folder, name, size in rows]
