@@ -303,6 +303,23 @@ def _row(agent: str, spots: Spots, **more: Any) -> Connection:
     return Connection(agent=agent, title=known.title, homes=known.homes, spots=spots, **more)
 
 
+SKILL: Final = "skill"
+"""The row of our skill, which no agent's traces ask for: `yaadwatch skill install` does."""
+
+
+def _skill(program: Program, place: Place) -> Sequence[Spot]:  # noqa: ARG001
+    folders = [".claude", ".agents"]
+    if place.project is None:
+        others = any((place.home / one).exists() for row in AGENTS[1:] for one in row.homes)
+        claude = (place.home / ".claude").exists()
+        folders = [".claude"] * claude + [".agents"] * (others or not claude)
+    paths = [f"{folder}/skills/yaadwatch/SKILL.md" for folder in folders]
+    return [
+        Spot(path=place.of(path, path), how="file", value=own_files.skill(), mode=_mode(place))
+        for path in paths
+    ]
+
+
 _TRUST_FOLDER: Final = "has to trust the folder once; it asks when it starts there"
 
 CONNECTIONS: Final = (
@@ -361,5 +378,6 @@ CONNECTIONS: Final = (
         _servers_only("windsurf", ".codeium/windsurf/mcp_config.json", "", "mcpServers"),
         by_project=False,
     ),
+    Connection(agent=SKILL, title="Skill", homes=(), spots=_skill),
 )
 """Every agent that can be connected, in the order of the help."""
