@@ -20,6 +20,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.command import GitRunner
@@ -216,6 +217,7 @@ class Home:
         self.below = Below()
         self.at_work = AtWork()
         self.live = LiveSessions()
+        self.vectors = Workers(settings.vectors.idle_s, clock)
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
@@ -243,8 +245,9 @@ class Home:
             return self._accessed.pop(project, set())
 
     def close(self) -> None:
-        """End git, close every store and file."""
+        """End git and the workers, close every store and file."""
         self.git.close()
+        self.vectors.close()
         self.formers.close()
         self.stores.close()
         self.user.close()

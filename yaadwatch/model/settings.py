@@ -96,6 +96,12 @@ HOLD: Final = timedelta(seconds=30)
 BURST: Final = timedelta(seconds=2)
 """A burst of changes that never pauses is checked after this."""
 STORES_OPEN_MAX: Final = 16
+QUESTION_WAIT_MS: Final = 250
+"""A warm worker has so long for the vector of a question; after that, words have to do."""
+FILL_BATCH: Final = 16
+"""Memories embedded and written at once."""
+FILL_WAIT_S: Final = 120.0
+"""A batch that takes longer is given up, and tried again."""
 UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
 BACKUPS_KEPT: Final = 7
@@ -196,6 +202,21 @@ class AgentFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """How texts are made vectors; see `yaadwatch embed`.
+
+    Args:
+        idle_s: the process that runs the model ends when nothing was asked of it for so long.
+    """
+
+    idle_s: int = 300
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.idle_s <= 86_400:
+            raise ValueError(f"idle_s must be within 1 and 86400, got {self.idle_s}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a person may set."""
 
@@ -204,3 +225,4 @@ class Settings:
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)
     agent_files: AgentFiles = field(default_factory=AgentFiles)
+    vectors: Vectors = field(default_factory=Vectors)

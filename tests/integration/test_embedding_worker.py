@@ -1,0 +1,308 @@
+"""A worker embeds in a process of its own: it is never in the way, and never left behind."""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from served import wait_until
+from tiny_model import DIMENSIONS, build
+
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.embedding import frames, process, sources
+from yaadwatch.system.embedding.pool import Workers
+from yaadwatch.system.embedding.process import NotEmbedded, Worker
+
+pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
+pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+
+PATIENCE_S = 60.0
+LONG_S = 600.0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture
+def start(folder):
+    """Make workers; all are ended."""
+    made = []
+
+    def make(model=folder, idle_s=LONG_S):
+        worker = Worker(sources.find(str(model)), idle_s=idle_s, clock=Clock())
+        made.append(worker)
+        return worker
+
+    yield make
+    for worker in made:
+        worker.close()
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def cosine(one, other):
+    one, other = (struct.unpack(f"{len(v)}b", v) for v in (one, other))
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (sum(a * a for a in one) * sum(b * b for b in other)) ** 0.5
+
+
+def test_texts_that_say_the_same_in_other_words_have_the_same_direction(start):
+    car, automobile, tests = start().embed(
+        ["the red car", "the red automobile", "a log of tests"], wait_s=PATIENCE_S
+    )
+
+    assert len(car) == DIMENSIONS
+    assert max(car, key=lambda byte: min(byte, 256 - byte)) in {127, 129}
+    assert cosine(car, automobile) == pytest.approx(1.0, abs=1e-3)
+    assert cosine(car, tests) < 0.9
+
+
+def test_a_model_in_a_folder_names_its_space_after_its_weights(start, tmp_path):
+    one, same = start(), start(build(tmp_path / "tiny"))
+    other = start(build(tmp_path / "other" / "tiny", seed="two"))
+
+    spaces = [worker.meet(PATIENCE_S) for worker in (one, same, other)]
+
+    assert spaces[0] == spaces[1] != spaces[2]
+    assert spaces[0][0].startswith("tiny-")
+    assert {size for _, size in spaces} == {DIMENSIONS}
+
+
+def test_a_cold_worker_is_not_waited_for_but_warmed(start):
+    worker = start()
+
+    assert worker.ask("the red car", wait_s=PATIENCE_S) is None
+
+    wait_until(lambda: worker.state == "warm", "warming up")
+    assert len(worker.ask("the red car", wait_s=PATIENCE_S)) == DIMENSIONS
+
+
+def test_a_question_that_was_asked_lately_needs_no_worker(start):
+    worker = start()
+    (vector,) = worker.embed(["the red car"], wait_s=PATIENCE_S)
+    assert worker.ask("the red car", PATIENCE_S) == vector
+    os.kill(worker.pid, signal.SIGSTOP)
+
+    assert worker.ask("the red car", 0.05) == vector
+    assert worker.ask("another car", 0.05) is None
+
+    os.kill(worker.pid, signal.SIGCONT)
+
+
+def test_a_worker_that_is_idle_ends_and_the_next_one_is_another(start):
+    worker = start(idle_s=0.2)
+    worker.meet(PATIENCE_S)
+    pid = worker.pid
+
+    wait_until(lambda: worker.state == "cold", "the idle end")
+
+    assert gone(pid)
+    assert worker.embed(["car"], wait_s=PATIENCE_S)
+    assert worker.pid != pid
+
+
+def test_a_worker_that_is_killed_is_one_line_in_the_log_and_no_answer(start, caplog):
+    worker = start()
+    worker.meet(PATIENCE_S)
+
+    os.kill(worker.pid, signal.SIGKILL)
+    wait_until(lambda: worker.state == "broken", "the end of the worker")
+
+    assert worker.why == "it was ended by signal 9"
+    assert worker.ask("car", PATIENCE_S) is None
+    assert worker.state == "broken"  # not at once again
+    with pytest.raises(NotEmbedded, match="signal 9"):
+        worker.embed(["car"], wait_s=PATIENCE_S)
+    assert [record.message for record in caplog.records] == ["embedding.broke"]
+
+
+def test_whoever_waits_hears_that_the_worker_was_killed(start):
+    worker = start()
+    worker.meet(PATIENCE_S)
+    os.kill(worker.pid, signal.SIGSTOP)
+    pid = worker.pid
+
+    with pytest.raises(NotEmbedded, match="took too long"):
+        worker.embed(["car"], wait_s=0.2)
+    os.kill(pid, signal.SIGKILL)
+
+    wait_until(lambda: worker.state == "broken", "the end of the worker")
+
+
+def test_a_worker_that_takes_nothing_in_keeps_nobody_waiting(start):
+    worker = start()
+    worker.meet(PATIENCE_S)
+    os.kill(worker.pid, signal.SIGSTOP)
+    begin = time.monotonic()
+
+    with pytest.raises(NotEmbedded, match="takes nothing in"):
+        worker.embed(["car " * 1_000_000], wait_s=3.0)
+
+    assert time.monotonic() - begin < PATIENCE_S
+    wait_until(lambda: worker.state == "broken", "the end of the worker")  # half a frame is none
+
+
+def test_a_model_that_cannot_be_loaded_says_why(start, tmp_path):
+    folder = build(tmp_path / "bad")
+    (folder / "model.onnx").write_bytes(b"no model")
+
+    with pytest.raises(NotEmbedded, match=r"does not run.*[Pp]rotobuf"):
+        start(folder).meet(PATIENCE_S)
+
+
+def test_questions_come_before_texts_that_can_wait(start):
+    """A question is answered while many texts are still being embedded."""
+    import threading
+
+    worker = start()
+    worker.meet(PATIENCE_S)
+    ends = {}
+
+    def fill():
+        worker.embed(["car " * 20_000] * 60, wait_s=PATIENCE_S)
+        ends["fill"] = time.monotonic()
+
+    filling = threading.Thread(target=fill)
+    filling.start()
+    assert worker.ask("the red car", PATIENCE_S)
+    ends["question"] = time.monotonic()
+    filling.join()
+
+    assert ends["question"] < ends["fill"]
+
+
+def test_closing_ends_the_process_and_starts_no_other(start):
+    worker = start()
+    worker.meet(PATIENCE_S)
+    pid = worker.pid
+
+    worker.close()
+
+    assert gone(pid)
+    with pytest.raises(NotEmbedded):
+        worker.embed(["car"], wait_s=1.0)
+    assert worker.pid is None
+
+
+def test_one_name_has_one_worker_until_it_is_forgotten(folder):
+    workers = Workers(LONG_S, Clock())
+    worker = workers.of(str(folder))
+    worker.meet(PATIENCE_S)
+    pid = worker.pid
+
+    assert workers.of(str(folder)) is worker
+    workers.forget(str(folder))
+
+    assert gone(pid)
+    assert workers.known(str(folder)) is None
+    workers.close()
+
+
+def test_a_worker_is_modest(start):
+    worker = start()
+    worker.meet(PATIENCE_S)
+    seen = psutil.Process(worker.pid)
+
+    assert seen.nice() >= os.nice(0) + 5
+    assert seen.environ()["HF_HUB_OFFLINE"] == "1"
+    assert seen.environ()["OMP_NUM_THREADS"] == "1"
+    if sys.platform == "linux":
+        import resource
+
+        assert seen.rlimit(resource.RLIMIT_DATA)[0] == 3 * 1024**3
+
+
+PARENT = """
+import sys, time
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.embedding import sources
+from yaadwatch.system.embedding.process import Worker
+worker = Worker(sources.find(sys.argv[1]), idle_s=600, clock=Clock())
+worker.meet(60)
+print(worker.pid, flush=True)
+if sys.argv[2] == "busy":
+    worker.embed(["car " * 20000] * 5000, wait_s=600)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("how", ["idle", "busy"])
+def test_a_worker_dies_with_the_one_who_started_it_whatever_it_is_at(folder, how):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(folder), how], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        pid = int(parent.stdout.readline())
+        assert not gone(pid)
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+
+    wait_until(lambda: gone(pid), "the end of the worker")
+
+
+def test_a_worker_that_is_told_nonsense_ends_and_says_so(folder):
+    worker = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "yaadwatch.system.embedding.worker"),
+            *(sources.find(str(folder)).to_json(), "600"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    _, told = worker.communicate(b"\xff" * 64, timeout=PATIENCE_S)
+
+    assert worker.returncode == 3
+    assert b"A frame makes no sense" in told
+
+
+def _pretend(monkeypatch, tmp_path, *sent):
+    """Have a process that sends these bytes stand where the worker would."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import sys, time\n"
+        f"sys.stdout.buffer.write({b''.join(sent)!r})\n"
+        "sys.stdout.flush()\n"
+        "sys.stdin.buffer.read()\n"
+    )
+    whole = subprocess.Popen
+
+    def popen(arguments, **given):
+        return whole([sys.executable, str(script)], **given)
+
+    monkeypatch.setattr(process.subprocess, "Popen", popen)
+
+
+READY = frames.encode({"ready": True, "space": "s", "dimensions": 8})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xff" * 64,
+        struct.pack("<II", 4, 0) + b"nope",
+        struct.pack("<II", 2, 0) + b"[]",
+        frames.encode({"ready": True, "space": 3}),
+        READY + frames.encode({"id": 1, "vectors": 1}, b"short"),
+        READY + frames.encode({"id": 1, "vectors": "many"}),
+    ],
+)
+def test_a_worker_that_answers_nonsense_is_ended(start, monkeypatch, tmp_path, sent):
+    _pretend(monkeypatch, tmp_path, sent)
+    worker = start()
+
+    with pytest.raises(NotEmbedded):
+        worker.embed(["car"], wait_s=PATIENCE_S)
+
+    wait_until(lambda: worker.state == "broken", "the end of the worker")
+    assert worker.pid is None

@@ -1,0 +1,183 @@
+"""Vectors for what is remembered: made a batch at a time, from what is missing, not from a plan.
+
+What is missing is computed from the store, so a fill that was cut off goes on where it stopped,
+and one that is done twice makes nothing twice.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.embeddings import Model, Unembedded
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import FILL_BATCH, FILL_WAIT_S
+from yaadwatch.store import nodes, projects
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.vectors import embeddings, models
+
+USER: Final = ""
+"""What the user store is called among the stores; the others by the id of their project."""
+_DROP_ROWS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How many memories live in a store, and how many of them have a vector."""
+
+    memories: int
+    filled: int
+
+
+def wanted(home: Home) -> list[Model]:
+    """Return the models that every living memory should have a vector of."""
+    return [model for model in home.user.read(models.everything) if model.state != "kept"]
+
+
+def stores(home: Home) -> list[str]:
+    """Return the names of all stores."""
+    return [USER, *(project.id for project in home.user.read(projects.everything))]
+
+
+def batch(home: Home, store: str, model: Model, *, after: int = 0, size: int = FILL_BATCH) -> int:
+    """Make the vectors of the next memories without one; return the number of the last, or 0.
+
+    Args:
+        home: what may be reached.
+        store: where the memories are.
+        model: makes the vectors.
+        after: the number that the batch before ended with.
+        size: memories at most.
+
+    Raises:
+        YaadError: the store or the model cannot be had, or the worker broke; nothing was written.
+    """
+    with _opened(home, store) as db:
+        found = db.read(embeddings.missing, model.space, after=after, limit=size)
+        _make(home, db, model, found)
+    return found[-1].num if found else 0
+
+
+def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
+    """Make the vectors of some memories, as far as they live and have none.
+
+    Raises:
+        YaadError: as for `batch`.
+    """
+    with _opened(home, store) as db:
+        found = db.read(embeddings.missing_of, model.space, ids)
+        for begin in range(0, len(found), FILL_BATCH):
+            _make(home, db, model, found[begin : begin + FILL_BATCH])
+
+
+def complete(home: Home, *, told: Callable[[int], None] | None = None) -> None:
+    """Make every vector that is missing, and have the model that is being filled take over.
+
+    For those who can wait: benchmarks, and tests. The daemon does the same in small steps.
+
+    Args:
+        home: what may be reached.
+        told: called with how many more memories were looked at, after each batch.
+
+    Raises:
+        YaadError: as for `batch`.
+    """
+    for model in wanted(home):
+        for store in stores(home):
+            after = 0
+            while after := batch(home, store, model, after=after):
+                if told is not None:
+                    told(FILL_BATCH)
+        take_over(home, model.space)
+
+
+def take_over(home: Home, space: str) -> bool:
+    """Have the model that was being filled answer questions; return whether it was that one.
+
+    One transaction: before it all questions are answered by the other model, after it by this one.
+    """
+    return home.user.write(_take_over, space, home.clock.now())
+
+
+def tidy(home: Home, store: str) -> int:
+    """Remove the vectors of models that are known no more; return how many."""
+    known = {model.space for model in home.user.read(models.everything)}
+    dropped = 0
+    with _opened(home, store) as db:
+        for space in db.read(embeddings.spaces):
+            if space not in known:
+                dropped += _drop_all(db, space)
+    return dropped
+
+
+def drop(home: Home, store: str, space: str) -> int:
+    """Remove all vectors of a space from a store; return how many."""
+    with _opened(home, store) as db:
+        return _drop_all(db, space)
+
+
+def coverage(home: Home, store: str, space: str) -> Coverage:
+    """Return how far a store is filled."""
+    with _opened(home, store) as db:
+        return db.read(_coverage, space)
+
+
+def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -> None:
+    if not found:
+        return
+    worker = home.vectors.of(model.name)
+    vectors = worker.embed([one.text for one in found], wait_s=FILL_WAIT_S)
+    if worker.space != model.space:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{model.name} holds another model now than the one that was enabled; nothing was"
+            " embedded with it.",
+            f"Enable it anew: yaadwatch embed enable {model.name}",
+        )
+    db.write(embeddings.put, model.space, found, vectors)
+
+
+def _drop_all(db: Database, space: str) -> int:
+    dropped = 0
+    while done := db.write(embeddings.drop, space, _DROP_ROWS):
+        dropped += done
+    return dropped
+
+
+def _coverage(conn: Connection, space: str) -> Coverage:
+    return Coverage(memories=nodes.count(conn), filled=embeddings.count(conn, space))
+
+
+def _take_over(conn: Connection, space: str, now: datetime) -> bool:
+    filling = models.in_state(conn, "filling")
+    if filling is None or filling.space != space:
+        return False
+    before = models.in_state(conn, "active")
+    for model in models.everything(conn):
+        # One can go back one step: to the model that was active until now.
+        if model.state == "kept":
+            models.drop(conn, model.space)
+    if before is not None:
+        models.put(conn, replace(before, state="kept"))
+    models.put(conn, replace(filling, state="active", active_at=now))
+    return True
+
+
+@contextlib.contextmanager
+def _opened(home: Home, store: str) -> Iterator[Database]:
+    """Lend a store.
+
+    Raises:
+        YaadError: NOT_FOUND when that project is not watched any more; see `Stores.use`.
+    """
+    if store == USER:
+        yield home.user
+        return
+    project = home.user.read(projects.get, store)
+    if project is None or project.removed_at is not None:
+        raise YaadError(Code.NOT_FOUND, f"Project {store} is not watched any more.")
+    with home.stores.use(project) as db:
+        yield db

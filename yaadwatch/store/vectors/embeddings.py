@@ -1,0 +1,163 @@
+"""Vectors of memories: which are there, which are missing, which are near."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from yaadwatch.model.embeddings import Unembedded
+from yaadwatch.store.codec import json_list, to_json
+from yaadwatch.store.vectors import scan
+
+
+def digest(text: str) -> bytes:
+    """Return what a vector keeps of the text it was made of: 8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
+
+
+def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:
+    """Return at most `limit` living memories without a vector in `space`, by number.
+
+    Args:
+        conn: a snapshot.
+        space: of the vectors.
+        after: the last number of the batch before; 0 to begin.
+        limit: how many at most.
+    """
+    found = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes
+         WHERE num > ? AND archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
+         ORDER BY num
+         LIMIT ?
+        """,
+        (after, space, limit),
+    )
+    return [Unembedded(num=num, text=text) for num, text in found]
+
+
+def missing_of(conn: apsw.Connection, space: str, ids: Iterable[str]) -> list[Unembedded]:
+    """Return those of `ids` that are living memories without a vector in `space`, by number."""
+    found = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
+         ORDER BY num
+        """,
+        (json_list(ids), space),
+    )
+    return [Unembedded(num=num, text=text) for num, text in found]
+
+
+def put(
+    conn: apsw.Connection, space: str, made: Sequence[Unembedded], vectors: Sequence[bytes]
+) -> int:
+    """Keep the vectors of memories that still read as they were embedded; return how many did.
+
+    Raises:
+        apsw.ConstraintError: a vector has fewer than 8 or more than 1024 dimensions.
+        ValueError: a vector has no direction.
+    """
+    kept = 0
+    for one, vector in zip(made, vectors, strict=True):
+        if not any(vector):
+            raise ValueError(f"the vector of node {one.num} is zero")
+        conn.execute(
+            """
+            INSERT INTO embeddings (space, node, hash, vector)
+            SELECT :space, num, :hash, :vector
+              FROM nodes
+             WHERE num = :num AND text = :text AND archived_ms IS NULL
+                ON CONFLICT (space, node) DO UPDATE
+               SET hash = excluded.hash, vector = excluded.vector
+            """,
+            {
+                "space": space,
+                "num": one.num,
+                "text": one.text,
+                "hash": digest(one.text),
+                "vector": vector,
+            },
+        )
+        kept += conn.changes()
+    return kept
+
+
+def count(conn: apsw.Connection, space: str) -> int:
+    """Return how many memories have a vector in `space`."""
+    return int(conn.execute("SELECT count(*) FROM embeddings WHERE space = ?", (space,)).get)
+
+
+def spaces(conn: apsw.Connection) -> list[str]:
+    """Return the spaces that there are vectors in, sorted."""
+    found = conn.execute(
+        """
+        WITH RECURSIVE found (space) AS (
+            SELECT min(space) FROM embeddings
+             UNION ALL
+            SELECT (SELECT min(space) FROM embeddings WHERE space > found.space)
+              FROM found
+             WHERE found.space IS NOT NULL
+        )
+        SELECT space FROM found WHERE space IS NOT NULL
+        """
+    )
+    return [space for (space,) in found]
+
+
+def drop(conn: apsw.Connection, space: str, limit: int) -> int:
+    """Take at most `limit` vectors out of `space`; return how many."""
+    conn.execute(
+        """
+        DELETE FROM embeddings
+         WHERE space = :space
+           AND node IN (SELECT node FROM embeddings WHERE space = :space LIMIT :limit)
+        """,
+        {"space": space, "limit": limit},
+    )
+    return conn.changes()
+
+
+def nearest(
+    conn: apsw.Connection, space: str, vector: bytes, limit: int
+) -> list[tuple[str, float]]:
+    """Return the ids of the living memories nearest to `vector`, with their cosine, best first.
+
+    Args:
+        conn: a snapshot.
+        space: the vectors that `vector` may be compared with.
+        vector: a signed byte for each dimension.
+        limit: how many at most.
+    """
+    found = scan.nearest(conn, space, vector, limit)
+    rows = conn.execute(
+        """
+        SELECT num, id
+          FROM nodes
+         WHERE num IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+        """,
+        (to_json([num for num, _ in found]),),
+    )
+    ids: dict[int, str] = {num: node for num, node in rows}  # noqa: C416  (so that it has types)
+    return [(ids[num], cosine) for num, cosine in found if num in ids]
+
+
+def outdated(conn: apsw.Connection) -> list[str]:
+    """Return the ids of memories whose vectors are of another text, sorted: none, ever.
+
+    For those who look a store over; see `digest`.
+    """
+    found = conn.execute(
+        """
+        SELECT nodes.id, nodes.text, embeddings.hash
+          FROM embeddings
+          JOIN nodes ON nodes.num = embeddings.node
+         ORDER BY nodes.id
+        """
+    )
+    return sorted({node for node, text, kept in found if digest(text) != kept})

