@@ -42,6 +42,7 @@ OPERATIONS: Final = (
     _write("reanchor", memories.Reanchor, "accept what a doubt proposes: a new place, new words"),
     _write("pin", memories.Pin, "keep a memory from ageing"),
     _write("unpin", memories.Unpin, "let a pinned memory age again"),
+    _write("tag", memories.Tag, "put tags on a memory, and take others off"),
     _read("stale", memories.Stale, "list the memories that may no longer be true", ALL),
     _read("impact", memories.Impact, "list the memories that rest on a file, and on those"),
     _write("link", graph.Link, "relate a memory to another one; doubt goes along it"),

@@ -1,9 +1,9 @@
-"""Commands about one memory: confirm, forget, restore, pin, unpin."""
+"""Commands about one memory: confirm, forget, restore, pin, unpin, tag."""
 
 from argparse import Namespace
 from collections.abc import Sequence
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import short
 
@@ -87,6 +87,37 @@ def add_unpin(commands: Commands) -> Parser:
     )
 
 
+def add_tag(commands: Commands) -> Parser:
+    """Add `tag`."""
+    command = _about_one(
+        commands,
+        "tag",
+        "put tags on a memory, and take others off",
+        tag,
+        examples=[
+            ("yaadwatch tag 5c01f2e4 --add auth --add security", "two more"),
+            ("yaadwatch tag 5c01f2e4 --remove auth --json", "one less, for programs"),
+        ],
+        more="A tag is a word that a memory is found by, besides its own.",
+    )
+    for option, what in (("--add", "put it on"), ("--remove", "take it off")):
+        command.add_argument(
+            option,
+            metavar="TAG",
+            action="append",
+            default=[],
+            help=f"{what}; may be repeated",
+        )
+    command.add_argument(
+        "--version",
+        metavar="N",
+        dest="expected_version",
+        type=whole_number,
+        help="only if it is at this version (see `yaadwatch show ID`)",
+    )
+    return command
+
+
 def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Say that a memory still holds."""
     return _told(client.call("confirm", id=args.id), "Confirmed", args, terminal)
@@ -110,6 +141,26 @@ def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Let a pinned memory age again."""
     return _told(client.call("unpin", id=args.id), "Unpinned", args, terminal)
+
+
+def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Put tags on a memory and take others off; print those it has now."""
+    answer = client.call(
+        "tag",
+        id=args.id,
+        add=args.add,
+        remove=args.remove,
+        expected_version=args.expected_version,
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    tags = ", ".join(answer["tags"]) or "no tags"
+    terminal.line(styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    terminal.line(f"now has {tags}", indent=2)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+    return 0
 
 
 def _about_one(

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
+_DONE = {
+    "new": "Remembered ",
+    "same": "Known already, and confirmed: ",
+    "refines": "New words for what was known: ",
+}
+_UNDO_CHARS_MAX = 300
+"""A longer text is no command line; its version is shown by `yaadwatch show`."""
 _INPUT_CHARS_MAX = 500_000
 """Read from standard input at most; the daemon's limit for a memory is far below."""
 
@@ -49,6 +56,27 @@ def add_remember(commands: Commands) -> Parser:
         choices=("project", "user"),
         default="project",
         help="user: it holds in every project of yours (default: project)",
+    )
+    command.add_argument(
+        "--key",
+        metavar="SLUG",
+        help="keep it under this name; what is under it already gets these words",
+    )
+    command.add_argument(
+        "--version",
+        metavar="N",
+        dest="expected_version",
+        type=whole_number,
+        help="with --key: only if that memory is at this version",
+    )
+    command.add_argument(
+        "--attribute",
+        metavar="NAME=VALUE",
+        dest="attributes",
+        type=_attribute,
+        action="append",
+        default=[],
+        help="what else to keep of it; no VALUE takes it away; may be repeated",
     )
     command.add_argument(
         "--tag",
@@ -143,6 +171,15 @@ def add_show(commands: Commands) -> Parser:
 def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep a statement; print what was made of it."""
     text = _standard_input(terminal) if args.text == ["-"] else " ".join(args.text)
+    more = {
+        name: given
+        for name, given in (
+            ("key", args.key),
+            ("expected_version", args.expected_version),
+            ("attributes", dict(args.attributes) or None),
+        )
+        if given is not None
+    }
     answer = client.call(
         "remember",
         text=text,
@@ -153,13 +190,13 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         files=args.files,
         symbols=args.symbols,
         pin=args.pin,
+        **more,
     )
     if args.json:
         terminal.json(answer)
         return 0
-    new = answer["decision"] == "new"
     terminal.line(
-        "Remembered " if new else "Known already, and confirmed: ",
+        _DONE[answer["decision"]],
         styled(short(answer["id"]), "bold"),
         f"  {answer['kind']}, {tier(answer['tier'])}",
         styled(f"  ({answer['why']})", "dim"),
@@ -175,9 +212,35 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    if new:
+    before = answer.get("supersedes")
+    if before:
+        terminal.line(f"before: {before['text']}", indent=2)
+        terminal.line(f"Undo: {_undo(before)}")
+    elif answer["decision"] == "new":
         terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
     return 0
+
+
+def _undo(before: "dict[str, Any]") -> str:
+    """Return the command that gives a memory its earlier words back."""
+    import shlex
+
+    words = str(before["text"])
+    if len(words) > _UNDO_CHARS_MAX or "\n" in words:
+        return f"yaadwatch show {short(before['id'])}"
+    return f"yaadwatch edit {short(before['id'])} {shlex.quote(words)}"
+
+
+def _attribute(given: str) -> "tuple[str, str | None]":
+    """Return the name and the value of NAME=VALUE; None for no value.
+
+    Raises:
+        ValueError: there is no name, or no "=".
+    """
+    name, equals, value = given.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(given)
+    return name.strip(), value or None
 
 
 def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
@@ -240,8 +303,12 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
     yield "from", str(answer["origin"])
     yield "confidence", f"{answer['confidence']:.2f}, confirmed {ago(answer['confirmed_at'], now)}"
     yield "created", f"{ago(answer['created_at'], now)}, updated {ago(answer['updated_at'], now)}"
+    if answer.get("key"):
+        yield "key", str(answer["key"])
     if answer["tags"]:
         yield "tags", ", ".join(answer["tags"])
+    for name, value in (answer.get("attributes") or {}).items():
+        yield "attribute", f"{name} = {value}"
     if answer.get("archived_at"):
         why = answer.get("archive_reason") or "no reason given"
         yield "archived", f"{ago(answer['archived_at'], now)}: {why}"

@@ -51,6 +51,7 @@ COMMANDS = {
     "restore": "curate",
     "pin": "curate",
     "unpin": "curate",
+    "tag": "curate",
     "link": "graph.links",
     "unlink": "graph.links",
     "subgraph": "graph.walks",

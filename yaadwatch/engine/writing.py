@@ -9,6 +9,7 @@ from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import Edge
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node, Version
 from yaadwatch.store import (
@@ -82,6 +83,45 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
     return back
+
+
+def refuse_said(conn: Connection, node: Node, said: str) -> None:
+    """Refuse to reword what a person's own file says.
+
+    Raises:
+        YaadError: REFUSED, with the place and the words that belong there.
+    """
+    for place in provenance.of_node(conn, node.id):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) says memory {node.id[-8:]}; only you change "
+                "that file, so nothing was changed.",
+                hint=f"Write there: {said}",
+            )
+
+
+def refuse_twin(conn: Connection, node: Node) -> None:
+    """Refuse words, or a key, that another living memory has already.
+
+    Raises:
+        YaadError: CONFLICT, with the other one.
+    """
+    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+    if twin is not None and twin.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {twin.id[-8:]} says the same already: {twin.text} Nothing was changed.",
+            hint=f"Keep that one: yaadwatch forget {node.id[-8:]}",
+        )
+    holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
+    if holder is not None and holder.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {holder.id[-8:]} is kept under the key {node.key} already: {holder.text} "
+            "Nothing was changed.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {holder.id[-8:]}",
+        )
 
 
 def _unhide(conn: Connection, node: Node) -> None:

@@ -3,20 +3,25 @@
 from dataclasses import dataclass
 
 from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
-from yaadwatch.model.nodes import THINGS, canonical_kind
+from yaadwatch.model.nodes import THINGS, canonical_key, canonical_kind
 from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX
 from yaadwatch.model.times import instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenNode:
-    """A memory that keeps the id it is given; `created_at`: when it was, if not now."""
+    """A memory that keeps the id it is given; `created_at`: when it was, if not now.
+
+    `key` is a slug, unique in the project; an attribute that is null is taken away.
+    """
 
     id: str
     text: str
     kind: str | None = None
     tier: int | None = None
+    key: str | None = None
     tags: tuple[str, ...] = ()
+    attributes: dict[str, object] | None = None
     pin: bool = False
     created_at: str | None = None
 
@@ -28,6 +33,8 @@ class GivenNode:
             raise ValueError(f"tier must be 1, 2 or 3, got {self.tier}")
         if len(self.tags) > TAGS_MAX:
             raise ValueError(f"there must be at most {TAGS_MAX} tags, got {len(self.tags)}")
+        if self.key is not None:
+            canonical_key(self.key)
         if self.created_at is not None:
             instant("created_at", self.created_at)
 

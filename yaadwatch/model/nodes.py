@@ -1,7 +1,8 @@
 """Nodes: a memory, or a file or symbol that memories touch."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 KINDS = (
@@ -31,7 +32,9 @@ PROJECT, USER = SCOPES = ("project", "user")
 _TIERS = dict.fromkeys(("convention", "decision", "preference", "command"), HOT) | dict.fromkeys(
     ("session", "file", "entity"), COLD
 )
+KEY_CHARS_MAX = 64
 _KIND_FORM = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_KEY_FORM = re.compile(r"[a-z0-9](?:[a-z0-9._/-]{0,62}[a-z0-9])?")
 
 
 def canonical_kind(kind: str) -> str:
@@ -46,6 +49,22 @@ def canonical_kind(kind: str) -> str:
     return canonical
 
 
+def canonical_key(key: str) -> str:
+    """Return `key` in its stored form: a slug in lower case, its words separated by '-'.
+
+    Raises:
+        ValueError: what is left is not 1 to 64 letters, digits, '-', '_', '.' and '/', beginning
+            and ending with a letter or digit.
+    """
+    canonical = re.sub(r"\s+", "-", key.strip().lower())
+    if not _KEY_FORM.fullmatch(canonical):
+        raise ValueError(
+            f"a key is 1 to {KEY_CHARS_MAX} letters, digits, '-', '_', '.' and '/', beginning and"
+            f" ending with a letter or digit, got {key[:KEY_CHARS_MAX]!r}"
+        )
+    return canonical
+
+
 def tier_of(kind: str) -> int:
     """Return the tier that memories of `kind` start in: 1 hot, 2 warm, 3 cold."""
     return _TIERS.get(kind, WARM)
@@ -53,7 +72,7 @@ def tier_of(kind: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node as it is stored; `text` is masked."""
+    """A node as it is stored; `text` is masked. `key`: unique among the living of its scope."""
 
     id: str
     kind: str
@@ -69,6 +88,7 @@ class Node:
     updated_at: datetime
     key: str | None = None
     tags: tuple[str, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict, hash=False)
     session: str | None = None
     accessed_at: datetime | None = None
     pinned: bool = False

@@ -69,6 +69,8 @@ IMPACT_NODES_MAX: Final = 200
 
 CIRCLE_EDGES_MAX: Final = 200_000
 """Edges looked at for whether new ones close a circle; with more ahead, none is added."""
+NODE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
+"""What a caller says of a memory besides its words, as JSON."""
 EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
 """What an edge says of itself, as JSON."""
 

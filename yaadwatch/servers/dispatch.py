@@ -62,6 +62,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "reanchor": Late("memories.mend", "reanchor"),
     "pin": Late("memories.curate", "pin"),
     "unpin": Late("memories.curate", "unpin"),
+    "tag": Late("memories.curate", "tag"),
     "stale": Late("stale", "stale"),
     "impact": Late("memories.impact", "impact"),
     "link": Late("memories.links", "link"),

@@ -1,5 +1,7 @@
 """Which memories hold these words: the FTS5 index over the nodes."""
 
+from collections.abc import Sequence
+
 import apsw
 
 
@@ -51,6 +53,31 @@ def search(conn: apsw.Connection, match: str, limit: int) -> list[tuple[str, flo
         (match, limit),
     )
     return [(node, score) for node, score in rows]
+
+
+def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[str]:
+    """Return the ids of living nodes whose text holds every phrase, those stored last first.
+
+    Args:
+        conn: a snapshot.
+        phrases: words, or what the index splits into words; each has a letter or a digit.
+        limit: how many at most.
+    """
+    quoted = ('"{}"'.format(one.replace('"', '""')) for one in phrases)
+    rows = conn.execute(
+        """
+        SELECT nodes.id
+          FROM (SELECT rowid AS num
+                  FROM nodes_fts
+                 WHERE nodes_fts MATCH ?
+                 ORDER BY rowid DESC
+                 LIMIT ?) AS found
+          JOIN nodes USING (num)
+         WHERE nodes.archived_ms IS NULL AND nodes.kind NOT IN ('file', 'entity')
+        """,
+        (f"text : ({' AND '.join(quoted)})", limit),
+    )
+    return [node for (node,) in rows]
 
 
 def compact(conn: apsw.Connection) -> None:

@@ -36,6 +36,24 @@ def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
     return [found[node] for node in order]
 
 
+def is_persons(conn: apsw.Connection, id: str) -> bool:
+    """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
+    found = conn.execute(
+        """
+        SELECT 1
+          FROM nodes
+         WHERE id = ?
+           AND (origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
+                SELECT 1
+                  FROM node_versions
+                 WHERE node = nodes.id AND (actor = 'cli' OR actor LIKE 'file:%')
+                   AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
+        """,
+        (id,),
+    )
+    return found.fetchone() is not None
+
+
 def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
     """Return by hash the memory last archived that said these words, where no living one does."""
     rows = conn.execute(

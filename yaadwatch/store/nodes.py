@@ -29,12 +29,12 @@ def insert(conn: apsw.Connection, node: Node) -> int:
     """
     conn.execute(
         """
-        INSERT INTO nodes (id, kind, tier, scope, text, text_hash, summary, key, tags, origin,
-                           session, confidence, confirmed_ms, accessed_ms, pinned, version,
-                           created_ms, updated_ms, archived_ms, archive_reason)
-        VALUES (:id, :kind, :tier, :scope, :text, :text_hash, :summary, :key, :tags, :origin,
-                :session, :confidence, :confirmed_ms, :accessed_ms, :pinned, :version,
-                :created_ms, :updated_ms, :archived_ms, :archive_reason)
+        INSERT INTO nodes (id, kind, tier, scope, text, text_hash, summary, key, tags,
+                           attributes, origin, session, confidence, confirmed_ms, accessed_ms,
+                           pinned, version, created_ms, updated_ms, archived_ms, archive_reason)
+        VALUES (:id, :kind, :tier, :scope, :text, :text_hash, :summary, :key, :tags,
+                :attributes, :origin, :session, :confidence, :confirmed_ms, :accessed_ms, :pinned,
+                :version, :created_ms, :updated_ms, :archived_ms, :archive_reason)
         """,
         _row(node),
     )
@@ -50,7 +50,7 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
     """Return those of `ids` that exist, living or archived, sorted by id."""
     rows = conn.execute(
         """
-        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, origin,
+        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
                session, confidence, confirmed_ms, accessed_ms, pinned, version,
                created_ms, updated_ms, archived_ms, archive_reason
           FROM nodes
@@ -100,6 +100,20 @@ def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -
     return None if found is None else get(conn, found[0])
 
 
+def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
+    """Return the living node of `scope` that is kept under `key`."""
+    found = conn.execute(
+        "SELECT id FROM nodes WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key)
+    ).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def keys(conn: apsw.Connection) -> set[str]:
+    """Return the keys of the living nodes: what a store shadows in another one."""
+    rows = conn.execute("SELECT key FROM nodes WHERE key IS NOT NULL AND archived_ms IS NULL")
+    return {key for (key,) in rows}
+
+
 def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:
     """Write every field of a node; `node.version` is the new one.
 
@@ -115,17 +129,28 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
         """
         UPDATE nodes
            SET kind = :kind, tier = :tier, scope = :scope, text = :text, text_hash = :text_hash,
-               summary = :summary, key = :key, tags = :tags, origin = :origin, session = :session,
-               confidence = :confidence, confirmed_ms = :confirmed_ms, accessed_ms = :accessed_ms,
-               pinned = :pinned, version = :version, created_ms = :created_ms,
-               updated_ms = :updated_ms, archived_ms = :archived_ms,
-               archive_reason = :archive_reason
+               summary = :summary, key = :key, tags = :tags, attributes = :attributes,
+               origin = :origin, session = :session, confidence = :confidence,
+               confirmed_ms = :confirmed_ms, accessed_ms = :accessed_ms, pinned = :pinned,
+               version = :version, created_ms = :created_ms, updated_ms = :updated_ms,
+               archived_ms = :archived_ms, archive_reason = :archive_reason
          WHERE id = :id AND version = :version - 1
         """,
         _row(node),
     )
     if conn.changes() == 0:
         raise _not_the_expected_version(conn, node.id, expected_version)
+
+
+def require_version(conn: apsw.Connection, id: str, expected_version: int) -> None:
+    """Refuse a change that is meant for another version of a node than the one that is there.
+
+    Raises:
+        YaadError: CONFLICT, with the version and the words it has now; NOT_FOUND.
+    """
+    there = get(conn, id)
+    if there is None or there.version != expected_version:
+        raise _not_the_expected_version(conn, id, expected_version)
 
 
 def num(conn: apsw.Connection, id: str) -> int:
@@ -347,6 +372,7 @@ def _row(node: Node) -> dict[str, str | int | float | None]:
         "summary": node.summary,
         "key": node.key,
         "tags": to_json(node.tags),
+        "attributes": to_json(dict(node.attributes)),
         "origin": node.origin,
         "session": node.session,
         "confidence": node.confidence,
@@ -372,6 +398,7 @@ def _node(row: tuple[Any, ...]) -> Node:
         summary,
         key,
         tags,
+        attributes,
         origin,
         session,
         confidence,
@@ -394,6 +421,7 @@ def _node(row: tuple[Any, ...]) -> Node:
         summary=summary,
         key=key,
         tags=tuple(json.loads(tags)),
+        attributes=json.loads(attributes),
         origin=origin,
         session=session,
         confidence=confidence,

@@ -31,6 +31,15 @@ requests = st.one_of(
         files=st.lists(texts, **few).map(tuple),
         symbols=st.lists(texts, **few).map(tuple),
         pin=st.booleans(),
+        scope=st.sampled_from(("project", "user")),
+        key=st.none() | st.sampled_from(("tokens", "db/timeouts")),
+        attributes=st.none() | st.dictionaries(texts, texts, max_size=3),
+    ),
+    st.builds(
+        memories.Tag,
+        id=ids,
+        add=st.lists(texts, min_size=1, max_size=3).map(tuple),
+        expected_version=st.none() | st.integers(1, 10**6),
     ),
     st.builds(
         memories.Recall,
@@ -109,10 +118,12 @@ def test_a_wrong_type_is_told_with_field_wanted_and_got(sent, data):
     if fields:
         name = data.draw(st.sampled_from(sorted(fields)))
 
-        told = complaint(codec.message, type(sent), fields | {name: {}})
+        wrong, what = ([], "a list") if name == "attributes" else ({}, "an object")
+
+        told = complaint(codec.message, type(sent), fields | {name: wrong})
 
         assert told.startswith(f"{name} must be ")
-        assert told.endswith("got an object")
+        assert told.endswith(f"got {what}")
 
 
 @given(st.binary(max_size=200))
@@ -169,6 +180,14 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
             {"text": "a", "tag": ["x"]},
             "no field 'tag'; the nearest one is 'tags'",
         ),
+        (memories.Remember, {"text": "a", "scope": "team"}, "scope must be 'project' or 'user'"),
+        (memories.Remember, {"text": "a", "key": "-"}, "a key is 1 to 64 letters"),
+        (memories.Remember, {"text": "a", "key": "k" * 65}, "a key is 1 to 64 letters"),
+        (memories.Remember, {"text": "a", "expected_version": 1}, "needs the key"),
+        (memories.Remember, {"text": "a", "attributes": []}, "attributes must be an object"),
+        (memories.Tag, {"id": "abcd"}, "add and remove must not both be empty"),
+        (memories.Tag, {"id": "abcd", "add": ["a"], "remove": ["a"]}, "in add and in remove"),
+        (memories.Tag, {"id": "abcd", "add": ["a"], "expected_version": 0}, "within 1 and"),
         (memories.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
         (memories.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
         (memories.Recall, {"query": "  "}, "query must not be empty"),

@@ -205,6 +205,57 @@ def test_forget_says_what_was_forgotten_and_how_to_undo_it():
     ]
 
 
+def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():
+    before = {"id": ID, "version": 3, "text": "Use authlib's jose"}
+    ran = command(
+        *("remember", "Use", "jose", "--scope", "user", "--key", "tokens", "--version", "3"),
+        *("--attribute", "ticket=SEC-12", "--attribute", "owner="),
+        answers={
+            "remember": REMEMBERED
+            | {"decision": "refines", "supersedes": before, "scope": "user", "anchors": []}
+        },
+    )
+
+    asked = ran.calls[0][1]
+    assert (asked["scope"], asked["key"], asked["expected_version"]) == ("user", "tokens", 3)
+    assert asked["attributes"] == {"ticket": "SEC-12", "owner": None}
+    assert ran.lines[0].startswith("New words for what was known: f2e4ab37  decision")
+    assert ran.lines[1:] == [
+        "  Use jose, not jsonwebtoken",
+        "  holds in every project of yours",
+        "  masked: github-token",
+        "  before: Use authlib's jose",
+        """Undo: yaadwatch edit f2e4ab37 'Use authlib'"'"'s jose'""",
+    ]
+
+
+@pytest.mark.parametrize("given", ["ticket", "=SEC-12"])
+def test_an_attribute_is_a_name_and_a_value(given):
+    ran = command("remember", "Use jose", "--attribute", given, answers={"remember": REMEMBERED})
+
+    assert ran.status == 2
+    assert ran.calls == []
+
+
+def test_tag_says_which_tags_a_memory_has_now():
+    answer = CHANGED | {
+        "tags": ["auth", "security"],
+        "undo": "yaadwatch tag f2e4ab37 --remove security",
+    }
+    ran = command(
+        *("tag", "f2e4ab37", "--add", "security", "--remove", "old", "--version", "2"),
+        answers={"tag": answer},
+    )
+
+    asked = {"id": "f2e4ab37", "add": ["security"], "remove": ["old"], "expected_version": 2}
+    assert ran.calls == [("tag", asked)]
+    assert ran.lines == [
+        "f2e4ab37  Use jose, not jsonwebtoken",
+        "  now has auth, security",
+        "Undo: yaadwatch tag f2e4ab37 --remove security",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

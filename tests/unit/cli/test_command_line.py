@@ -53,6 +53,7 @@ LINES = {
     "restore": "restore ab12",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
+    "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
     "verify": "verify --user --repair",
     "compact": "compact --user",

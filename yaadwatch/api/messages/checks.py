@@ -12,7 +12,7 @@ TAG_CHARS_MAX: Final = 64
 NAME_CHARS_MAX: Final = 4_096
 """A path, a symbol or a cursor."""
 EDGE_MAX: Final = 2**63 - 1
-"""The number of an edge, as SQLite counts."""
+"""The number of an edge, or of a version, as SQLite counts."""
 
 
 def check_folder(name: str, folder: str) -> None:
@@ -68,6 +68,11 @@ def check_edge(number: int) -> None:
 def check_id(given: str) -> None:
     """Raise ValueError unless this could be an id, or a part of one."""
     check_text("id", given, ID_CHARS_MAX)
+
+
+def check_version(number: int) -> None:
+    """Raise ValueError unless a memory can be at this version."""
+    check_within("expected_version", number, 1, EDGE_MAX)
 
 
 def check_within(name: str, number: int, low: int, high: int) -> None:

@@ -13,11 +13,12 @@ from yaadwatch.api.messages.checks import (
     check_length,
     check_text,
     check_texts,
+    check_version,
     check_view,
     check_within,
 )
 from yaadwatch.model.edges import CURRENT
-from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_kind
+from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_key, canonical_kind
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, QUERY_CHARS_MAX, TAGS_MAX
 
 TOP_K_MAX: Final = 100
@@ -29,8 +30,9 @@ REASON_CHARS_MAX: Final = 1_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
     """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
-    `scope` says where it holds: in this project, or for the user everywhere; `session` is the one
-    it is learned in, if not that of who asks.
+    `scope` says where it holds: in this project, or for the user everywhere. The memory under
+    `key`, if there is one, gets the words; `expected_version` is the one they are meant for.
+    `session` is the one it is learned in, if not that of who asks.
 
     The text itself is judged where it is kept, which has more to say about it.
     """
@@ -39,7 +41,10 @@ class Remember:
     kind: str | None = None
     tier: int | None = None
     scope: str = PROJECT
+    key: str | None = None
+    expected_version: int | None = None
     tags: tuple[str, ...] = ()
+    attributes: dict[str, object] | None = None
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     pin: bool = False
@@ -54,6 +59,12 @@ class Remember:
             check_within("tier", self.tier, 1, 3)
         if self.scope not in SCOPES:
             raise ValueError(f"scope must be 'project' or 'user', got {self.scope!r}")
+        if self.key is not None:
+            canonical_key(self.key)
+        if self.expected_version is not None:
+            check_version(self.expected_version)
+            if self.key is None:
+                raise ValueError("expected_version needs the key of the memory that it is of")
         check_texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
         check_texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
         check_texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
@@ -150,8 +161,8 @@ class Update:
 
     def __post_init__(self) -> None:
         check_id(self.id)
-        if self.expected_version is not None and self.expected_version < 1:
-            raise ValueError(f"expected_version counts from 1, got {self.expected_version}")
+        if self.expected_version is not None:
+            check_version(self.expected_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +196,28 @@ class Unpin:
 
     def __post_init__(self) -> None:
         check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """Put tags on a memory and take others off."""
+
+    id: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        check_texts("add", self.add, TAGS_MAX, TAG_CHARS_MAX)
+        check_texts("remove", self.remove, TAGS_MAX, TAG_CHARS_MAX)
+        if not self.add and not self.remove:
+            raise ValueError("add and remove must not both be empty")
+        both = sorted(set(self.add) & set(self.remove))
+        if both:
+            raise ValueError(f"{both[0]!r} must not be in add and in remove")
+        if self.expected_version is not None:
+            check_version(self.expected_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

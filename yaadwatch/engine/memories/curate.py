@@ -1,5 +1,6 @@
 """One memory at a time: show it, forget it, bring it back, confirm it, pin it."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -73,7 +75,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; CONFLICT too when a living memory
-            says the same.
+            says the same, or has its key.
     """
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
@@ -85,6 +87,14 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
                 Code.CONFLICT,
                 f"Memory {twin.id[-8:]} says the same already; nothing was restored.",
                 hint="Keep that one; or forget it, then restore this one.",
+            )
+        holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
+        if holder is not None:
+            raise YaadError(
+                Code.CONFLICT,
+                f"Memory {holder.id[-8:]} is kept under its key {node.key} now: {holder.text} "
+                "Nothing was restored.",
+                hint=f"Keep that one; or forget it first: yaadwatch forget {holder.id[-8:]}",
             )
         return writing.unarchive(conn, node, now, actor=call.origin)
 
@@ -131,6 +141,73 @@ def unpin(home: Home, call: Call, *, id: str) -> dict[str, object]:
     return _set_pin(home, call, id, pinned=False)
 
 
+def tag(
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    expected_version: int | None = None,
+) -> dict[str, object]:
+    """Put tags on a memory and take others off; the answer is Changed, with its tags.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        id: of the memory.
+        add: tags to put on it, masked; those it has already are no matter, and so are
+        remove: tags to take off it, when it does not have them.
+        expected_version: the version that this is meant for; any when None.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; CONFLICT, with its words, when it
+            is at another version; REFUSED when it is archived; TOO_LARGE when it would have more
+            tags than 32.
+    """
+    new = [privacy.mask(one.strip()).text for one in add]
+    gone = {privacy.mask(one.strip()).text for one in remove}
+
+    def change(conn: Connection, node: Node, now: datetime) -> Node:
+        _refuse_archived(node)
+        if expected_version is not None:
+            nodes.require_version(conn, node.id, expected_version)
+        kept = tuple(one for one in dict.fromkeys((*node.tags, *new)) if one not in gone)
+        if kept == node.tags:
+            return node
+        if len(kept) > TAGS_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"Memory {node.id[-8:]} would have {len(kept)} tags, more than {TAGS_MAX}; nothing "
+                "was changed.",
+                hint="Take some off: yaadwatch tag ID --remove TAG",
+            )
+        done = replace(node, tags=kept, updated_at=now, version=node.version + 1)
+        nodes.replace(conn, done, expected_version=node.version)
+        nodes.add_version(conn, writing.version_of(done, now, "tagged", call.origin))
+        writing.index(conn, done)
+        body: dict[str, object] = {"change": "tagged"}
+        log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
+        return done
+
+    before, after = _changed(home, call, id, change)
+    return telling.changed_row(after, undo=_untag(before, after)) | {
+        "version": after.version,
+        "tags": list(after.tags),
+    }
+
+
+def _untag(before: Node, after: Node) -> str:
+    """Return the command that puts tags back as they were; '' when nothing was changed."""
+    put_on = [one for one in after.tags if one not in before.tags]
+    taken_off = [one for one in before.tags if one not in after.tags]
+    if not put_on and not taken_off:
+        return ""
+    options = [f"--remove {shlex.quote(one)}" for one in put_on]
+    options += [f"--add {shlex.quote(one)}" for one in taken_off]
+    return " ".join(["yaadwatch tag", after.id[-8:], *options])
+
+
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
@@ -151,19 +228,25 @@ def _change(
     home: Home, call: Call, fragment: str, change: _Change, *, undo: str
 ) -> dict[str, object]:
     """Change one memory in a transaction; `undo` is the command that takes it back."""
+    before, after = _changed(home, call, fragment, change)
+    different = before.version != after.version
+    return telling.changed_row(after, undo=f"yaadwatch {undo} {after.id[-8:]}" if different else "")
+
+
+def _changed(home: Home, call: Call, fragment: str, change: _Change) -> tuple[Node, Node]:
+    """Change one memory in a transaction; return it as it was and as it is."""
     with shelves(home, call) as both:
         held = both.find(fragment)
         now = home.clock.now()
 
-        def commit(conn: Connection) -> tuple[Node, bool]:
+        def commit(conn: Connection) -> tuple[Node, Node]:
             node = _require(conn, held.id)
             done = change(conn, node, now)
             if done.version != node.version:
                 retelling.around(conn, node.id, now)
-            return done, done.version != node.version
+            return node, done
 
-        node, different = held.db.write(commit)
-    return telling.changed_row(node, undo=f"yaadwatch {undo} {held.id[-8:]}" if different else "")
+        return held.db.write(commit)
 
 
 def _show(
@@ -183,7 +266,9 @@ def _show(
         "tier": node.tier,
         "scope": node.scope,
         "text": node.text,
+        "key": node.key,
         "tags": list(node.tags),
+        "attributes": dict(node.attributes),
         "origin": node.origin,
         "pinned": node.pinned,
         "version": node.version,

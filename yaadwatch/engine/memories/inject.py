@@ -10,16 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine.memories.links import given_attributes, given_kind, past
+from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
-from yaadwatch.engine.remember.drafts import Draft, Ready, clean
+from yaadwatch.engine.remember.drafts import Draft, Ready, clean, clean_attributes, merged
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge, GivenNode
-from yaadwatch.model.nodes import THINGS, Node, canonical_kind
+from yaadwatch.model.nodes import THINGS, Node, canonical_key, canonical_kind
+from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -141,7 +142,9 @@ def _draft(one: GivenNode, origin: str) -> Draft:
         origin=origin,
         kind=one.kind,
         tier=one.tier,
+        key=None if one.key is None else canonical_key(one.key),
         tags=one.tags,
+        attributes=one.attributes or {},
         pinned=one.pin,
         has_id=True,
     )
@@ -158,7 +161,7 @@ def _edge(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
         to_node=one.to,
         kind=given_kind(one.kind),
         weight=one.weight,
-        attributes=given_attributes(one.attributes or {}),
+        attributes=clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
         created_at=created,
         updated_at=now,
         valid_from=time("valid_from", one.valid_from, created),
@@ -190,6 +193,8 @@ def _changes(node: Node, given: GivenNode, text: str) -> bool:
         or (given.kind is not None and node.kind != canonical_kind(given.kind))
         or (given.tier is not None and node.tier != given.tier)
         or not tags <= set(node.tags)
+        or (given.key is not None and node.key != canonical_key(given.key))
+        or merged(node.attributes, privacy.mask_tree(given.attributes or {})) != node.attributes
         or (given.pin and not node.pinned)
     )
 
@@ -233,6 +238,8 @@ def _store_node(
             f"Memory {one.id} was erased meanwhile; nothing was stored.",
             hint="Try again.",
         )
+    if item.draft.key is not None:
+        _refuse_key(conn, item.draft.key, one.id)
     if node is None:
         storing.store_as(conn, home, item, batch.now, id=one.id, created_at=created_at)
         done.nodes[NEW] += 1
@@ -246,6 +253,21 @@ def _store_node(
         )
     storing.store_over(conn, home, item, node, batch.now)
     done.nodes[CHANGED] += 1
+
+
+def _refuse_key(conn: Connection, key: str, node_id: str) -> None:
+    """Refuse a key that another living memory is kept under.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    holder = nodes.by_key(conn, "project", key)
+    if holder is not None and holder.id != node_id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"The key {key} of {node_id} is that of memory {holder.id}; nothing was stored.",
+            hint="Give it another key, or none.",
+        )
 
 
 def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:

@@ -5,12 +5,11 @@ A relation that ended stays, with the time in which it held; deleting one is for
 
 import json
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from yaadwatch.core import privacy
 from yaadwatch.engine import telling
+from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
@@ -88,7 +87,7 @@ def link(
             to_node=end,
             kind=kind,
             weight=weight,
-            attributes=given_attributes(attributes or {}),
+            attributes=clean_attributes(attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
             created_at=now,
             valid_from=now if since is None else past("since", since, now),
         )
@@ -200,24 +199,6 @@ def given_kind(given: str) -> str:
             hint=OURS[kind],
         )
     return kind
-
-
-def given_attributes(given: Mapping[str, object]) -> dict[str, object]:
-    """Return what a caller says of an edge, masked.
-
-    Raises:
-        YaadError: TOO_LARGE.
-    """
-    masked = privacy.mask_tree(dict(given))
-    size = len(json.dumps(masked, ensure_ascii=False).encode("utf-8", "replace"))
-    if size > EDGE_ATTRIBUTES_BYTES_MAX:
-        raise YaadError(
-            Code.TOO_LARGE,
-            f"The attributes have {size} bytes, more than {EDGE_ATTRIBUTES_BYTES_MAX}; nothing was "
-            "changed.",
-            hint="Keep the long part in a memory, and link that.",
-        )
-    return masked
 
 
 def past(name: str, given: str, now: datetime) -> datetime:

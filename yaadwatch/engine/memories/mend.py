@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
-from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import stale, telling, writing
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import given, preparing
@@ -19,7 +18,7 @@ from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import anchors, flags, nodes, provenance
+from yaadwatch.store import anchors, flags, nodes
 from yaadwatch.store.connection import Connection
 
 UNDO_CHARS_MAX = 300
@@ -66,8 +65,8 @@ def update(
         said = masked.text.strip()
         if version == node.version and said == node.text:
             return _updated(_Mended(before=node, after=node, anchors=old, masked=masked.kinds))
-        held.db.read(_refuse_said, node, said)
-        kept = [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
+        held.db.read(writing.refuse_said, node, said)
+        kept = preparing.named_by(said, old)
         here = given.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
         rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
@@ -149,12 +148,12 @@ def _accept(
     masked = clean(proposal.text or node.text)
     said = masked.text.strip()
     if said != node.text:
-        space.db.read(_refuse_said, node, said)
+        space.db.read(writing.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = preparing.anchor_again(home, space, worded, old)
     done = _Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
     if dry_run:
-        space.db.read(_refuse_twin, worded)
+        space.db.read(writing.refuse_twin, worded)
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
     return {
@@ -189,44 +188,6 @@ def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
     return node, anchors.of_nodes(conn, [node_id])[node_id]
 
 
-def _refuse_said(conn: Connection, node: Node, said: str) -> None:
-    """Refuse to reword what a person's own file says.
-
-    Raises:
-        YaadError: REFUSED, with the place and the words that belong there.
-    """
-    for place in provenance.of_node(conn, node.id):
-        if place.line is not None:
-            raise YaadError(
-                Code.REFUSED,
-                f"{place.path} (line {place.line}) says memory {node.id[-8:]}; only you change "
-                "that file, so nothing was changed.",
-                hint=f"Write there: {said}",
-            )
-
-
-def _refuse_twin(conn: Connection, node: Node) -> None:
-    """Refuse words that another living memory has already.
-
-    Raises:
-        YaadError: CONFLICT, with the other one.
-    """
-    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
-    if twin is not None and twin.id != node.id:
-        raise YaadError(
-            Code.CONFLICT,
-            f"Memory {twin.id[-8:]} says the same already: {twin.text} Nothing was changed.",
-            hint=f"Keep that one: yaadwatch forget {node.id[-8:]}",
-        )
-
-
-def _names(said: str, anchor: Anchor) -> bool:
-    """Return whether a text still speaks of what an anchor is on."""
-    if anchor.symbol:
-        return last_part(anchor.symbol) in said
-    return anchor.path.rpartition("/")[2] in said
-
-
 def _worded(home: Home, node: Node, said: str, version: int) -> Node:
     """Return a memory as it is with these words, stated now, one version on."""
     now = home.clock.now()
@@ -243,9 +204,9 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
 
 
 def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str) -> None:
-    _refuse_twin(conn, done.after)
+    writing.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
-        _refuse_said(conn, done.before, done.after.text)
+        writing.refuse_said(conn, done.before, done.after.text)
     writing.index(conn, done.after)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change

@@ -1,5 +1,7 @@
 """A statement on its way in: as it came, as it is to be stored, and what became of it."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,7 +35,7 @@ class Draft:
     key: str | None = None
     expected_version: int | None = None
     tags: tuple[str, ...] = ()
-    attributes: dict[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, object] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     pinned: bool = False
@@ -42,9 +44,20 @@ class Draft:
     session: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A living memory, and how a statement means it."""
+
+    node: Node
+    how: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A draft with everything decided that does not need the store; `scope`: whose store."""
+    """A draft with everything decided that does not need the store; `scope`: whose store.
+
+    `match`: the memory that it seems to mean; what it means is decided when it is stored.
+    """
 
     draft: Draft
     scope: str
@@ -54,6 +67,7 @@ class Ready:
     tier: int
     why: str
     anchors: tuple[Anchor, ...]
+    match: Match | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +102,26 @@ def clean(raw: str) -> Masked:
             hint="Put it into a file of the project, and remember in a sentence where it is.",
         )
     return privacy.mask(raw)
+
+
+def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, object]:
+    """Return what a caller says besides the words, masked.
+
+    Raises:
+        YaadError: TOO_LARGE.
+    """
+    masked = privacy.mask_tree(dict(given))
+    size = len(json.dumps(masked, ensure_ascii=False).encode("utf-8", "replace")) if masked else 0
+    if size > bytes_max:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The attributes have {size} bytes, more than {bytes_max}; nothing was changed.",
+            hint="Keep the long part in a memory, and link that.",
+        )
+    return masked
+
+
+def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Return the attributes of a memory with those given in their place; null takes one away."""
+    both = dict(known) | dict(given)
+    return {name: value for name, value in both.items() if value is not None}

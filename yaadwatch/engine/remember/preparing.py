@@ -3,20 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from yaadwatch.core import privacy, text
+from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify
+from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
-from yaadwatch.engine.remember.drafts import Draft, Ready, clean
+from yaadwatch.engine.remember import matching
+from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX
-from yaadwatch.store import anchors, nodes
+from yaadwatch.model.nodes import PROJECT, USER, Node
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 
 
@@ -41,26 +43,33 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             draft,
             text=m.text,
             tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
-            attributes=privacy.mask_tree(draft.attributes),
+            attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
         )
         for draft, m in zip(drafts, masked, strict=True)
     ]
-    anchored = _no_anchors(cleaned) if space is None else _anchored(home, space, cleaned)
+    scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
+    matches = db.read(_matches, cleaned, scope)
+    if space is None:
+        _refuse_files(cleaned)
+        anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
+    else:
+        anchored = _anchored(home, space, cleaned, matches)
     ready = []
-    for draft, mask, rests_on in zip(cleaned, masked, anchored, strict=True):
+    for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
         ready.append(
             Ready(
                 draft=draft,
-                scope="user" if space is None else "project",
+                scope=scope,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 masked=mask.kinds,
                 kind=sort.kind,
                 tier=sort.tier,
                 why=sort.why,
                 anchors=tuple(rests_on),
+                match=match,
             )
         )
     return ready
@@ -87,7 +96,20 @@ def _masked(tag: str) -> str:
     return privacy.mask(tag).text
 
 
-def _no_anchors(drafts: Sequence[Draft]) -> list[list[Anchor]]:
+def _matches(conn: Connection, drafts: Sequence[Draft], scope: str) -> list[Match | None]:
+    """Return the memories that drafts of callers seem to mean; the others have no say in that."""
+    return [
+        None if draft.baseline or draft.has_id else matching.find(conn, draft, scope)
+        for draft in drafts
+    ]
+
+
+def _refuse_files(drafts: Sequence[Draft]) -> None:
+    """Refuse files and definitions for the user's own store.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
     for draft in drafts:
         if draft.files or draft.symbols:
             raise YaadError(
@@ -96,11 +118,12 @@ def _no_anchors(drafts: Sequence[Draft]) -> list[list[Anchor]]:
                 "was stored.",
                 hint="Leave the files out; or remember it in the project: --scope project",
             )
-    return [[] for _ in drafts]
 
 
-def _anchored(home: Home, space: Space, drafts: Sequence[Draft]) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that says what a memory says, on what that rests on too."""
+def _anchored(
+    home: Home, space: Space, drafts: Sequence[Draft], matches: Sequence[Match | None]
+) -> list[list[Anchor]]:
+    """Return what drafts rest on; one that means a memory, on what that rests on too."""
     tree, head = look_at(space, (), home.clock.now_ns())
     for draft in drafts:
         _require_files(draft, tree)
@@ -110,9 +133,12 @@ def _anchored(home: Home, space: Space, drafts: Sequence[Draft]) -> list[list[An
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    for draft, found in zip(drafts, found_all, strict=True):
+    before = space.db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
+    for draft, found, match in zip(drafts, found_all, matches, strict=True):
         _require_symbols(draft, found)
-        old = () if draft.baseline or draft.has_id else space.db.read(_anchors_of_text, draft.text)
+        old: Sequence[Anchor] = () if match is None else before[match.node.id]
+        if match is not None and match.how not in (matching.SAME, matching.WITHIN):
+            old = named_by(draft.text, old)
         anchored.append(_followed(old, found, tree, head))
     return anchored
 
@@ -145,10 +171,16 @@ def _followed(
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
-def _anchors_of_text(conn: Connection, said: str) -> Sequence[Anchor]:
-    """Return what the living memory that says the same rests on."""
-    known = nodes.by_hash(conn, "project", text.text_hash(said), thing=False)
-    return anchors.of_nodes(conn, [known.id])[known.id] if known is not None else ()
+def named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
+    """Return the anchors that other words leave: given by the caller, or still spoken of."""
+    return [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
+
+
+def _names(said: str, anchor: Anchor) -> bool:
+    """Return whether a text still speaks of what an anchor is on."""
+    if anchor.symbol:
+        return last_part(anchor.symbol) in said
+    return anchor.path.rpartition("/")[2] in said
 
 
 def _require_files(draft: Draft, tree: WorkTree) -> None:

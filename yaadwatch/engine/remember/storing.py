@@ -1,4 +1,4 @@
-"""Statements written down, inside a transaction: a new memory, or one that is said again."""
+"""Statements written down, inside a transaction: a new memory, one said again, or new words."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -6,21 +6,50 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.engine import writing
 from yaadwatch.engine.learning import lessons
-from yaadwatch.engine.remember.drafts import NEW, SAME, Admitted, Ready
-from yaadwatch.engine.workspace import Home
+from yaadwatch.engine.remember import matching
+from yaadwatch.engine.remember.drafts import (
+    NEW,
+    REFINES,
+    SAME,
+    Admitted,
+    Draft,
+    Ready,
+    clean_attributes,
+    merged,
+)
+from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import HOT, Node
-from yaadwatch.store import anchors, nodes
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.store import anchors, hot, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
 
 def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
-    """Store a prepared draft inside a transaction, or confirm the memory that says the same."""
-    known = nodes.by_hash(conn, item.scope, text.text_hash(item.text), thing=False)
-    if known is not None:
-        return _said_again(conn, home, item, known, now)
+    """Store a prepared draft inside a transaction, or confirm the memory that says the same.
+
+    The memory under its key, or that it refines, gets the words as a new version.
+
+    Raises:
+        YaadError: CONFLICT when the memory under the key is not at the version expected, or another
+            one says the same; NOT_FOUND when a version is expected and there is no such memory;
+            REFUSED when a person's own file says it, or a person does and an agent has other words.
+    """
+    if item.draft.expected_version is not None:
+        _require_version(conn, item)
+    match = matching.again(conn, item.draft, item.scope, item.match)
+    if match is not None:
+        known = match.node
+        if match.how == matching.KEYED:
+            return _reworded(conn, home, item, known, now)
+        if match.how == matching.REFINES:
+            done = store_over(conn, home, item, known, now, reason="said in more words")
+            return replace(done, why="goes on with what was said before")
+        _refuse_other_key(item.draft, known)
+        return _said_again(conn, home, item, known, now, within=match.how == matching.WITHIN)
     tier = max(item.tier, HOT + 1) if item.draft.baseline else item.tier
     node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
     return _keep(conn, home, item, node, now)
@@ -34,28 +63,70 @@ def store_as(
     return _keep(conn, home, item, _apart(conn, node), now)
 
 
-def store_over(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
+def store_over(
+    conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, reason: str = ""
+) -> Admitted:
     """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
-    draft = item.draft
     node = replace(
-        known,
-        kind=item.kind if draft.kind else known.kind,
-        tier=item.tier if draft.kind or draft.tier else known.tier,
+        _given(item, known, now),
         text=item.text,
         text_hash=text.text_hash(item.text),
         summary=text.summarise(item.text),
-        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
-        confidence=1.0,
-        confirmed_at=now,
-        updated_at=now,
-        pinned=known.pinned or draft.pinned,
-        version=known.version + 1,
     )
     node = _apart(conn, node)
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, change="edited")
-    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why)
+    writing.confirm(
+        conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
+    )
+    lessons.learned(conn, home, node, item.draft.session, now)
+    return Admitted(
+        node=node,
+        anchors=rests_on,
+        masked=item.masked,
+        decision=REFINES,
+        why=item.why,
+        before=known,
+    )
+
+
+def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
+    """Give the memory under a key the words that are said under it now."""
+    writing.refuse_said(conn, holder, item.text)
+    if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
+        raise YaadError(
+            Code.REFUSED,
+            f"A person said what is kept under the key {holder.key}: {holder.text} Nothing was "
+            "stored.",
+            hint="Remember it without the key, or under another one; a person can change it: "
+            f"yaadwatch edit {holder.id[-8:]}",
+        )
+    writing.refuse_twin(conn, replace(holder, text_hash=text.text_hash(item.text)))
+    done = store_over(conn, home, item, holder, now, reason=f"said under the key {holder.key}")
+    return replace(done, why=f"the key {holder.key} was known")
+
+
+def _refuse_other_key(draft: Draft, known: Node) -> None:
+    if draft.key is not None and known.key not in (None, draft.key):
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {known.id[-8:]} says the same already, under the key {known.key}; nothing was "
+            "stored.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {known.id[-8:]}",
+        )
+
+
+def _require_version(conn: Connection, item: Ready) -> None:
+    draft = item.draft
+    holder = nodes.by_key(conn, item.scope, draft.key) if draft.key is not None else None
+    if holder is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"No memory is kept under the key {draft.key}, so none is at version "
+            f"{draft.expected_version}; nothing was stored.",
+            hint="Leave the version out, and it is remembered anew.",
+        )
+    nodes.require_version(conn, holder.id, draft.expected_version or 0)
 
 
 def _apart(conn: Connection, node: Node) -> Node:
@@ -78,7 +149,9 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         text=item.text,
         text_hash=text.text_hash(item.text),
         summary=text.summarise(item.text),
+        key=item.draft.key,
         tags=item.draft.tags,
+        attributes=merged({}, item.draft.attributes),
         origin=item.draft.origin,
         session=item.draft.session,
         confidence=1.0,
@@ -86,6 +159,29 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         created_at=created_at,
         updated_at=now,
         pinned=item.draft.pinned,
+    )
+
+
+def _given(item: Ready, known: Node, now: datetime) -> Node:
+    """Return a memory with what a draft says of it besides its words, stated now."""
+    draft = item.draft
+    attributes = known.attributes
+    if draft.attributes:
+        attributes = clean_attributes(
+            merged(known.attributes, draft.attributes), NODE_ATTRIBUTES_BYTES_MAX
+        )
+    return replace(
+        known,
+        kind=item.kind if draft.kind else known.kind,
+        tier=item.tier if draft.kind or draft.tier else known.tier,
+        key=draft.key or known.key,
+        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
+        attributes=attributes,
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        pinned=known.pinned or draft.pinned,
+        version=known.version + 1,
     )
 
 
@@ -109,28 +205,18 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
 
 
-def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
+def _said_again(
+    conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, within: bool
+) -> Admitted:
     if item.draft.baseline:
         rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
         return Admitted(
             node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
         )
-    draft = item.draft
-    node = replace(
-        known,
-        kind=item.kind if draft.kind else known.kind,
-        tier=item.tier if draft.kind or draft.tier else known.tier,
-        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
-        confidence=1.0,
-        confirmed_at=now,
-        updated_at=now,
-        pinned=known.pinned or draft.pinned,
-        version=known.version + 1,
-    )
+    node = _given(item, known, now)
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.confirm(conn, home, node, rests_on, now, actor=draft.origin, reason="said again")
-    lessons.learned(conn, home, node, draft.session, now)
-    return Admitted(
-        node=node, anchors=rests_on, masked=item.masked, decision=SAME, why="said before"
-    )
+    writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    lessons.learned(conn, home, node, item.draft.session, now)
+    why = "said before, in more words" if within else "said before"
+    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=why)

@@ -12,7 +12,7 @@ from yaadwatch.engine.remember import given, preparing, storing
 from yaadwatch.engine.remember.drafts import Admitted, Draft
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_kind
+from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_key, canonical_kind
 from yaadwatch.store.connection import Connection
 
 
@@ -24,7 +24,10 @@ def remember(
     kind: str | None = None,
     tier: int | None = None,
     scope: str = PROJECT,
+    key: str | None = None,
+    expected_version: int | None = None,
     tags: Sequence[str] = (),
+    attributes: dict[str, object] | None = None,
     files: Sequence[str] = (),
     symbols: Sequence[str] = (),
     pin: bool = False,
@@ -41,7 +44,11 @@ def remember(
         kind: what kind of memory; chosen from the text when None.
         tier: 1 hot, 2 warm, 3 cold; chosen from the kind when None.
         scope: `project`, or `user` for what holds in every project; that needs no watched folder.
+        key: a slug to keep it under, unique in its scope; the living memory under it gets these
+            words, as a new version.
+        expected_version: the version of that memory that the words are meant for; any when None.
         tags: words to find it by.
+        attributes: what else is to be known of it; masked. Null takes one away.
         files: what it rests on besides what the text names.
         symbols: definitions that it rests on.
         pin: never let it age.
@@ -49,8 +56,10 @@ def remember(
 
     Raises:
         YaadError: BAD_REQUEST (empty, a kind that is not for memories, or files with the scope
-            `user`), TOO_LARGE, NOT_FOUND (no watched project here, or a file or definition given
-            by the caller is not there).
+            `user`), TOO_LARGE, NOT_FOUND (no watched project here, a file or definition given by
+            the caller is not there, or a version is expected where there is no memory); CONFLICT
+            (another version, with the words it has; or another memory says the same) and REFUSED
+            (a person said it, and an agent has other words) for what is under the key.
     """
     if kind is not None and canonical_kind(kind) in THINGS:
         raise YaadError(
@@ -63,7 +72,10 @@ def remember(
         origin=call.origin,
         kind=kind,
         tier=tier,
+        key=None if key is None else canonical_key(key),
+        expected_version=expected_version,
         tags=tuple(tags),
+        attributes=attributes or {},
         files=tuple(files),
         symbols=tuple(symbols),
         pinned=pin,
@@ -77,16 +89,26 @@ def remember(
                 session=current.session_of(home, call, space, session),
             )
             admitted = admit(home, space, [placed])[0]
+    return _told(admitted)
+
+
+def _told(admitted: Admitted) -> dict[str, object]:
+    before = admitted.before
     return {
         "id": admitted.node.id,
         "kind": admitted.node.kind,
         "tier": admitted.node.tier,
         "scope": admitted.node.scope,
+        "key": admitted.node.key,
+        "version": admitted.node.version,
         "text": admitted.node.text,
         "why": admitted.why,
         "anchors": [telling.anchor_row(anchor) for anchor in admitted.anchors],
         "masked": list(admitted.masked),
         "decision": admitted.decision,
+        "supersedes": {"id": before.id, "version": before.version, "text": before.text}
+        if before is not None
+        else None,
     }
 
 

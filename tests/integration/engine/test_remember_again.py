@@ -1,0 +1,357 @@
+"""Said again, in more words, under a key: which memory a statement means; and what else is kept."""
+
+import pytest
+from engine_world import NET, Tree, every_byte_below
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from yaadwatch import places
+from yaadwatch.engine import recall
+from yaadwatch.engine.memories import curate
+from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.remember import verb
+from yaadwatch.engine.workspace import Call
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenNode
+
+JOSE = "Sign tokens with jose"
+BECAUSE = "Sign tokens with jose, because jsonwebtoken is not maintained"
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def by_agent(repo, text, **fields):
+    agent = Call(folder=repo.path, origin="agent:claude")
+    return verb.remember(repo.home, agent, text=text, **fields)
+
+
+def refusal(call, *arguments, **fields):
+    with pytest.raises(YaadError) as refused:
+        call(*arguments, **fields)
+    return refused.value
+
+
+def tag(repo, id, **fields):
+    return curate.tag(repo.home, repo.call, id=id, **fields)
+
+
+def found(repo, query):
+    return [row["id"] for row in recall.recall(repo.home, repo.call, query=query)["results"]]
+
+
+class TestMoreWords:
+    def test_a_statement_that_goes_on_becomes_a_version_of_the_memory(self, repo):
+        old = repo.remember(JOSE)
+
+        answer = repo.remembered(BECAUSE)
+
+        assert answer["decision"] == "refines"
+        assert answer["id"] == old
+        assert answer["supersedes"] == {"id": old, "version": 1, "text": JOSE}
+        assert repo.memories() == [BECAUSE]
+        assert [row["text"] for row in repo.show(old)["versions"]] == [JOSE, BECAUSE]
+        assert found(repo, "jsonwebtoken") == [old]
+
+    def test_said_in_short_again_it_is_confirmed_as_it_is(self, repo):
+        old = repo.remember(BECAUSE)
+
+        answer = repo.remembered(JOSE)
+
+        assert (answer["decision"], answer["id"]) == ("same", old)
+        assert answer["text"] == BECAUSE
+        assert answer["supersedes"] is None
+        assert repo.memories() == [BECAUSE]
+
+    def test_one_about_something_else_is_new(self, repo):
+        repo.remember("Use tabs in Go files")
+
+        answer = repo.remembered("Use tabs in Makefiles")
+
+        assert answer["decision"] == "new"
+        assert repo.memories() == ["Use tabs in Go files", "Use tabs in Makefiles"]
+
+    def test_what_was_given_stays_and_what_the_new_words_name_comes(self, repo):
+        repo.write("src/flags.py", "def read_flags():\n    return {}\n")
+        repo.commit("flags")
+        old = repo.remember("Feature flags are read once", files=["src/net.py"])
+
+        answer = repo.remembered("Feature flags are read once, see src/flags.py")
+
+        assert answer["id"] == old
+        assert {row["path"] for row in answer["anchors"]} == {"src/net.py", "src/flags.py"}
+
+    def test_other_given_files_are_another_thing(self, repo):
+        repo.remember("Retry three times here", files=["src/net.py"])
+
+        answer = repo.remembered("Retry three times here, then give up", files=["notes.md"])
+
+        assert answer["decision"] == "new"
+
+    def test_another_kind_is_another_thing(self, repo):
+        repo.remember("The import of orders is slow", kind="bug")
+
+        answer = repo.remembered("The import of orders is slow, fixed with an index", kind="fix")
+
+        assert answer["decision"] == "new"
+
+    def test_an_agent_gives_no_other_words_to_what_a_person_said(self, repo):
+        repo.remember(JOSE)
+
+        answer = by_agent(repo, BECAUSE)
+
+        assert answer["decision"] == "new"
+        assert repo.memories() == [JOSE, BECAUSE]
+
+    def test_an_agent_goes_on_with_what_an_agent_said_and_so_does_a_person(self, repo):
+        old = by_agent(repo, JOSE)["id"]
+
+        assert by_agent(repo, BECAUSE)["id"] == old
+        assert repo.remembered(f"{BECAUSE}; see notes.md")["id"] == old
+
+    def test_what_a_persons_file_says_is_left_alone(self, world):
+        tree = world.repo()
+        tree.write("CLAUDE.md", f"# Rules\n\n- {JOSE}\n")
+        tree.add()
+
+        answer = tree.remembered(BECAUSE)
+
+        assert answer["decision"] == "new"
+        assert tree.memories() == [JOSE, BECAUSE]
+
+    def test_statements_of_a_file_are_one_memory_each(self, world):
+        tree = world.repo()
+        tree.write("CLAUDE.md", f"# Rules\n\n- {JOSE}\n- {BECAUSE}\n")
+        tree.add()
+
+        assert tree.memories() == [JOSE, BECAUSE]
+
+    def test_a_batch_with_ids_of_its_own_is_taken_as_it_is(self, repo):
+        given = [GivenNode(id="one", text=JOSE), GivenNode(id="two", text=BECAUSE)]
+        injecting.inject(repo.home, repo.call, nodes=given)
+
+        assert repo.memories() == [JOSE, BECAUSE]
+
+    def test_memories_of_the_users_own_go_on_too_and_apart_from_the_project(self, repo):
+        repo.remember(JOSE)
+        own = repo.remembered(JOSE, scope="user")["id"]
+
+        answer = repo.remembered(BECAUSE, scope="user")
+
+        assert (answer["decision"], answer["id"]) == ("refines", own)
+        assert repo.memories() == [JOSE]
+
+    @settings(
+        max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(
+        said=st.lists(
+            st.sampled_from(
+                (
+                    *(JOSE, BECAUSE, f"{JOSE}, not jsonwebtoken", "Sign tokens by hand, never"),
+                    *("Use tabs in Go files", "Use tabs in Go files and Makefiles"),
+                )
+            ),
+            max_size=6,
+        )
+    )
+    def test_said_twice_is_said_once(self, world, said):
+        """Whatever was said before, saying the last thing again makes nothing and loses nothing."""
+        tree = Tree(world, world.folder / f"repo-{world.clock.new_id()}")
+        tree.path.mkdir()
+        tree.git("init", "-q", "-b", "main")
+        tree.write("src/net.py", NET)
+        tree.commit("one")
+        tree.add()
+        for one in said:
+            tree.remember(one)
+        before = tree.memories()
+
+        for one in said[-1:]:
+            assert tree.remembered(one)["decision"] == "same"
+
+        assert tree.memories() == before
+
+
+class TestKeys:
+    def test_under_a_key_new_words_are_a_new_version(self, repo):
+        old = repo.remembered("Deploys go through ArgoCD", key="Deploys")
+
+        new = repo.remembered("Deploys go through Flux", key="deploys")
+
+        assert old["key"] == new["key"] == "deploys"
+        assert new["id"] == old["id"]
+        assert (new["decision"], new["version"]) == ("refines", 2)
+        assert new["supersedes"]["text"] == "Deploys go through ArgoCD"
+        assert repo.memories() == ["Deploys go through Flux"]
+        assert repo.show(new["id"])["key"] == "deploys"
+
+    def test_the_same_words_under_it_confirm(self, repo):
+        old = repo.remembered(JOSE, key="tokens")
+
+        again = repo.remembered(f"{JOSE}.", key="tokens")
+
+        assert (again["decision"], again["id"]) == ("same", old["id"])
+
+    def test_a_memory_that_says_it_already_gets_the_key(self, repo):
+        old = repo.remember(JOSE)
+
+        answer = repo.remembered(JOSE, key="tokens")
+
+        assert (answer["id"], answer["key"]) == (old, "tokens")
+
+    def test_a_version_that_is_not_there_is_a_conflict_with_the_words_that_are(self, repo):
+        repo.remember(JOSE, key="tokens")
+        repo.remember("Sign tokens with authlib", key="tokens", expected_version=1)
+
+        refused = refusal(repo.remembered, "Sign tokens by hand", key="tokens", expected_version=1)
+
+        assert refused.code is Code.CONFLICT
+        assert "version 2, not 1" in refused.message
+        assert "Sign tokens with authlib" in refused.message
+        assert repo.memories() == ["Sign tokens with authlib"]
+
+    def test_a_version_of_nothing_is_not_found(self, repo):
+        refused = refusal(repo.remembered, JOSE, key="tokens", expected_version=1)
+
+        assert refused.code is Code.NOT_FOUND
+        assert repo.memories() == []
+
+    def test_words_that_another_memory_has_are_a_conflict(self, repo):
+        repo.remember(JOSE, key="tokens")
+        repo.remember("Sign cookies with itsdangerous", key="cookies")
+        for key in ("cookies", "sessions"):
+            refused = refusal(repo.remembered, JOSE, key=key)
+
+            assert refused.code is Code.CONFLICT
+        assert repo.memories() == ["Sign cookies with itsdangerous", JOSE]
+
+    def test_a_key_is_free_again_when_its_memory_is_forgotten(self, repo):
+        old = repo.remember(JOSE, key="tokens")
+        repo.forget(old)
+
+        new = repo.remember("Sign tokens with authlib", key="tokens")
+        refused = refusal(repo.restore, old)
+
+        assert new != old
+        assert refused.code is Code.CONFLICT
+        assert "tokens" in refused.message
+
+    def test_a_project_and_the_user_may_have_the_same_key(self, repo):
+        own = repo.remembered("Answer in English", key="language", scope="user")
+        here = repo.remembered("Answer in German here", key="language")
+
+        assert own["id"] != here["id"]
+        assert repo.memories() == ["Answer in German here"]
+
+    def test_an_agent_gives_no_other_words_to_what_a_person_keeps_under_a_key(self, repo):
+        repo.remember(JOSE, key="tokens")
+
+        refused = refusal(by_agent, repo, "Sign tokens with nothing", key="tokens")
+
+        assert refused.code is Code.REFUSED
+        assert JOSE in refused.message
+        assert by_agent(repo, JOSE, key="tokens")["decision"] == "same"
+
+    def test_what_a_persons_file_says_gets_no_other_words(self, world):
+        tree = world.repo()
+        tree.write("CLAUDE.md", f"# Rules\n\n- {JOSE}\n")
+        tree.add()
+        tree.remember(JOSE, key="tokens")
+
+        refused = refusal(tree.remembered, "Sign tokens with authlib", key="tokens")
+
+        assert refused.code is Code.REFUSED
+        assert "CLAUDE.md (line 3)" in refused.message
+
+    def test_a_memory_with_a_key_gets_other_words_under_it_only(self, repo):
+        repo.remember(JOSE, key="tokens")
+
+        answer = repo.remembered(BECAUSE)
+
+        assert answer["decision"] == "new"
+
+    def test_a_batch_brings_keys_and_attributes_and_twice_is_once(self, repo):
+        given = [GivenNode(id="one", text=JOSE, key="tokens", attributes={"by": "Ada", "no": None})]
+
+        first = injecting.inject(repo.home, repo.call, nodes=given)
+        again = injecting.inject(repo.home, repo.call, nodes=given)
+        refused = refusal(
+            injecting.inject,
+            repo.home,
+            repo.call,
+            nodes=[GivenNode(id="two", text="Sign cookies", key="tokens")],
+        )
+
+        assert (first["nodes"]["new"], again["nodes"]["same"]) == (1, 1)
+        assert repo.show("one")["key"] == "tokens"
+        assert repo.show("one")["attributes"] == {"by": "Ada"}
+        assert refused.code is Code.CONFLICT
+
+
+class TestAttributes:
+    def test_they_are_kept_changed_and_taken_away(self, repo):
+        one = repo.remember(JOSE, attributes={"ticket": "SEC-12", "owner": "Ada", "tries": 3})
+        repo.remember(JOSE, attributes={"owner": "Grace", "tries": None})
+
+        assert repo.show(one)["attributes"] == {"ticket": "SEC-12", "owner": "Grace"}
+
+    def test_secrets_in_them_are_masked(self, repo):
+        repo.remember(JOSE, attributes={"from": TOKEN, "password": "hunter2hunter2"})
+
+        stored = every_byte_below(places.home(), repo.path)
+        assert TOKEN.encode() not in stored
+        assert b"hunter2hunter2" not in stored
+
+    def test_too_many_are_refused_also_bit_by_bit(self, repo):
+        one = repo.remember(JOSE, attributes={"a": "x" * 5000})
+
+        for more in ({"a": "x" * 9000}, {"b": "x" * 5000}):
+            refused = refusal(repo.remembered, JOSE, attributes=more)
+
+            assert refused.code is Code.TOO_LARGE
+        assert repo.show(one)["attributes"] == {"a": "x" * 5000}
+
+
+class TestTags:
+    def test_they_are_put_on_and_taken_off_and_found(self, repo):
+        one = repo.remember(JOSE, tags=["auth"])
+
+        answer = tag(repo, one, add=["security", "auth"], remove=["nothing"])
+
+        assert answer["tags"] == ["auth", "security"]
+        assert answer["version"] == 2
+        assert answer["undo"] == f"yaadwatch tag {one[-8:]} --remove security"
+        assert found(repo, "security") == [one]
+        assert tag(repo, one, remove=["security"])["tags"] == ["auth"]
+        assert found(repo, "security") == []
+
+    def test_nothing_to_do_changes_nothing(self, repo):
+        one = repo.remember(JOSE, tags=["auth"])
+
+        answer = tag(repo, one, add=["auth"])
+
+        assert (answer["version"], answer["undo"]) == (1, None)
+
+    def test_another_version_is_a_conflict_that_says_how_it_reads_now(self, repo):
+        one = repo.remember(JOSE)
+        tag(repo, one, add=["auth"], expected_version=1)
+
+        refused = refusal(tag, repo, one, add=["security"], expected_version=1)
+
+        assert refused.code is Code.CONFLICT
+        assert JOSE in refused.message
+        assert repo.show(one)["tags"] == ["auth"]
+
+    def test_secrets_are_masked_and_there_are_at_most_32(self, repo):
+        one = repo.remember(JOSE, tags=[f"tag-{number}" for number in range(31)])
+
+        tag(repo, one, add=[TOKEN])
+        refused = refusal(tag, repo, one, add=["one-more"])
+
+        assert refused.code is Code.TOO_LARGE
+        assert TOKEN.encode() not in every_byte_below(places.home(), repo.path)
+
+    def test_an_archived_memory_is_left_alone(self, repo):
+        one = repo.remember(JOSE)
+        repo.forget(one)
+
+        assert refusal(tag, repo, one, add=["auth"]).code is Code.REFUSED

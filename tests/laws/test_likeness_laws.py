@@ -1,0 +1,50 @@
+"""What likeness keeps to, whatever is said."""
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from yaadwatch.core.ingest.likeness import (
+    APART,
+    REFINES,
+    WITHIN,
+    beginning,
+    compare,
+    jaccard,
+    said,
+)
+
+words = st.sampled_from(
+    (
+        *("use", "tabs", "Go", "files", "never", "not", "in", "with", "for", "because", "and", ","),
+        *("jose", "tokens", "src/net.py", "`retry`", "5", "the", "only", "deploy", ":", ";"),
+    )
+)
+texts = st.lists(words, max_size=14).map(" ".join) | st.text(max_size=80)
+MIRRORED = {APART: APART, REFINES: WITHIN, WITHIN: REFINES}
+
+
+@given(texts)
+def test_a_statement_is_itself_or_too_short(text):
+    one = said(text)
+
+    assert compare(one, one) == (REFINES if beginning(text) else APART)
+
+
+@given(texts, texts)
+def test_seen_from_the_other_side_it_is_the_other_way_round(one, other):
+    assume(said(one).forms != said(other).forms)
+
+    assert compare(said(other), said(one)) == MIRRORED[compare(said(one), said(other))]
+
+
+@given(texts, texts)
+def test_what_goes_on_begins_with_every_word_of_what_it_goes_on_with(new, old):
+    if compare(said(new), said(old)) == REFINES:
+        assert said(new).forms[: len(said(old).forms)] == said(old).forms
+        assert beginning(new) == beginning(old)
+
+
+@given(texts, texts)
+def test_likeness_is_a_part(one, other):
+    assert 0.0 <= jaccard(said(one), said(other)) <= 1.0
+    assert jaccard(said(one), said(other)) == jaccard(said(other), said(one))

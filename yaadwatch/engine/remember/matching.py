@@ -1,0 +1,92 @@
+"""Which living memory does a statement mean: that of its key, or one that says or begins it?
+
+What a person's own file says is nobody's to reword, and neither is what a person said for an agent;
+beside such a memory a statement that goes on with it is a new one.
+"""
+
+from typing import Final
+
+from yaadwatch.core import text
+from yaadwatch.core.ingest import likeness
+from yaadwatch.engine.remember.drafts import Draft, Match
+from yaadwatch.engine.workspace import AGENT
+from yaadwatch.model.nodes import Node, canonical_kind
+from yaadwatch.store import anchors, fulltext, hot, nodes, provenance
+from yaadwatch.store.connection import Connection
+
+SAME: Final = "same"
+"""It says the same."""
+KEYED: Final = "keyed"
+"""It is kept under the key, and says something else."""
+REFINES: Final = likeness.REFINES
+WITHIN: Final = likeness.WITHIN
+
+CANDIDATES_MAX: Final = 64
+"""Memories that hold the first words and are looked at, the newest."""
+FILE: Final = "file:"
+"""What the origin begins with of a statement that stands in a person's file."""
+
+
+def find(conn: Connection, draft: Draft, scope: str) -> Match | None:
+    """Return which living memory of `scope` a masked draft means; None when it is a new one."""
+    return _exact(conn, draft, scope) or _alike(conn, draft)
+
+
+def again(conn: Connection, draft: Draft, scope: str, before: Match | None) -> Match | None:
+    """Return what `find` does, when it was asked a moment ago, and little can have changed.
+
+    What others began to say since then in other words is left alone: it stays beside this one.
+    """
+    exact = _exact(conn, draft, scope)
+    if exact is not None or before is None or before.how not in (REFINES, WITHIN):
+        return exact
+    now = nodes.get(conn, before.node.id)
+    return before if now == before.node else _alike(conn, draft)
+
+
+def _exact(conn: Connection, draft: Draft, scope: str) -> Match | None:
+    known = nodes.by_hash(conn, scope, text.text_hash(draft.text), thing=False)
+    if draft.key is not None:
+        holder = nodes.by_key(conn, scope, draft.key)
+        if holder is not None and (known is None or known.id != holder.id):
+            return Match(holder, KEYED)
+    return Match(known, SAME) if known is not None else None
+
+
+def _alike(conn: Connection, draft: Draft) -> Match | None:
+    """Return the memory that a draft goes on with, or that says it in more words."""
+    if draft.baseline or draft.has_id or draft.key is not None or draft.origin.startswith(FILE):
+        return None
+    beginning = likeness.beginning(draft.text)
+    if not beginning:
+        return None
+    found = nodes.many(conn, fulltext.holding(conn, beginning, CANDIDATES_MAX)).values()
+    near = [node for node in found if likeness.beginning(node.text) == beginning]
+    mine = likeness.said(draft.text)
+    for node in sorted(near, key=lambda one: (one.updated_at, one.id), reverse=True):
+        how = likeness.compare(mine, likeness.said(node.text))
+        if how != likeness.APART and _may_be(conn, draft, node):
+            return Match(node, how)
+    return None
+
+
+def _may_be(conn: Connection, draft: Draft, node: Node) -> bool:
+    """Return whether a memory is one that this draft may stand for."""
+    if node.key is not None or (draft.kind and canonical_kind(draft.kind) != node.kind):
+        return False
+    if provenance.of_node(conn, node.id):
+        return False
+    if draft.origin.startswith(AGENT) and hot.is_persons(conn, node.id):
+        return False
+    if not draft.files and not draft.symbols:
+        return True
+    given = {
+        (anchor.path, anchor.symbol)
+        for anchor in anchors.of_nodes(conn, [node.id]).get(node.id, ())
+        if anchor.trust == "given"
+    }
+    named = (
+        {path for path, symbol in given if not symbol},
+        {symbol for _, symbol in given if symbol},
+    )
+    return not given or named == (set(draft.files), set(draft.symbols))
