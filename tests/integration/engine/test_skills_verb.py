@@ -1,7 +1,7 @@
 """Skills: kept under a name, given new words, in doubt when what they name changes."""
 
 import pytest
-from engine_world import NET, every_byte_below
+from engine_world import every_byte_below
 
 from yaadwatch.engine.sessions import skills
 from yaadwatch.model.errors import Code, YaadError
@@ -50,7 +50,7 @@ def test_it_is_in_doubt_when_what_it_names_changes(repo):
     add(repo)
     assert shown(repo)["stale"] is False
 
-    repo.write("src/net.py", NET.replace("fetch_with_retry", "fetch_again"))
+    (repo.path / "src/net.py").unlink()
     repo.check()
 
     assert shown(repo)["stale"] is True
