@@ -103,6 +103,23 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
     return [_edge(row) for row in rows]
 
 
+def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
+    """Return at most `limit` living memories that touch a file or an entity, the last first."""
+    rows = conn.execute(
+        """
+        SELECT edges.from_node
+          FROM edges
+          JOIN nodes ON nodes.id = edges.from_node
+         WHERE edges.to_node = ? AND edges.kind = 'touches' AND edges.valid_until_ms IS NULL
+           AND nodes.archived_ms IS NULL
+         ORDER BY edges.id DESC
+         LIMIT ?
+        """,
+        (thing, limit),
+    )
+    return [node for (node,) in rows]
+
+
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
     """Return the edges of the same kind between the same ends, closed ones too, by their start."""
     rows = conn.execute(

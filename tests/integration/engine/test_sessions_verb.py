@@ -334,7 +334,8 @@ class TestEnd:
         ending.expire(repo.home)
 
         (found,) = claude.sessions()
-        assert (found["ended_by"], found["ended_at"]) == ("idle", last)
+        assert found["ended_by"] == "idle"
+        assert abs(found["ended_at"] - last) < timedelta(minutes=1)
 
     def test_asked_by_name_again_it_goes_on(self, repo):
         hook = Agent(repo)

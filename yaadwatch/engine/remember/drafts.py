@@ -56,7 +56,8 @@ class Match:
 class Ready:
     """A draft with everything decided that does not need the store; `scope`: whose store.
 
-    `match`: the memory that it seems to mean; what it means is decided when it is stored.
+    `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
+    mean; what it means is decided when it is stored.
     """
 
     draft: Draft
@@ -67,6 +68,7 @@ class Ready:
     tier: int
     why: str
     anchors: tuple[Anchor, ...]
+    entities: tuple[str, ...]
     match: Match | None
 
 
