@@ -559,6 +559,18 @@ class TestTouched:
         session = claude.sessions()[0]["id"]
         assert claude.receipt(session)["touched"] == ["src/net.py"]
 
+    def test_a_name_of_several_files_means_the_one_that_was_worked_on(self, repo, claude):
+        for folder in ("api", "web"):
+            repo.write(f"{folder}/limits.py", "RETRIES = 3\n")
+        repo.commit("limits")
+        before = claude.remember("Keep limits.py free of imports")
+        claude.touched("web/limits.py")
+
+        after = claude.remember("Keep limits.py sorted by name")
+
+        assert repo.show(before)["anchors"] == []
+        assert [anchor["path"] for anchor in repo.show(after)["anchors"]] == ["web/limits.py"]
+
     def test_nothing_is_said_of_a_file_that_nothing_rests_on(self, claude):
         assert claude.touched("notes.md")["told"] == ""
 
