@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from yaadwatch.core import text
 from yaadwatch.engine.workspace import Home
@@ -24,6 +25,9 @@ from yaadwatch.store import (
 )
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+
+NAMED: Final = "named"
+"""`how` of edges to what the words of a memory name, and the memory does not rest on."""
 
 
 def confirm(
@@ -157,7 +161,8 @@ def rest_on(
     look_again(conn, rests_on)
     touched = _touch(conn, home, node, rests_on, now)
     for edge in edges.of_node(conn, node.id):
-        if edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in touched:
+        ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
+        if ours and edge.from_node == node.id and edge.to_node not in touched:
             edges.close(conn, edge, now)
 
 
@@ -188,29 +193,38 @@ def _touch(
     for anchor in rests_on:
         kind = "entity" if anchor.symbol else "file"
         name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
-        digest = text.text_hash(name)
-        thing = nodes.by_hash(conn, node.scope, digest, thing=True)
-        if thing is None:
-            thing = Node(
-                id=home.new_id(),
-                kind=kind,
-                tier=COLD,
-                scope=node.scope,
-                text=name,
-                text_hash=digest,
-                summary=name,
-                origin=node.origin,
-                confidence=1.0,
-                confirmed_at=now,
-                created_at=now,
-                updated_at=now,
-            )
-            nodes.insert(conn, thing)
-        touched.add(thing.id)
+        found = thing(conn, home, node, name, now, kind=kind)
+        touched.add(found.id)
         edge = Edge(
-            from_node=node.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
+            from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
         if edges.begin(conn, edge):
-            body: dict[str, object] = {"to": thing.id, "kind": "touches"}
+            body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched
+
+
+def thing(
+    conn: Connection, home: Home, node: Node, name: str, now: datetime, *, kind: str = "entity"
+) -> Node:
+    """Return the node of a file or an entity that a memory touches; made when it is not there."""
+    digest = text.text_hash(name)
+    found = nodes.by_hash(conn, node.scope, digest, thing=True)
+    if found is not None:
+        return found
+    made = Node(
+        id=home.new_id(),
+        kind=kind,
+        tier=COLD,
+        scope=node.scope,
+        text=name,
+        text_hash=digest,
+        summary=name,
+        origin=node.origin,
+        confidence=1.0,
+        confirmed_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    nodes.insert(conn, made)
+    return made

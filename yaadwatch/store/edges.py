@@ -103,6 +103,23 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
     return [_edge(row) for row in rows]
 
 
+def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
+    """Return at most `limit` living memories that touch a file or an entity, the last first."""
+    rows = conn.execute(
+        """
+        SELECT edges.from_node
+          FROM edges
+          JOIN nodes ON nodes.id = edges.from_node
+         WHERE edges.to_node = ? AND edges.kind = 'touches' AND edges.valid_until_ms IS NULL
+           AND nodes.archived_ms IS NULL
+         ORDER BY edges.id DESC
+         LIMIT ?
+        """,
+        (thing, limit),
+    )
+    return [node for (node,) in rows]
+
+
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
     """Return the edges of the same kind between the same ends, closed ones too, by their start."""
     rows = conn.execute(
@@ -116,6 +133,27 @@ def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
         (edge.from_node, edge.kind, edge.to_node),
     )
     return [_edge(row) for row in rows]
+
+
+def holds_within(
+    conn: apsw.Connection, edge: tuple[str, str, str], times: tuple[int, int | None]
+) -> bool:
+    """Return whether an edge (from, kind, to) holds from the first time until before the second."""
+    begin_ms, until_ms = times
+    if until_ms is not None and until_ms <= begin_ms:
+        return False  # it holds at no time
+    found = conn.execute(
+        """
+        SELECT 1
+          FROM edges
+         WHERE from_node = ?1 AND kind = ?2 AND to_node = ?3
+           AND (valid_until_ms IS NULL OR (valid_until_ms > ?4 AND valid_until_ms > valid_from_ms))
+           AND (?5 IS NULL OR valid_from_ms < ?5)
+         LIMIT 1
+        """,
+        (*edge, begin_ms, until_ms),
+    ).fetchone()
+    return found is not None
 
 
 def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:

@@ -43,7 +43,7 @@ LINES = {
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
     "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
-    "inject": "inject graph.json",
+    "inject": "inject graph.json --dry-run",
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
@@ -55,6 +55,8 @@ LINES = {
     "unpin": "unpin ab12",
     "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
+    "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
+    "import": "import memories.jsonl --format yaad --dry-run --user --list",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
@@ -80,6 +82,7 @@ ASKED_BY = {
     ),
     "files",
 )
+ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
 ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}

@@ -87,7 +87,8 @@ def _words(text: str) -> set[str]:
 
 def _headline(session: Session, ended_at: datetime | None) -> str:
     who = session.agent.partition(":")[2] or "a person"
-    where = f" on {session.branch}" if session.branch else ""
+    branch = _line(session.branch)
+    where = f" on {branch}" if branch else ""
     begun = session.started_at
     if ended_at is None:
         return f"{who}{where}, since {begun:%Y-%m-%d %H:%M} UTC."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.core import text as texts
 from yaadwatch.engine import stale, telling, writing
 from yaadwatch.engine.learning import retelling
-from yaadwatch.engine.remember import given, preparing
+from yaadwatch.engine.remember import given, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
@@ -33,6 +33,7 @@ class _Mended:
     after: Node
     anchors: Sequence[Anchor]
     masked: tuple[str, ...]
+    entities: Sequence[str] = ()
 
 
 def update(
@@ -70,7 +71,13 @@ def update(
         here = given.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
         rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
-        done = _Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
+        done = _Mended(
+            before=node,
+            after=worded,
+            anchors=rests_on,
+            masked=masked.kinds,
+            entities=preparing.named_in(home, space, said),
+        )
         held.db.write(_write, home, done, "edited", call.origin)
     return _updated(done)
 
@@ -151,7 +158,13 @@ def _accept(
         space.db.read(writing.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = preparing.anchor_again(home, space, worded, old)
-    done = _Mended(before=node, after=worded, anchors=rests_on, masked=masked.kinds)
+    done = _Mended(
+        before=node,
+        after=worded,
+        anchors=rests_on,
+        masked=masked.kinds,
+        entities=preparing.named_in(home, space, said),
+    )
     if dry_run:
         space.db.read(writing.refuse_twin, worded)
     else:
@@ -212,6 +225,7 @@ def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str)
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
     retelling.around(conn, done.after.id, done.after.updated_at)
+    relating.relate(conn, home, done.after, done.entities, done.after.updated_at, others=True)
 
 
 def _updated(done: _Mended) -> dict[str, object]:

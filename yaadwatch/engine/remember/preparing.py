@@ -1,10 +1,10 @@
 """What can be decided of statements before the store is written: masked, classified, anchored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from yaadwatch.core import privacy
-from yaadwatch.core.ingest import classify
+from yaadwatch.core.ingest import classify, entities, manifests
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
@@ -17,7 +17,11 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import PROJECT, USER, Node
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.model.settings import (
+    ANCHORS_PER_NODE_MAX,
+    NODE_ATTRIBUTES_BYTES_MAX,
+    SYMBOL_FILES_MAX,
+)
 from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 
@@ -52,8 +56,12 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     if space is None:
         _refuse_files(cleaned)
         anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
+        used: Mapping[str, str] = {}
     else:
-        anchored = _anchored(home, space, cleaned, matches)
+        tree, head = look_at(space, (), home.clock.now_ns())
+        before = db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
+        anchored = _anchored(cleaned, matches, before, tree, head)
+        used = packages_of(tree)
     ready = []
     for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
         sort = classify.classify(
@@ -69,6 +77,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 tier=sort.tier,
                 why=sort.why,
                 anchors=tuple(rests_on),
+                entities=tuple(entities.entities(draft.text, used)),
                 match=match,
             )
         )
@@ -121,19 +130,27 @@ def _refuse_files(drafts: Sequence[Draft]) -> None:
 
 
 def _anchored(
-    home: Home, space: Space, drafts: Sequence[Draft], matches: Sequence[Match | None]
+    drafts: Sequence[Draft],
+    matches: Sequence[Match | None],
+    before: Mapping[str, Sequence[Anchor]],
+    tree: WorkTree,
+    head: AtHead,
 ) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that means a memory, on what that rests on too."""
-    tree, head = look_at(space, (), home.clock.now_ns())
+    """Return what drafts rest on; one that means a memory, on what that rested on `before` too."""
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
-        Source(text=draft.text, folder=draft.folder, files=draft.files, symbols=draft.symbols)
+        Source(
+            text=draft.text,
+            folder=draft.folder,
+            files=draft.files,
+            symbols=draft.symbols,
+            touched=draft.touched,
+        )
         for draft in drafts
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    before = space.db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
     for draft, found, match in zip(drafts, found_all, matches, strict=True):
         _require_symbols(draft, found)
         old: Sequence[Anchor] = () if match is None else before[match.node.id]
@@ -169,6 +186,26 @@ def _followed(
         if again is not None:
             both[place, anchor.symbol] = again
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def packages_of(tree: WorkTree) -> dict[str, str]:
+    """Return the packages that the files of a work tree say it uses, plain name to ecosystem."""
+    by_name = tree.listing().by_name
+    places = [path for name in manifests.NAMES for path in by_name.get(name, ())]
+    places.sort(key=lambda path: (path.count("/"), path))
+    used: dict[str, str] = {}
+    for path in places[:SYMBOL_FILES_MAX]:
+        said = (tree.read(path) or b"").decode("utf-8", "replace")
+        used |= manifests.packages(path.rpartition("/")[2], said)
+    return used
+
+
+def named_in(home: Home, space: Space | None, said: str) -> list[str]:
+    """Return the packages, addresses and ports that a masked text names."""
+    if space is None:
+        return entities.entities(said, {})
+    tree, _ = look_at(space, (), home.clock.now_ns())
+    return entities.entities(said, packages_of(tree))
 
 
 def named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.engine import writing
 from yaadwatch.engine.learning import lessons
-from yaadwatch.engine.remember import matching
+from yaadwatch.engine.remember import matching, relating
 from yaadwatch.engine.remember.drafts import (
     NEW,
     REFINES,
@@ -79,6 +79,7 @@ def store_over(
     writing.confirm(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
+    relating.relate(conn, home, node, item.entities, now, others=not item.draft.has_id)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -192,6 +193,9 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before
         writing.rest_on(conn, home, node, rests_on, now)
+    if rests_on or item.entities:
+        others = not item.draft.has_id and not item.draft.baseline
+        relating.relate(conn, home, node, item.entities, now, others=others)
     log.append(
         conn,
         Event(
@@ -218,5 +222,7 @@ def _said_again(
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
     lessons.learned(conn, home, node, item.draft.session, now)
+    if not within:
+        relating.relate(conn, home, node, item.entities, now, others=True)
     why = "said before, in more words" if within else "said before"
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=why)

@@ -8,7 +8,7 @@ from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
 from yaadwatch.engine import writing
-from yaadwatch.engine.remember import preparing, storing
+from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
 from yaadwatch.engine.syncing.gathering import Gathered
@@ -189,6 +189,7 @@ class _Commit:
         writing.index(conn, edited)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         writing.rest_on(conn, self._home, edited, resting, self._now)
+        relating.relate(conn, self._home, edited, item.entities, self._now, others=True)
         flags.drop_node(conn, node.id)
 
     def _say(self, conn: Connection, node: Node) -> None:

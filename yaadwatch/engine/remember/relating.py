@@ -1,0 +1,106 @@
+"""Relate a memory to what its words name, and to the few other memories that name the same.
+
+What it rests on is related by `writing`; these edges are marked, so that neither undoes the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.engine import writing
+from yaadwatch.engine.workspace import Home
+from yaadwatch.engine.writing import NAMED
+from yaadwatch.model import events
+from yaadwatch.model.edges import Edge
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import edges, nodes
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+
+RARE_MAX: Final = 4
+"""A thing that more living memories touch says little of what they have in common."""
+RELATED_MAX: Final = 5
+"""Other memories that one is related to for a thing they share, at most."""
+WEIGHT: Final = 0.5
+
+
+def relate(
+    conn: Connection,
+    home: Home,
+    node: Node,
+    names: Sequence[str],
+    now: datetime,
+    *,
+    others: bool,
+) -> None:
+    """Make `names` what the words of a memory name, and nothing else, inside a transaction.
+
+    Args:
+        conn: the transaction.
+        home: what may be reached.
+        node: the memory; what it rests on is written down already.
+        names: packages, addresses and ports, as their nodes are called.
+        now: the time.
+        others: relate it to memories that share a rare thing with it, too.
+    """
+    things = [writing.thing(conn, home, node, name, now) for name in names]
+    known = edges.of_node(conn, node.id)
+    for one in things:
+        _begin(conn, _edge(node.id, "touches", one, now))
+    named = {one.id for one in things}
+    touched = named | {
+        edge.to_node
+        for edge in known
+        if edge.kind == "touches" and edge.attributes.get("how") != NAMED
+    }
+    for edge in known:
+        lost = edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named
+        lost = lost or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)
+        if lost and edge.attributes.get("how") == NAMED:
+            edges.close(conn, edge, now)
+            log.append(conn, _event(events.EDGE_CLOSED, edge, now))
+    if others:
+        _relate_others(conn, node, touched, known, now)
+
+
+def _relate_others(
+    conn: Connection, node: Node, touched: set[str], known: Sequence[Edge], now: datetime
+) -> None:
+    """Relate a memory to those that touch the same rare things: no files, which many touch."""
+    related = {edge.from_node for edge in known} | {edge.to_node for edge in known}
+    room = RELATED_MAX
+    for one in nodes.many(conn, touched).values():
+        sharing = edges.touching(conn, one.id, RARE_MAX + 1) if one.kind == "entity" else []
+        if len(sharing) > RARE_MAX:
+            continue
+        for other in sharing:
+            if room and other not in related and other != node.id:
+                edge = _edge(node.id, "relates_to", one, now)
+                _begin(conn, replace(edge, to_node=other, weight=WEIGHT))
+                related.add(other)
+                room -= 1
+
+
+def _edge(start: str, kind: str, thing: Node, now: datetime) -> Edge:
+    """Return an edge to what is named; its attributes say what that is."""
+    more = {"how": NAMED, "thing": thing.id, "shared": thing.text}
+    return Edge(
+        from_node=start,
+        to_node=thing.id,
+        kind=kind,
+        attributes={"how": NAMED} if kind == "touches" else more,
+        created_at=now,
+        valid_from=now,
+    )
+
+
+def _begin(conn: Connection, edge: Edge) -> None:
+    if edges.begin(conn, edge):
+        log.append(conn, _event(events.EDGE_CREATED, edge, edge.created_at))
+
+
+def _event(kind: str, edge: Edge, now: datetime) -> Event:
+    body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
+    return Event(kind=kind, at=now, subject=edge.from_node, body=body)
