@@ -325,7 +325,7 @@ def test_after_an_upgrade_the_new_program_takes_the_place_of_the_old_one(samples
 
     answer = connect(upgraded, NAMES)
 
-    assert states(answer) == {name: "connected" for name in NAMES} | {"skill": "unchanged"}
+    assert states(answer) == dict.fromkeys(NAMES, "connected") | {"skill": "unchanged"}
     everything = b"".join(data for data, _ in files(samples).values())
     assert b"/opt/yaad" not in everything
     assert len(said(samples / ".claude/settings.json")["hooks"]["SessionStart"]) == 2
