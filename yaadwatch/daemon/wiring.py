@@ -241,7 +241,7 @@ def _follower(home: Home, intake: Intake, health: Health) -> Follower:
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
-        await asyncio.to_thread(upkeep.run, home)
+        await asyncio.to_thread(upkeep.run_daily, home)
         await asyncio.to_thread(ending.expire, home, everywhere=True)
 
     async def expire() -> None:

@@ -1,8 +1,8 @@
 """What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks,
 then what the last session left.
 
-What the agent reads in the checked-out agent files anyway is not told again. A doubt about
-such a statement is told, because the file cannot tell it.
+What the agent reads in the checked-out agent files anyway, in our block or in a file of our own, is
+not told again. A doubt about such a statement is told, because the file cannot tell it.
 """
 
 import threading
@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridges import agents
-from bridges.agents import AGENTS
+from bridges.agents import AGENTS, Agent
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
 from yaadwatch.engine import stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.learning import current
+from yaadwatch.engine.syncing import reading as syncing
+from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
-from yaadwatch.store import nodes, provenance
+from yaadwatch.store import agent_files, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.sessions.tasks import TaskRow
@@ -70,11 +72,20 @@ def context(
     with home.space(call) as space:
         checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
         now = home.clock.now()
+        agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
+        read = _read_by(home, space, agent)
+        carried = syncing.carried(
+            space,
+            space.db.read(agent_files.of_worktree, space.worktree.id),
+            read=read,
+            formats=agent.reads if agent else None,
+        )
         told = space.db.read(
             _look,
             worktree=space.worktree.id,
             session=current.current(home, call, space).id if _is_agent(call) else "",
-            read=_read_by(home, space, call),
+            read=read,
+            carried=carried,
             settings=home.settings,
             now=now,
         )
@@ -103,9 +114,8 @@ def _is_agent(call: Call) -> bool:
     return call.origin.startswith(AGENT)
 
 
-def _read_by(home: Home, space: Space, call: Call) -> frozenset[str] | None:
-    """Return the agent files that whoever asks takes in by itself; None when nobody can tell."""
-    agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
+def _read_by(home: Home, space: Space, agent: Agent | None) -> frozenset[str] | None:
+    """Return the agent files that an agent takes in by itself; None when nobody can tell."""
     if agent is None:
         return None
     there = reading.fleet(home, space)
@@ -140,6 +150,7 @@ def _look(
     worktree: int,
     session: str,
     read: frozenset[str] | None,
+    carried: frozenset[str],
     settings: Settings,
     now: datetime,
 ) -> _Told:
@@ -152,7 +163,8 @@ def _look(
     raised.sort(key=lambda flag: (-flag.score, flag.node))
     doubted = nodes.many(conn, [flag.node for flag in raised])
     left_out = hidden | provenance.spoken(conn, worktree, read) | doubted.keys()
-    rules = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
+    hot = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
+    rules = [node for node in hot if as_stored(node.text) not in carried]
     last = rows.last_told(conn, worktree, session)
     return _Told(
         doubts=[_doubt(flag, doubted[flag.node]) for flag in raised],

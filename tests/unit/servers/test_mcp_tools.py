@@ -45,7 +45,8 @@ def test_types_defaults_and_needed_arguments_are_those_of_the_request():
 def test_a_tool_that_changes_nothing_says_so(tool):
     hints = tool.listed()["annotations"]
 
-    assert hints.get("readOnlyHint", False) == (tool.operation not in {"remember", "task_update"})
+    changing = {"remember", "task_update", "forget"}
+    assert hints.get("readOnlyHint", False) == (tool.operation not in changing)
 
 
 def test_an_answer_with_a_schema_is_told_twice_as_text_and_as_data():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ACTIONS = ("list", "show", "add", "export")
+ACTIONS = ("list", "show", "add", "export", "install")
 _BODY_CHARS_MAX = 500_000
 """Read from standard input or a file at most; the daemon's limit is far below."""
 
@@ -31,6 +31,7 @@ def add_skill(commands: Commands) -> Parser:
             ("yaadwatch skill show release", "all of one"),
             ("yaadwatch skill add NAME --about LINE < BODY", "a new one, or new words"),
             ("yaadwatch skill export NAME --to DIR", "as NAME/SKILL.md"),
+            ("yaadwatch skill install", "teach agents to use yaadwatch"),
         ],
         more="A skill that names files and definitions is in doubt when those change.",
     )
@@ -50,6 +51,8 @@ def add_skill(commands: Commands) -> Parser:
 
 def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what was asked about skills, and print it."""
+    if args.action == "install":
+        return _install(args, terminal)
     if args.action != "list" and not args.name:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -71,6 +74,21 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
         stale = [styled("  may be stale", "yellow")] if found["stale"] else []
         terminal.line(styled(found["name"], "bold"), f"  {found['description']}", *stale)
     return 0
+
+
+def _install(args: Namespace, terminal: Terminal) -> int:
+    """Put the skill that teaches agents when to remember, recall, confirm and correct."""
+    from yaadwatch.cli.connect import tell
+    from yaadwatch.connecting import table, verbs
+
+    if args.name:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "There is one skill to install, and it needs no name. Nothing was done.",
+            hint="yaadwatch skill install",
+        )
+    answer = verbs.connect(verbs.this_machine(None), [table.SKILL])
+    return tell(answer, terminal, as_json=args.json, undo="yaadwatch disconnect skill")
 
 
 def _add(args: Namespace, client: "Client", terminal: Terminal) -> int:

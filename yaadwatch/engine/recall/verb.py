@@ -131,10 +131,11 @@ def recall(
         doubts = _doubts(found, fitted)
         related, left = _edges(found, fitted)
         if there.project is not None and there.project.space is not None:
-            space = there.project.space
+            project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
-            home.accessed(space.project.id, iter(own))
-            current.shown(home, call, space, {each.id: each.tokens for each in fitted.items})
+            home.accessed(project, iter(own))
+            told = {each.id: each.tokens for each in fitted.items if each.id in own}
+            current.shown(home, call, there.project.space, told)
     scores = {each.candidate.id: each.score for each in best}
     return {
         "results": [
