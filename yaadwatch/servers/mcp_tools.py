@@ -137,6 +137,11 @@ TOOLS: Final = (
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
     ),
     Tool(
+        operation="forget",
+        about="Archive a memory that is wrong; a person can restore it.",
+        arguments={"id": "or its last 8 characters", "reason": "what holds instead"},
+    ),
+    Tool(
         operation="context",
         about="The brief: what may no longer be true, rules, open tasks.",
         arguments={"tokens_max": ""},
