@@ -32,6 +32,11 @@ LINES = {
     "recall": "recall some words --top 3 --tokens 400 --kind fix",
     "show": "show ab12",
     "context": "context --tokens 500",
+    "tasks": "tasks --state done --state open",
+    "task": "task add Move the parser --priority high",
+    "skill": "skill export release --to .claude/skills",
+    "sessions": "sessions search slow parser --limit 5",
+    "handoff": "handoff --session 5c01f2e4 --tokens 800",
     "stale": "stale --all --no-check",
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
@@ -58,6 +63,7 @@ LINES = {
     "upkeep": "upkeep --dry-run",
     "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
     "import": "import memories.jsonl --format yaad --dry-run --user --list",
+    "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
@@ -90,6 +96,11 @@ ASKED_BY = {
 )
 ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
+ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
+ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
+ASKED_BY |= {
+    f"embed_{action}": "embed" for action in ("status", "enable", "disable", "rebuild", "rollback")
+}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",
