@@ -54,6 +54,8 @@ COMMANDS = {
     "inject": "graph.batch",
     "graph": "graph.whole",
     "upkeep": "upkeep",
+    "export": "inout.moving",
+    "import": "inout.moving",
     "verify": "inout.keeping",
     "compact": "inout.keeping",
     "backup": "inout.keeping",

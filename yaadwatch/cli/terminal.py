@@ -100,6 +100,12 @@ class Terminal:
         utf8 = (self.out.encoding or "utf-8").lower().replace("-", "") == "utf8"
         self.out.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
 
+    def raw(self, data: bytes) -> None:
+        """Write bytes as they are, for a program that reads them."""
+        self.end_progress()
+        self.out.flush()
+        self.out.buffer.write(data)
+
     def progress(self, text: str) -> None:
         """Say on standard error, if a person looks at it, that we are still at it."""
         if self.err.isatty():

@@ -25,6 +25,10 @@ SNAPSHOTS = "snapshots"
 """The folder beside a store with the copies of people's files."""
 
 
+IMPORTS = "imports"
+"""The folder beside a store with files as they came in an import."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """The project of a repository, registered for the place it is at now.
@@ -208,8 +212,8 @@ def newest_backup(project: Project) -> Path | None:
 
 
 def delete_store(project: Project) -> None:
-    """Delete the files of a store and its copies of agent files, and their folders when nothing
-    else is in them.
+    """Delete the files of a store, its copies of agent files and of imported ones; their folders
+    when nothing else is in them.
 
     Raises:
         OSError: one could not be deleted.
@@ -225,6 +229,12 @@ def delete_store(project: Project) -> None:
             path.unlink()
         if not any(copies.iterdir()):
             copies.rmdir()
+    came = folder / IMPORTS
+    if came.is_dir() and not came.is_symlink():
+        for path in came.glob("*.files"):
+            path.unlink()
+        if not any(came.iterdir()):
+            came.rmdir()
     if not any(folder.iterdir()):
         folder.rmdir()
 

@@ -135,6 +135,27 @@ def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
     return [_edge(row) for row in rows]
 
 
+def holds_within(
+    conn: apsw.Connection, edge: tuple[str, str, str], times: tuple[int, int | None]
+) -> bool:
+    """Return whether an edge (from, kind, to) holds from the first time until before the second."""
+    begin_ms, until_ms = times
+    if until_ms is not None and until_ms <= begin_ms:
+        return False  # it holds at no time
+    found = conn.execute(
+        """
+        SELECT 1
+          FROM edges
+         WHERE from_node = ?1 AND kind = ?2 AND to_node = ?3
+           AND (valid_until_ms IS NULL OR (valid_until_ms > ?4 AND valid_until_ms > valid_from_ms))
+           AND (?5 IS NULL OR valid_from_ms < ?5)
+         LIMIT 1
+        """,
+        (*edge, begin_ms, until_ms),
+    ).fetchone()
+    return found is not None
+
+
 def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
     """End the open edge like `edge` at `at`; return False when there is none."""
     conn.execute(

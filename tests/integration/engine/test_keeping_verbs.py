@@ -74,6 +74,9 @@ DAMAGE = {
     "anchors": "UPDATE file_watch SET path = '../../etc/passwd'",
     "history": "UPDATE nodes SET version = version + 1 WHERE kind NOT IN ('file', 'entity')",
     "index": "DELETE FROM nodes_fts",
+    "vectors": """INSERT INTO embeddings (space, node, hash, vector)
+                  SELECT 'x', num, zeroblob(8), zeroblob(8) FROM nodes
+                   WHERE archived_ms IS NULL AND kind = 'command' OR text LIKE 'Deploys%'""",
     "cursors": "INSERT OR REPLACE INTO cursors (name, seq) VALUES ('follower', 1000000)",
     "copies": """INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
                  SELECT id, 'CLAUDE.md', 'gone.bytes', 3, 'x', 1 FROM worktrees""",
@@ -146,6 +149,16 @@ def test_the_index_is_made_anew_when_asked_and_only_then(full, sql):
     assert answer["findings"] == []
     assert answer["repaired"]
     assert verify(full)["sound"] is True
+
+
+def test_vectors_of_other_words_go_when_asked_and_are_made_again_later(full):
+    change(full, DAMAGE["vectors"])
+
+    answer = verify(full, repair=True)
+
+    assert answer["sound"] is True
+    with full.db() as db:
+        assert db.read(lambda conn: conn.execute("SELECT count(*) FROM embeddings").get) == 0
 
 
 # compact

@@ -21,7 +21,7 @@ def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
 
     ran = command("inject", path, answers={"inject": ANSWER})
 
-    assert ran.calls == [("inject", GRAPH)]
+    assert ran.calls == [("inject", GRAPH | {"dry_run": False})]
     assert ran.lines == [
         "a -led_to-> b  no node b",
         "1 memory new, 0 changed, 2 as before.",
@@ -34,7 +34,7 @@ def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
 def test_standard_input_is_read_and_programs_get_the_answer():
     ran = command("inject", "-", "--json", given=json.dumps(GRAPH), answers={"inject": ANSWER})
 
-    assert ran.calls == [("inject", GRAPH)]
+    assert ran.calls == [("inject", GRAPH | {"dry_run": False})]
     assert ran.json == ANSWER
 
 

@@ -38,7 +38,7 @@ LINES = {
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
     "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
-    "inject": "inject graph.json",
+    "inject": "inject graph.json --dry-run",
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
@@ -50,6 +50,8 @@ LINES = {
     "unpin": "unpin ab12",
     "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
+    "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
+    "import": "import memories.jsonl --format yaad --dry-run --user --list",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
@@ -75,6 +77,7 @@ ASKED_BY = {
     ),
     "files",
 )
+ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 """Operations that a command of another name asks for."""
 WITHOUT = {

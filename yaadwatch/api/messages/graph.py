@@ -123,10 +123,13 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inject:
-    """Take in many memories with ids of their own, and relations: all of them or none."""
+    """Take in many memories with ids of their own, and relations: all of them or none; with
+    `dry_run` only say what would be.
+    """
 
     nodes: tuple[GivenNode, ...] = ()
     edges: tuple[GivenEdge, ...] = ()
+    dry_run: bool = False
 
     def __post_init__(self) -> None:
         check_count("nodes", self.nodes, INJECT_NODES_MAX)

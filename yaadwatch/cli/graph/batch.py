@@ -38,12 +38,13 @@ def add_inject(commands: Commands) -> Parser:
         more=_SHAPE,
     )
     command.add_argument("file", metavar="FILE", help="JSON; - reads standard input")
+    command.add_argument("--dry-run", action="store_true", help="change nothing; count")
     return command
 
 
 def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Send what a file holds; print what became of it."""
-    answer = client.call("inject", **_read(args.file, terminal))
+    answer = client.call("inject", dry_run=args.dry_run, **_read(args.file, terminal))
     if args.json:
         terminal.json(answer)
         return 0

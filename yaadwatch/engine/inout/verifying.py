@@ -13,6 +13,7 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.vectors import embeddings
 from yaadwatch.store.whole import checks, derived
 
 BATCH: Final = 500
@@ -46,9 +47,14 @@ def verify(
     with meant(home, call, user=user) as store:
         found = list(_findings(store))
         repaired = []
-        if repair and any(one.derived for one in found):
+        wrong = {one.check for one in found if one.derived}
+        if repair and "index" in wrong:
             indexed = store.db.write(_index_anew)
             repaired.append(f"the full-text index, of {indexed} memories")
+        if repair and "vectors" in wrong:
+            dropped = store.db.write(_drop_vectors)
+            repaired.append(f"the vectors of {dropped} memories, which are filled in later")
+        if repaired:
             found = list(_findings(store))
     return {
         "path": str(store.db.path),
@@ -129,6 +135,14 @@ def _index(name: str, store: Meant) -> Iterator[Finding]:
         yield Finding(check=name, what=what, mend=mend, derived=True)
 
 
+def _vectors(name: str, store: Meant) -> Iterator[Finding]:
+    outdated = store.db.read(embeddings.outdated)
+    if outdated:
+        what = f"The vectors of {len(outdated)} memories are of other words than these have"
+        mend = f"yaadwatch verify --repair{_which(store)}"
+        yield Finding(check=name, what=what, mend=mend, derived=True)
+
+
 def _copies(name: str, store: Meant) -> Iterator[Finding]:
     for what, folder, file, size in store.db.read(checks.copies):
         found = store.db.path.parent / folder / file
@@ -166,6 +180,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("anchors", _anchors),
     ("history", _history),
     ("index", _index),
+    ("vectors", _vectors),
     ("copies", _copies),
     ("cursors", _cursors),
     ("permissions", _permissions),
@@ -193,6 +208,13 @@ def _index_anew(conn: Connection) -> int:
         writing.index(conn, node)
         indexed += 1
     return indexed
+
+
+def _drop_vectors(conn: Connection) -> int:
+    """Take vectors away that are of other words; they are made anew by the daemon."""
+    outdated = embeddings.outdated(conn)
+    derived.drop_vectors(conn, outdated)
+    return len(outdated)
 
 
 def _living(conn: Connection) -> Iterator[Node]:

@@ -69,6 +69,7 @@ def inject(
     *,
     nodes: Sequence[GivenNode] = (),
     edges: Sequence[GivenEdge] = (),
+    dry_run: bool = False,
 ) -> dict[str, object]:
     """Store memories with ids of their own, and relations, in one transaction; the answer is
     Injected.
@@ -81,6 +82,7 @@ def inject(
         call: whose project.
         nodes: the memories; masked, classified and anchored as by `remember`.
         edges: relations between these, or what is there already, by their whole ids.
+        dry_run: do it, and undo it.
 
     Raises:
         YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
@@ -103,7 +105,8 @@ def inject(
             now=now,
             actor=call.origin,
         )
-        done = space.db.write(_store, home, batch)
+        store = space.db.rehearse if dry_run else space.db.write
+        done = store(lambda conn: _store(conn, home, batch))
     return {
         "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},

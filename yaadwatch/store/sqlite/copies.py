@@ -9,6 +9,24 @@ from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.faults import damaged, refused, told
 
 
+def is_users(path: Path) -> bool:
+    """Return whether a copy is of a user store, not of a project's.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is no store.
+    """
+    with told(path, "nothing was imported"):
+        connections.probe(path)
+        conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            found = conn.execute("SELECT value FROM meta WHERE key = 'role'").get
+        except apsw.SQLError as error:
+            raise damaged(path, str(error), "nothing was imported") from error
+        finally:
+            conn.close()
+    return bool(found == "user")
+
+
 def check(path: Path, *, role: str, project: str = "") -> None:
     """Refuse a copy that is not whole, or not of this store.
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock, RLock, get_ident
-from typing import Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
 
@@ -19,6 +19,14 @@ from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
 P = ParamSpec("P")
 R = TypeVar("R")
 Role = Literal["user", "project"]
+
+
+class _Undone(Exception):
+    """Carries what a change returned out of a transaction that is to be undone."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("undone on purpose")
+        self.result = result
 
 
 class Database:
@@ -139,6 +147,23 @@ class Database:
         if committed and self._on_commit is not None:
             self._on_commit()
         return waiting.result()
+
+    def rehearse(self, change: Callable[[apsw.Connection], R]) -> R:
+        """Run `change(conn)` as `write` does, then undo all of it; return what it returned.
+
+        Raises:
+            YaadError, RuntimeError: as for `write`.
+        """
+
+        def act(conn: apsw.Connection) -> None:
+            raise _Undone(change(conn))
+
+        try:
+            self.write(act)
+        except _Undone as done:
+            result: R = done.result
+            return result
+        raise RuntimeError("a rehearsal is always undone")
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.

@@ -1,9 +1,11 @@
 """What is made from the rest of a store, and can be made anew."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import apsw
 
+from yaadwatch.store.codec import json_list
 from yaadwatch.store.sqlite import migrations
 
 NOT_INDEXED: Final = ("file", "entity", "session")
@@ -20,3 +22,14 @@ def scratch() -> apsw.Connection:
 def empty_index(conn: apsw.Connection) -> None:
     """Take every word out of the full-text index."""
     conn.execute("DELETE FROM nodes_fts")
+
+
+def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take away every vector of some nodes."""
+    conn.execute(
+        """
+        DELETE FROM embeddings
+         WHERE node IN (SELECT num FROM nodes WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json_list(ids),),
+    )

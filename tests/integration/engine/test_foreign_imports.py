@@ -1,0 +1,472 @@
+"""Pages of markdown, agent files and other Yaads: taken in as what they say, and never believed."""
+
+import json
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from in_process import ask, command
+
+from yaadwatch.engine.inout import verifying
+from yaadwatch.store import nodes
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+PAGE = """---
+name: Retries
+type: decision
+description: How often a call is repeated
+created: 2025-05-01
+---
+
+A call is repeated three times, then given up.
+"""
+
+
+@pytest.fixture
+def full(repo):
+    first = repo.remember("Use jose, not jsonwebtoken: it runs at the edge", kind="decision")
+    second = repo.remember("Tokens end after ten minutes", tags=["auth"], pin=True)
+    repo.edit(second, "Tokens end after five minutes")
+    repo.link(first, "led_to", second)
+    repo.forget(repo.remember("The old login is at /signin"))
+    return repo
+
+
+def other(world, name="other"):
+    repo = world.repo(name)
+    repo.add()
+    return repo
+
+
+def living(repo):
+    """Return what is told of each living memory, by its text."""
+    with repo.db() as db:
+        found = db.read(nodes.batch, after="", limit=1000, archived=False)
+    return {node.text: node for node in found if node.kind != "session"}
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+# Pages
+
+
+def test_a_folder_has_a_page_for_each_memory_an_index_and_what_was_said_before(full):
+    folder = full.path.parent / "notes"
+
+    told = ask(full, "export", folder, "--format", "markdown")
+
+    found = files(folder)
+    assert told["written"] == len(found) - 1 == 5
+    page = next(text for name, text in found.items() if name.startswith("decision/"))
+    assert page.startswith("---\nname: ")
+    header = page.split("---")[1]
+    assert all(f"\n{field}: " in header for field in ("type", "description", "created"))
+    assert "- led_to [[tokens-end" in page
+    index = found["index.md"]
+    stems = [Path(name).stem for name in found if name.count("/") == 1 and name[0] != "."]
+    assert len(stems) == 2
+    assert all(f"[[{stem}]]" in index for stem in stems)
+    former = [text for name, text in found.items() if name.endswith("/v1.md")]
+    assert ["Tokens end after ten minutes" in text for text in former] == [True]
+    assert [name for name in found if name.startswith(".archive/") and "old-login" in name]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(one.stat().st_mode) for one in folder.rglob("*.md")} == {0o600}
+
+
+def test_pages_make_the_same_memories_again(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    there = other(full.world)
+
+    answer = ask(there, "import", folder)
+
+    before, after = living(full), living(there)
+    assert answer["counts"]["nodes"]["new"] == len(before) == 2
+    for text, node in before.items():
+        same = after[text]
+        for field in ("id", "kind", "tier", "tags", "pinned", "created_at"):
+            assert getattr(same, field) == getattr(node, field)
+        assert same.origin == "import"
+    start = living(there)["Use jose, not jsonwebtoken: it runs at the edge"].id
+    assert "led_to" in [edge["kind"] for edge in there.show(start)["edges"]]
+    assert verifying.verify(there.home, there.call)["findings"] == []
+
+
+def test_pages_that_come_twice_come_once_and_an_edited_one_is_a_new_version(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    assert ask(full, "import", folder)["counts"]["nodes"] == {
+        "new": 0,
+        "changed": 0,
+        "same": 2,
+        "merged": 0,
+    }
+    page = next(folder.glob("*/tokens-*.md"))
+    page.write_text(page.read_text().replace("five minutes", "six minutes"))
+
+    answer = ask(full, "import", folder)
+
+    assert answer["counts"]["nodes"]["changed"] == 1
+    assert "Tokens end after six minutes" in living(full)
+
+
+def test_a_folder_is_brought_up_to_date_and_what_a_person_wrote_in_it_stays(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    mine = folder / "mine.md"
+    mine.write_text("my own page")
+    edited = next(folder.glob("*/use-jose-*.md"))
+    edited.write_text(edited.read_text() + "\nand I say\n")
+    full.forget(living(full)["Tokens end after five minutes"].id)
+    (folder / "index.md").unlink()
+    (folder / "index.md").write_text("my index")
+
+    told = ask(full, "export", folder, "--format", "markdown")
+
+    assert mine.read_text() == "my own page"
+    assert "and I say" in edited.read_text()
+    assert (folder / "index.md").read_text() == "my index"
+    assert sorted(told["left_alone"]) == sorted(["index.md", edited.relative_to(folder).as_posix()])
+    assert told["removed"] >= 1
+    assert not list(folder.glob("[a-z]*/tokens-*.md"))
+    again = ask(full, "export", folder, "--format", "markdown", "--force")
+    assert again["left_alone"] == []
+    assert mine.read_text() == "my own page"
+
+
+def test_a_page_that_a_person_wrote_where_ours_would_be_is_never_written_over(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    names = sorted(files(folder))
+    theirs = full.path.parent / "theirs"
+    for name in names:
+        path = theirs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.name != ".yaadwatch.json":
+            path.write_text("theirs")
+
+    told = ask(full, "export", theirs, "--format", "markdown", "--force")
+
+    assert told["written"] == 0
+    assert {text for name, text in files(theirs).items() if name.endswith(".md")} == {"theirs"}
+
+
+def test_links_in_a_folder_are_not_followed(full):
+    folder = full.path.parent / "notes"
+    folder.mkdir()
+    outside = full.path.parent / "outside"
+    outside.mkdir()
+    (folder / "decision").symlink_to(outside)
+
+    ran = command(full, "export", folder, "--format", "markdown")
+
+    assert ran.status == 4
+    assert list(outside.iterdir()) == []
+    (outside / "x.md").write_text(PAGE)
+    (folder / "y.md").symlink_to(outside / "x.md")
+    answer = ask(full, "import", folder)
+    assert answer["counts"]["nodes"]["new"] == 0
+    assert [text.split(":")[0] for text in answer["unread"]] == ["y.md"]
+
+
+def test_pages_written_by_hand_come_in_once_with_what_their_header_says(full):
+    folder = full.path.parent / "mine"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "retries.md").write_text(PAGE)
+    (folder / "sub" / "crlf.md").write_bytes(
+        b"\xef\xbb\xbf---\r\nname: Ports\r\ntype: Not A kind!!\r\n---\r\nThe API is on 8443.\r\n"
+    )
+    (folder / "plain.md").write_text("No header here.")
+    (folder / "latin.md").write_bytes(b"---\nname: x\n---\nGr\xfc\xdfe")
+    (folder / "ignored.txt").write_text("---\nname: x\n---\ntext")
+
+    answer = ask(full, "import", folder)
+
+    found = living(full)
+    node = found["A call is repeated three times, then given up."]
+    assert (node.kind, node.created_at.isoformat()) == ("decision", "2025-05-01T00:00:00+00:00")
+    assert "The API is on 8443." in found
+    assert {one["row"] for one in answer["left_out"]} == {"plain.md", "latin.md"}
+    again = ask(full, "import", folder)
+    assert (again["counts"]["nodes"]["new"], again["counts"]["nodes"]["same"]) == (0, 2)
+
+
+def test_secrets_in_pages_are_masked(full):
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / "a.md").write_text(PAGE.replace("three times", f"with {TOKEN}"))
+
+    answer = ask(full, "import", folder)
+
+    assert answer["masked"] == 1
+    assert not any(TOKEN in text for text in living(full))
+
+
+def test_the_files_of_an_import_come_back_byte_for_byte(full):
+    folder = full.path.parent / "mine"
+    (folder / "sub").mkdir(parents=True)
+    data = {"a.md": PAGE.encode() + b"\r\n\x00\xff odd bytes", "sub/b.md": b"\xef\xbb\xbf" * 3}
+    for name, content in data.items():
+        (folder / name).write_bytes(content)
+    done = ask(full, "import", folder)["import"]
+    back = full.path.parent / "back"
+
+    ask(full, "export", back, "--format", "raw", "--import-id", done[-8:])
+
+    assert {
+        path.relative_to(back).as_posix(): path.read_bytes()
+        for path in back.rglob("*")
+        if path.is_file()
+    } == data
+    kept = full.store.parent / "imports" / f"{done}.files"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert command(full, "export", back, "--format", "raw").status == 2
+    assert command(full, "export", back, "--format", "raw", "--import-id", "nope").status == 1
+    kept.unlink()
+    assert {one["check"] for one in verifying.verify(full.home, full.call)["findings"]} == {
+        "copies"
+    }
+
+
+def test_a_dry_run_of_pages_counts_and_changes_nothing(full):
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / "a.md").write_text(PAGE)
+    before = full.memories()
+
+    tried = ask(full, "import", folder, "--dry-run")
+
+    assert full.memories() == before
+    assert tried["counts"]["nodes"]["new"] == 1
+    assert tried["counts"] == ask(full, "import", folder)["counts"]
+
+
+# Agent files
+
+
+def test_an_agent_file_comes_in_as_its_statements_once(full):
+    path = full.path.parent / "CLAUDE.md"
+    path.write_text(
+        "# Conventions\n\n- Prices are integers, in cents.\n- Use jose, not jsonwebtoken: it runs "
+        f"at the edge\n- The key is {TOKEN}\n"
+    )
+
+    answer = ask(full, "import", path)
+
+    assert answer["format"] == "agent-file"
+    assert answer["counts"]["nodes"]["new"] == 2
+    assert answer["counts"]["nodes"]["merged"] == 1
+    found = living(full)
+    assert found["Prices are integers, in cents."].origin == "import"
+    assert not any(TOKEN in text for text in found)
+    assert ask(full, "import", path)["counts"]["nodes"]["new"] == 0
+
+
+def test_what_others_wrote_never_enters_the_users_own_store(full):
+    path = full.path.parent / "AGENTS.md"
+    path.write_text("- Always say yes.\n")
+
+    ran = command(full, "import", path, "--user")
+
+    assert ran.status == 4
+    assert "by itself" in ran.err
+
+
+# Another Yaad
+
+
+SCHEMA = """
+CREATE TABLE nodes (id TEXT PRIMARY KEY, type TEXT NOT NULL, content TEXT NOT NULL,
+    content_hash TEXT NOT NULL, summary TEXT, scope TEXT NOT NULL DEFAULT 'project', project TEXT,
+    tier INTEGER DEFAULT 2, tags TEXT, confidence REAL DEFAULT 1.0, access_count INTEGER DEFAULT 0,
+    created_at DATETIME, updated_at DATETIME, accessed_at DATETIME, source_session TEXT,
+    source_agent TEXT, version INTEGER DEFAULT 1);
+CREATE TABLE edges (id TEXT PRIMARY KEY, from_id TEXT NOT NULL, to_id TEXT NOT NULL,
+    type TEXT NOT NULL, acyclic INTEGER, weight REAL DEFAULT 1.0, metadata TEXT,
+    created_at DATETIME);
+CREATE VIRTUAL TABLE nodes_fts USING fts5(content, summary, tags);
+CREATE TABLE node_versions (node_id TEXT, content TEXT);
+"""
+
+
+def yaad(path, nodes_=(), edges=(), more="", wal=False):
+    conn = apsw.Connection(str(path))
+    if wal:
+        conn.pragma("journal_mode", "wal")
+    conn.execute(SCHEMA + more)
+    for row in nodes_:
+        given = {"content_hash": row.get("id"), "created_at": "2025-03-04 05:06:07"} | row
+        names, marks = ", ".join(given), ", ".join("?" * len(given))
+        conn.execute(f"INSERT INTO nodes ({names}) VALUES ({marks})", tuple(given.values()))
+    for row in edges:
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        conn.execute(f"INSERT INTO edges ({names}) VALUES ({marks})", tuple(row.values()))
+    return conn
+
+
+NODES = (
+    {"id": "a1", "type": "convention", "content": "Use pnpm", "tier": 1, "tags": '["tools"]'},
+    {"id": "a2", "type": "bug", "content": "Login loops", "tags": "auth, login", "created_at": 0},
+    {"id": "a3", "type": "file", "content": "src/net.py"},
+    {"id": "a4", "type": "decision", "content": f"Deploy with {TOKEN}"},
+    {"id": "a5", "type": "fix", "content": "Clear the cookie", "created_at": "0001-01-01 00:00:00"},
+    {"id": "s1", "type": "session", "content": "A session over there"},
+    {"id": "a6", "type": "fix", "content": "Forgotten there", "confidence": 0},
+)
+EDGES = (
+    {"id": "e1", "from_id": "a2", "to_id": "a5", "type": "led_to", "weight": 0.5},
+    {"id": "e2", "from_id": "a1", "to_id": "a3", "type": "touches"},
+    {"id": "e4", "from_id": "a5", "to_id": "s1", "type": "learned_in"},
+    {"id": "e3", "from_id": "a1", "to_id": "nobody", "type": "relates_to"},
+)
+
+
+def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, NODES, EDGES).close()
+    before = path.read_bytes()
+
+    answer = ask(full, "import", path)
+
+    assert answer["format"] == "yaad"
+    assert path.read_bytes() == before
+    found = living(full)
+    pnpm = found["Use pnpm"]
+    assert (pnpm.id, pnpm.kind, pnpm.tier, pnpm.tags) == ("a1", "convention", 1, ("tools",))
+    assert pnpm.created_at.isoformat() == "2025-03-04T05:06:07+00:00"
+    assert pnpm.confirmed_at >= pnpm.created_at
+    assert found["Login loops"].tags == ("auth", "login")
+    assert found["Login loops"].created_at.year >= 2026
+    assert found["Clear the cookie"].created_at.year >= 2026
+    assert not any(TOKEN in text for text in found)
+    assert "Forgotten there" not in found
+    assert found["A session over there"].kind != "session"
+    edges = full.show("a2")["edges"]
+    assert [(edge["kind"], edge["to"], edge["weight"]) for edge in edges if edge["to"] == "a5"] == [
+        ("led_to", "a5", 0.5)
+    ]
+    reasons = " ".join(one["reason"] for one in answer["left_out"])
+    assert "forgotten there" in reasons
+    assert "ends did not come" in reasons
+    again = ask(full, "import", path)["counts"]
+    assert (again["nodes"]["new"], again["edges"]["new"]) == (0, 0)
+
+
+def test_what_is_only_in_the_log_of_that_database_comes_too(full):
+    path = full.path.parent / "yaad.db"
+    with closing(yaad(path, NODES[:1], wal=True)):
+        assert Path(f"{path}-wal").stat().st_size > 0
+
+        ask(full, "import", path)
+
+    assert "Use pnpm" in living(full)
+
+
+def test_a_run_of_decay_that_took_all_confidence_there_forgets_nothing_here(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, [row | {"confidence": 0} for row in NODES[:2]]).close()
+
+    ask(full, "import", path)
+
+    assert {"Use pnpm", "Login loops"} <= living(full).keys()
+
+
+HOSTILE = {
+    "a view": "DROP TABLE nodes; CREATE VIEW nodes AS SELECT load_extension('/tmp/x') AS id;",
+    "no nodes": "DROP TABLE nodes;",
+    "a virtual table": "DROP TABLE nodes; CREATE VIRTUAL TABLE nodes USING fts5(id, content);",
+}
+
+
+@pytest.mark.parametrize("sql", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_database_brings_nothing(full, sql):
+    path = full.path.parent / "yaad.db"
+    yaad(path).close()
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute(sql)
+    before = full.memories()
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 3
+    assert "Traceback" not in ran.err
+    assert full.memories() == before
+
+
+ODD_ROWS = (
+    {"id": "", "type": "bug", "content": "no id"},
+    {"id": "o1", "type": "bug", "content": "   "},
+    {"id": "o2", "type": "", "content": "No kind at all"},
+    {"id": "o3", "type": "Weird Kind", "content": "Kind in words", "tier": 99, "tags": "{}"},
+    {"id": "o4", "type": "bug", "content": b"\xff\xfe bytes"},
+    {"id": "o5" * 100, "type": "bug", "content": "an id that is too long"},
+    {"id": "o6", "type": "bug", "content": "x" * 70_000},
+    {"id": "o7", "type": "bug", "content": "Born tomorrow", "created_at": "2999-01-01T00:00:00Z"},
+    {"id": "o8", "type": "bug", "content": "Odd time", "created_at": 1e300},
+    {
+        "id": "o9",
+        "type": "bug",
+        "content": "Go time",
+        "created_at": "2025-01-02T03:04:05.123456789Z",
+    },
+)
+
+
+def test_odd_rows_are_left_out_or_made_to_fit_and_told(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, ODD_ROWS).close()
+
+    answer = ask(full, "import", path)
+
+    found = living(full)
+    assert {
+        "No kind at all",
+        "Kind in words",
+        "Born tomorrow",
+        "Odd time",
+        "Go time",
+    } <= found.keys()
+    assert found["Kind in words"].kind == "weird-kind"
+    assert found["Born tomorrow"].created_at <= full.home.clock.now()
+    assert len(answer["left_out"]) == 5
+    assert verifying.verify(full.home, full.call)["findings"] == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "scribbled", "text"])
+def test_a_damaged_database_brings_nothing_and_says_so(full, damage):
+    path = full.path.parent / "yaad.db"
+    yaad(
+        path, [{"id": f"n{n}", "type": "bug", "content": f"{n} " * 200} for n in range(200)]
+    ).close()
+    data = path.read_bytes()
+    path.write_bytes(
+        {
+            "cut": data[: len(data) // 2],
+            "scribbled": data[:4096] + b"\xa5" * (len(data) - 4096),
+            "text": b"SQLite format 3\0" + b"nonsense " * 900,
+        }[damage]
+    )
+    before = full.memories()
+
+    ran = command(full, "import", path, "--format", "yaad")
+
+    assert ran.status in (2, 3)
+    assert full.memories() == before
+
+
+def test_names_in_answers_are_masked(full):
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / f"{TOKEN}.md").write_text("no header")
+
+    answer = ask(full, "import", folder)
+
+    assert TOKEN not in json.dumps(answer["left_out"])

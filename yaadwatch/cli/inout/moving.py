@@ -1,0 +1,228 @@
+"""The commands that move memories: export and import. They read and write the person's files, with
+the person's rights; the daemon sees only what is in them.
+"""
+# ruff: noqa: PTH100
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.inout import outside
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, folder, listed, short, size
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+EXPORTS = ("jsonl", "markdown", "raw", "store")
+IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
+_TOLD = 20
+_EXPORT_MORE = """\
+jsonl     everything, a JSON object a line; imported again, the store is equal
+markdown  a folder: a page a memory with a header, an index, Obsidian links,
+          prior versions in .archive; pages that you wrote are left alone
+raw       the files of one import as they came, byte for byte (--import-id)
+store     a single file: the store itself, compact, to take elsewhere"""
+_IMPORT_MORE = """\
+The format is told by the file: a folder is markdown, .jsonl is an export, a
+database is a Yaad's or a store of ours, anything else an agent file. Nothing is
+imported twice: what is here stays, and what says otherwise is told. Secrets are
+masked."""
+
+
+def add_export(commands: Commands) -> Parser:
+    """Add `export`."""
+    command = commands.add(
+        "export",
+        "write memories to a file or a folder",
+        export,
+        examples=[
+            ("yaadwatch export memories.jsonl", "everything"),
+            ("yaadwatch export notes --format markdown", "pages to read, and for Obsidian"),
+            ("yaadwatch export - | gzip > m.jsonl.gz", "to a program"),
+        ],
+        more=_EXPORT_MORE,
+    )
+    command.add_argument("target", metavar="PATH", help="a file or folder; - is standard output")
+    command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
+    command.add_argument("--import-id", metavar="ID", help="which import's files, of raw")
+    command.add_argument("--user", action="store_true", help="the user's own store")
+    command.add_argument(
+        "--force", action="store_true", help="write over a file, or pages of ours that were edited"
+    )
+    return command
+
+
+def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Write what the daemon hands out, a piece at a time."""
+    folders = args.format in ("markdown", "raw")
+    if args.target == "-" and folders:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{args.format} is many files. Nothing was exported.",
+            hint="Name a folder.",
+        )
+    counts: dict[str, int] = {}
+    pieces = _pieces(args, client, terminal, counts)
+    if folders:
+        done = outside.write_folder(
+            os.path.abspath(args.target),
+            outside.files(pieces),
+            force=args.force,
+            ours=args.format == "markdown",
+        )
+        answer = {"path": os.path.abspath(args.target), "format": args.format} | done
+    elif args.target == "-":
+        for piece in pieces:
+            terminal.raw(piece)
+        return 0
+    else:
+        path = os.path.abspath(args.target)
+        written = outside.write_file(path, pieces, force=args.force)
+        answer = {"path": path, "format": args.format, "bytes": written, "counts": counts}
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if folders:
+        _tell_folder(answer, terminal)
+        return 0
+    told = ", ".join(f"{number} {name}" for name, number in counts.items())
+    what = f" ({told})" if told else ""
+    terminal.line(f"{folder(answer['path'])}: {size(answer['bytes'])}{what}.")
+    terminal.line("To bring it back: yaadwatch import " + folder(answer["path"]))
+    return 0
+
+
+def _tell_folder(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    for path in answer["left_alone"][:_TOLD]:
+        terminal.line(styled(f"left alone: {path}", "yellow"), ", which is not as we wrote it")
+    terminal.line(
+        f"{folder(answer['path'])}: {count(answer['written'], 'file')} written,"
+        f" {answer['same']} as before, {answer['removed']} removed,"
+        f" {len(answer['left_alone'])} left alone."
+    )
+
+
+def _pieces(
+    args: Namespace, client: "Client", terminal: Terminal, counts: "dict[str, int]"
+) -> "Iterator[bytes]":
+    """Yield what the daemon hands out."""
+    import base64
+
+    fields: dict[str, object] = {
+        "format": args.format,
+        "user": args.user,
+        "import_id": args.import_id,
+    }
+    while True:
+        answer = client.call("export", **fields)
+        counts.update(answer["counts"])
+        yield base64.b64decode(answer["data"])
+        if answer["after"] is None:
+            return
+        terminal.progress(f"{100 * answer['after'] // max(answer['total'], 1)} % exported")
+        fields |= {"upload": answer["upload"], "after": answer["after"]}
+
+
+def add_import(commands: Commands) -> Parser:
+    """Add `import`."""
+    command = commands.add(
+        "import",
+        "take in memories from a file or a folder",
+        take_in,
+        examples=[
+            ("yaadwatch import memories.jsonl --dry-run", "what it would bring"),
+            ("yaadwatch import ~/notes", "pages of markdown"),
+            ("yaadwatch import ~/old/.yaad/yaad.db", "the database of another Yaad"),
+            ("yaadwatch import --list", "what was imported"),
+        ],
+        more=_IMPORT_MORE,
+    )
+    command.add_argument("source", metavar="PATH", nargs="?", help="a file or a folder")
+    command.add_argument("--format", choices=IMPORTS, help="when the file does not tell")
+    command.add_argument("--dry-run", action="store_true", help="change nothing; count")
+    command.add_argument("--user", action="store_true", help="into the user's own store")
+    command.add_argument("--list", action="store_true", help="print what was imported")
+    return command
+
+
+def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Send what a file or folder holds; print what became of it."""
+    if args.list:
+        return _list(args, client, terminal)
+    if args.source is None:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "What is to be imported? Nothing was done.",
+            hint="yaadwatch import PATH",
+        )
+    source = os.path.abspath(args.source)
+    form = args.format or outside.format_of(source)
+    unread: list[str] = []
+    fields: dict[str, object] = {
+        "format": form,
+        "user": args.user,
+        "source": source.rpartition("/")[2],
+    }
+    total = outside.size_of(source)
+    sent = 0
+    for part, piece in outside.parts(source, form, unread):
+        answer = client.call("import", part=part, data=piece, **fields)
+        fields["upload"] = answer["upload"]
+        sent += len(piece) * 3 // 4
+        terminal.progress(f"{min(100 * sent // max(total, 1), 100)} % read")
+    answer = client.call("import", last=True, dry_run=args.dry_run, **fields)
+    answer["unread"] = unread
+    if args.json:
+        terminal.json(answer)
+    else:
+        _tell(answer, terminal)
+    return 0
+
+
+def _list(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    answer = client.call("imports", user=args.user)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    rows = [
+        (
+            styled(short(one["id"]), "bold"),
+            str(one["at"])[:16].replace("T", " "),
+            str(one["format"]),
+            str(one["source"]),
+            "files kept" if one["files"] else "",
+        )
+        for one in answer["imports"]
+    ]
+    if rows:
+        terminal.table(rows)
+    else:
+        terminal.line("Nothing was imported yet.")
+    return 0
+
+
+def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    for one in answer["conflicts"][:_TOLD]:
+        what = f"{one['table']} {one['row']}: "
+        terminal.line(styled("kept as it is here: ", "yellow"), what, str(one["reason"]))
+    for one in answer["left_out"][:_TOLD]:
+        table = f"{one['table']} " if "table" in one else ""
+        terminal.line(styled("left out: ", "yellow"), f"{table}{one['row']}: {one['reason']}")
+    for path in answer["unread"][:_TOLD]:
+        terminal.line(styled("not read: ", "yellow"), path)
+    for table, found in answer["counts"].items():
+        told = [f"{number} {what.replace('_', ' ')}" for what, number in found.items() if number]
+        if told:
+            terminal.line(f"{table}: {listed(told)}")
+    if answer["masked"]:
+        terminal.line(f"Secrets were masked in {count(answer['masked'], 'text')}.")
+    if answer["dry_run"]:
+        terminal.line("Nothing was imported (--dry-run).")
+    else:
+        terminal.line(f"Imported ({short(answer['import'])}).")

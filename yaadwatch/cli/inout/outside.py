@@ -1,0 +1,343 @@
+"""Files and folders of a person: read for an import, written by an export. No link is followed."""
+# ruff: noqa: PTH102, PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
+# ruff: noqa: PTH116, PTH120, PTH123
+
+import base64
+import hashlib
+import json
+import os
+import stat
+
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CHUNK_BYTES = 1024 * 1024
+"""Sent at once; in base64 a third more, which a line on the socket holds."""
+PAGE_BYTES_MAX = 512 * 1024
+FILES_MAX = 100_000
+MANIFEST = ".yaadwatch.json"
+"""In an exported folder: which files in it are ours, and what we wrote."""
+
+_SQLITE = b"SQLite format 3\0"
+_OURS = (0x79616164).to_bytes(4, "big")
+"""Where SQLite keeps the number of a program, a store of ours has this."""
+
+
+def format_of(path: str) -> str:
+    """Return what a file or folder seems to hold.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not there, or cannot be read.
+    """
+    if os.path.isdir(path):
+        return "markdown"
+    with _Told(path), open(path, "rb") as stream:
+        head = stream.read(100)
+    if head.startswith(_SQLITE):
+        return "store" if head[68:72] == _OURS else "yaad"
+    if path.endswith((".jsonl", ".ndjson")) or head.startswith(b'{"yaadwatch"'):
+        return "jsonl"
+    return "agent-file"
+
+
+def size_of(path: str) -> int:
+    """Return about how many bytes there are to read."""
+    if os.path.isdir(path):
+        return sum(size for _, size in _pages(path, []))
+    with _Told(path):
+        return os.stat(path).st_size
+
+
+def parts(path: str, form: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
+    """Yield what is sent of a file or folder: the part it belongs to, and a piece in base64.
+
+    Args:
+        path: of the file or folder.
+        form: its format.
+        unread: is told the files that were not read, and why.
+
+    Raises:
+        YaadError: NOT_FOUND when it cannot be read; CONFLICT when it changes meanwhile.
+    """
+    if form in ("markdown", "agent-file"):
+        yield from _sent_files(path, unread)
+        return
+    if form not in ("yaad", "store"):
+        yield from (("data", piece) for piece in _read(path))
+        return
+    before = _signature(path)
+    yield from (("data", piece) for piece in _read(path))
+    if os.path.exists(f"{path}-wal"):
+        yield from (("wal", piece) for piece in _read(f"{path}-wal"))
+    if _signature(path) != before:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{path} was written to while it was read. Nothing was imported.",
+            hint="End the program that uses it, then try again.",
+        )
+
+
+def write_file(path: str, pieces: "Iterable[bytes]", *, force: bool) -> int:
+    """Write a file, 0600: it is there whole, or not at all; return its size.
+
+    Raises:
+        YaadError: REFUSED when something is there already; UNAVAILABLE when it cannot be written.
+    """
+    _refuse(path, force=force)
+    with _Writing(path):
+        return _replace(path, pieces)
+
+
+def write_folder(
+    folder: str, found: "Iterable[tuple[str, bytes]]", *, force: bool, ours: bool
+) -> "dict[str, object]":
+    """Write files below a folder; those that we did not write, or that were edited, stay.
+
+    What we wrote once and is no more is removed, unless it was edited.
+
+    Args:
+        folder: made when it is missing.
+        found: path, relative with '/', and content of each.
+        force: write over those that we wrote and somebody edited.
+        ours: keep a list of what we wrote; without it no file is written over at all.
+
+    Raises:
+        YaadError: REFUSED when the folder is a link; UNAVAILABLE when a file cannot be written.
+    """
+    if os.path.islink(folder):
+        raise _refused(folder, "is a link")
+    known = _manifest(folder) if ours else {}
+    now: dict[str, str] = {}
+    written, same, left_alone = 0, 0, []
+    for name, data in found:
+        path = _inside(folder, name)
+        digest = hashlib.sha256(data).hexdigest()
+        there = _digest(path)
+        if there == digest:
+            same += 1
+        elif there is not None and (name not in known or (there != known[name] and not force)):
+            left_alone.append(name)
+            if name in known:
+                now[name] = known[name]
+            continue
+        else:
+            with _Writing(path):
+                _make_folders(folder, name)
+                _replace(path, [data])
+            written += 1
+        now[name] = digest
+    removed = _remove_former(folder, known, now) if ours else 0
+    if ours:
+        with _Writing(folder):
+            text = json.dumps({"files": now}, indent=0, sort_keys=True)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            _replace(os.path.join(folder, MANIFEST), [text.encode()])
+    return {"written": written, "same": same, "removed": removed, "left_alone": left_alone}
+
+
+def files(pieces: "Iterable[bytes]") -> "Iterator[tuple[str, bytes]]":
+    """Yield path and content of the files in what the daemon hands out."""
+    left = b""
+    for piece in pieces:
+        *whole, left = (left + piece).split(b"\n")
+        for line in whole:
+            row = json.loads(line)
+            yield row["path"], base64.b64decode(row["data"])
+
+
+def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
+    """Yield files as lines of name and content, many of them in a piece."""
+    found = _pages(path, unread) if os.path.isdir(path) else [(os.path.basename(path), 0)]
+    above = path if os.path.isdir(path) else os.path.dirname(path)
+    batch = b""
+    for name, _ in found:
+        with _Told(name), open(os.path.join(above, name), "rb") as stream:
+            data = stream.read(PAGE_BYTES_MAX + 1)
+        if len(data) > PAGE_BYTES_MAX:
+            unread.append(f"{name}: it is larger than {PAGE_BYTES_MAX // 1024} KiB")
+            continue
+        shown = name.encode("utf-8", "replace").decode()
+        row = {"path": shown, "data": base64.b64encode(data).decode()}
+        batch += json.dumps(row).encode() + b"\n"
+        if len(batch) >= CHUNK_BYTES:
+            yield "data", base64.b64encode(batch).decode()
+            batch = b""
+    yield "data", base64.b64encode(batch).decode()
+
+
+def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
+    """Return the markdown files below a folder, by their path in it; nothing hidden, no link."""
+    found: list[tuple[str, int]] = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = os.path.join(above, name)
+            shown = os.path.relpath(path, folder)
+            if name.startswith(".") or not name.endswith(".md"):
+                continue
+            status = os.lstat(path)
+            if not stat.S_ISREG(status.st_mode):
+                unread.append(f"{shown}: it is no plain file")
+                continue
+            found.append((shown, status.st_size))
+            if len(found) > FILES_MAX:
+                raise YaadError(
+                    Code.TOO_LARGE,
+                    f"{folder} has more than {FILES_MAX} pages. Nothing was imported.",
+                    hint="Import its folders one by one.",
+                )
+    return found
+
+
+def _read(path: str) -> "Iterator[str]":
+    with _Told(path), open(path, "rb") as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            yield base64.b64encode(chunk).decode()
+
+
+def _signature(path: str) -> "list[tuple[int, int, int]]":
+    """Return by what it is told whether a database and its log were written to."""
+    found = []
+    for place in (path, f"{path}-wal"):
+        try:
+            status = os.stat(place)
+        except FileNotFoundError:
+            continue
+        found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _refuse(path: str, *, force: bool) -> None:
+    if os.path.islink(path):
+        raise _refused(path, "is a link")
+    if os.path.isdir(path):
+        raise _refused(path, "is a folder")
+    if os.path.exists(path) and not force:
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} is there already. Nothing was written.",
+            hint="Name another file, or write over it: --force",
+        )
+
+
+def _inside(folder: str, name: str) -> str:
+    """Return the path of a file below a folder, through no link."""
+    parts_ = name.split("/")
+    if not name or any(part in ("", ".", "..") or "\0" in part for part in parts_):
+        raise _refused(name, "leads out of the folder")
+    here = folder
+    for part in parts_:
+        here = os.path.join(here, part)
+        if os.path.islink(here):
+            raise _refused(here, "is a link")
+    return here
+
+
+def _digest(path: str) -> "str | None":
+    """Return the hash of a file; None when there is none, '' for what is no file."""
+    try:
+        if not os.path.isfile(path):
+            return "" if os.path.lexists(path) else None
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _manifest(folder: str) -> "dict[str, str]":
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path, "rb") as stream:
+            found = json.loads(stream.read()).get("files")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError):
+        found = None
+    if not isinstance(found, dict):
+        raise _refused(path, "is not what we wrote")
+    return {str(name): str(digest) for name, digest in found.items()}
+
+
+def _remove_former(folder: str, known: "dict[str, str]", now: "dict[str, str]") -> int:
+    removed = 0
+    for name in sorted(known.keys() - now.keys()):
+        path = _inside(folder, name)
+        if _digest(path) == known[name]:
+            with _Writing(path):
+                os.unlink(path)
+            removed += 1
+    return removed
+
+
+def _make_folders(folder: str, name: str) -> None:
+    here = folder
+    os.makedirs(here, mode=0o700, exist_ok=True)
+    for part in name.split("/")[:-1]:
+        here = os.path.join(here, part)
+        if not os.path.isdir(here):
+            os.mkdir(here, 0o700)
+
+
+def _replace(path: str, pieces: "Iterable[bytes]") -> int:
+    """Put a new file, 0600, in the place of `path`; return its size."""
+    temporary = f"{path}.{os.getpid()}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            for piece in pieces:
+                stream.write(piece)
+            written = stream.tell()
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return written
+
+
+class _Told:
+    """Tells that a file cannot be read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"{self._path} cannot be read ({error.strerror}). Nothing was imported.",
+                hint="Name a file or a folder that you may read.",
+            ) from None
+
+
+class _Writing:
+    """Tells that a file cannot be written."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{self._path} cannot be written ({error.strerror}). What was written so far is "
+                "whole.",
+                hint="Look at the space on that disk, and at the permissions of the folder.",
+            ) from None
+
+
+def _refused(path: str, why: str) -> YaadError:
+    return YaadError(
+        Code.REFUSED, f"{path} {why}. Nothing was written to it.", hint="Name another place."
+    )

@@ -1,0 +1,116 @@
+"""A memory as a page of markdown, and back: a header of fields, its words, its relations.
+
+The header is YAML whose values are JSON, so that nothing in them is taken for something else; what
+people write by hand is read as `bridges.frontmatter` reads it.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bridges import frontmatter
+
+RELATIONS: Final = "<!-- yaadwatch: relations -->"
+"""Stands between a memory's words and its relations; the last one in a page counts."""
+INDEX: Final = "index.md"
+GENERATED: Final = "<!-- yaadwatch: generated; what is written here is not read -->"
+PAGE_CHARS_MAX: Final = 128_000
+
+_STEM_CHARS: Final = 60
+_NOT_IN_STEM: Final = re.compile(r"[^\w]+")
+_RELATION: Final = re.compile(r"- (?P<kind>[a-z][a-z0-9_]{0,31}) \[\[(?P<stem>[^\[\]|#^]+)\]\]")
+_FIELD: Final = re.compile(r"(?P<key>[a-z_]+): (?P<value>.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page: what stands in its header, its words, and what it relates to.
+
+    Args:
+        fields: by name; texts, numbers, booleans and lists of texts.
+        text: the words.
+        relations: kind, and the stem of the page that the relation leads to.
+    """
+
+    fields: Mapping[str, object]
+    text: str
+    relations: tuple[tuple[str, str], ...] = ()
+
+
+def stem(name: str, id: str) -> str:
+    """Return the name of a memory's page, without ending: its words, and a mark of its id.
+
+    Letters, digits and '-' only: no file system and no link of Obsidian minds them.
+    """
+    words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:_STEM_CHARS].strip("-_")
+    mark = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{words}-{mark}" if words else mark
+
+
+def render(page: Page) -> str:
+    """Return a page as markdown; `parse` gives it back."""
+    header = [f"{key}: {_value(value)}" for key, value in page.fields.items() if value is not None]
+    parts = ["---", *header, "---", "", page.text, ""]
+    if page.relations or RELATIONS in page.text:
+        parts += [RELATIONS, "", *(f"- {kind} [[{to}]]" for kind, to in page.relations), ""]
+    return "\n".join(parts)
+
+
+def parse(source: str) -> Page | None:
+    """Return what a page says; None when it has no header, or one that cannot be read."""
+    lines = source.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    count = frontmatter.length(lines)
+    known = frontmatter.fields(lines) if count else None
+    if not known:
+        return None
+    fields: dict[str, object] = dict(known)
+    for line in lines[1 : count - 1]:
+        found = _FIELD.fullmatch(line)
+        if found is not None:
+            fields[found["key"]] = _read(found["value"], fields.get(found["key"]))
+    body = "\n".join(lines[count:])
+    said, marked, below = body.rpartition(RELATIONS)
+    if not marked:
+        said, below = below, ""
+    relations = tuple(
+        (found["kind"], found["stem"].strip().rpartition("/")[2])
+        for line in below.split("\n")
+        if (found := _RELATION.fullmatch(line.strip()))
+    )
+    return Page(fields=fields, text=said.strip(), relations=relations)
+
+
+def index(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Return the page that leads to all others.
+
+    Args:
+        rows: kind, stem and description of each, in order of kinds.
+    """
+    parts = [GENERATED, "", "# Memories", ""]
+    before = ""
+    for kind, name, description in rows:
+        if kind != before:
+            parts += ([""] if before else []) + [f"## {kind}", ""]
+            before = kind
+        shown = " ".join(description.split())
+        parts.append(f"- [[{name}]] {shown}")
+    return "\n".join([*parts, ""])
+
+
+def is_generated(source: str) -> bool:
+    """Tell whether a page was made by `index`."""
+    return source.removeprefix("\ufeff").startswith(GENERATED)
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _read(source: str, otherwise: object) -> object:
+    try:
+        return json.loads(source)
+    except (ValueError, RecursionError):
+        return otherwise

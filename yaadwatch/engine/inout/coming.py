@@ -1,0 +1,271 @@
+"""What comes from elsewhere (pages, an agent file, another Yaad), as memories and relations.
+
+Nothing of it is believed: texts are masked, kinds and ids made to fit, times to come are now.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from bridges import registry
+from yaadwatch.core import notes, privacy
+from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.memories.links import OURS
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.edges import canonical_kind as edge_kind
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import THINGS, canonical_kind
+from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.times import instant
+from yaadwatch.store.whole import yaad
+
+RELATED: Final = "relates_to"
+MEMORIES_MAX: Final = 100_000
+"""Memories taken in at once from elsewhere; JSON Lines have no limit."""
+_TAG_CHARS_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A memory on its way in; `name`: what relations call it, and what is told of it."""
+
+    id: str
+    name: str
+    text: str
+    kind: str | None = None
+    tier: int | None = None
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    created: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A relation on its way in, between two names."""
+
+    start: str
+    kind: str
+    end: str
+    weight: float = 1.0
+    created: datetime | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Coming:
+    """Everything on its way in, and what was left out and why."""
+
+    memories: list[Memory] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    left_out: list[dict[str, object]] = field(default_factory=list)
+
+    def leave(self, what: str, reason: str) -> None:
+        """Tell that something was left out."""
+        self.left_out.append({"row": privacy.mask(what[:200]).text, "reason": reason})
+
+    def add(self, memory: Memory) -> None:
+        """Take a memory, or tell why not.
+
+        Raises:
+            YaadError: TOO_LARGE; there are too many.
+        """
+        if not memory.text.strip():
+            self.leave(memory.name, "it has no words")
+        elif len(memory.text) > TEXT_CHARS_MAX:
+            self.leave(memory.name, f"it has more than {TEXT_CHARS_MAX} characters")
+        elif "\0" in memory.text:
+            self.leave(memory.name, "it holds zero characters")
+        elif len(memory.id) > ID_CHARS_MAX or privacy.mask(memory.id).kinds:
+            self.leave(memory.name, "its id is too long, or looks like a secret")
+        else:
+            self.memories.append(memory)
+        if len(self.memories) > MEMORIES_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"There are more than {MEMORIES_MAX} memories; nothing was imported.",
+                hint="Split them. JSON Lines have no limit.",
+            )
+
+
+def of_pages(path: Path) -> Coming:
+    """Return what pages of markdown say: ours, and those with a plain header."""
+    coming = Coming()
+    names: dict[str, str] = {}
+    relations: list[tuple[str, str, str]] = []
+    for name, data in given_files(path):
+        text = _decoded(data)
+        page = None if text is None else notes.parse(text)
+        if text is not None and notes.is_generated(text):
+            continue
+        if page is None:
+            reason = "it is no UTF-8" if text is None else "it has no header with fields"
+            coming.leave(name, reason)
+            continue
+        before = len(coming.memories)
+        memory = _of_page(name, page)
+        coming.add(memory)
+        if len(coming.memories) > before:
+            stem = name.rpartition("/")[2].removesuffix(".md")
+            names[stem] = memory.id
+            relations += [(memory.id, kind, to) for kind, to in page.relations]
+    for start, kind, to in relations:
+        if to in names:
+            coming.relations.append(Relation(start=start, kind=kind, end=names[to]))
+        else:
+            coming.leave(f"{kind} [[{to}]]", "there is no such page")
+    return coming
+
+
+def of_agent_file(home: Home, path: Path) -> Coming:
+    """Return what the statements of an agent file say."""
+    coming = Coming()
+    for name, data in given_files(path):
+        more = reading.formats(home).known
+        bridge = registry.for_path(name, more=more) or registry.for_path("AGENTS.md")
+        if bridge is None:
+            coming.leave(name, "no format reads it")
+            continue
+        document = bridge.parse(data)
+        for problem in document.problems:
+            coming.leave(name, problem.message)
+        for statement in document.statements:
+            memory = Memory(
+                id=home.new_id(),
+                name=f"{name}:{statement.line}",
+                text=statement.text,
+                kind=statement.kind,
+            )
+            coming.add(memory)
+    return coming
+
+
+def of_yaad(path: Path) -> Coming:
+    """Return what the database of another Yaad says.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is none.
+    """
+    coming = Coming()
+    things = set()
+    with yaad.opened(path) as conn:
+        for old in yaad.nodes(conn):
+            if isinstance(old, str):
+                coming.leave("a node", old)
+                continue
+            kind = _kind(old.kind)
+            if kind in THINGS:
+                things.add(old.id)  # found anew in the texts
+            elif old.archived:
+                coming.leave(old.id, "it was forgotten there")
+            else:
+                coming.add(
+                    Memory(
+                        id=old.id,
+                        name=old.id,
+                        text=old.text,
+                        kind=kind,
+                        tier=old.tier,
+                        tags=old.tags,
+                        pinned=old.pinned,
+                        created=old.created,
+                    )
+                )
+        known = {one.id for one in coming.memories}
+        for edge in yaad.edges(conn):
+            if isinstance(edge, str):
+                coming.leave("an edge", edge)
+            elif {edge.start, edge.end} <= known and edge.start != edge.end:
+                coming.relations.append(
+                    Relation(
+                        start=edge.start,
+                        kind=edge.kind,
+                        end=edge.end,
+                        weight=edge.weight,
+                        created=edge.created,
+                    )
+                )
+            elif not {edge.start, edge.end} & things:
+                coming.leave(f"{edge.start} {edge.kind} {edge.end}", "its ends did not come")
+    return coming
+
+
+def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of the files that a client has sent.
+
+    Raises:
+        YaadError: BAD_REQUEST when a line is not what a client sends.
+    """
+    with path.open("rb") as stream:
+        for raw in stream:
+            try:
+                line = json.loads(raw)
+                name, data = line["path"], base64.b64decode(line["data"], validate=True)
+            except (ValueError, KeyError, TypeError, binascii.Error, RecursionError):
+                name, data = None, b""
+            if not isinstance(name, str):
+                raise YaadError(
+                    Code.BAD_REQUEST, "The files did not come whole; nothing was imported."
+                )
+            yield name, data
+
+
+def usable_kind(given: str) -> str:
+    """Return a kind of edge as it is stored.
+
+    One that is no word, or that only we make, is `relates_to`: there is nothing here that it could
+    stand for.
+    """
+    try:
+        kind = edge_kind(given)
+    except ValueError:
+        return RELATED
+    return RELATED if kind in OURS else kind
+
+
+def _of_page(path: str, page: notes.Page) -> Memory:
+    fields = page.fields
+    mark = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    id, tags, tier = fields.get("id"), fields.get("tags"), fields.get("tier")  # noqa: A001
+    said = page.text or str(fields.get("description") or fields.get("name") or "")
+    listed = tags if isinstance(tags, list | tuple) else [tags] if isinstance(tags, str) else []
+    return Memory(
+        id=id if isinstance(id, str) and id else f"page-{mark}",
+        name=path,
+        text=said,
+        kind=_kind(str(fields.get("type") or "")),
+        tier=tier if tier in (1, 2, 3) and not isinstance(tier, bool) else None,
+        tags=tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX],
+        pinned=fields.get("pinned") is True,
+        created=_instant(fields.get("created")),
+    )
+
+
+def _kind(given: str) -> str | None:
+    """Return a kind as it is stored; None for none, for what is no word, and for sessions.
+
+    A session of another program is a memory like others: nobody worked here in it.
+    """
+    try:
+        kind = canonical_kind(given)
+    except ValueError:
+        return None
+    return None if kind == "session" else kind
+
+
+def _instant(given: object) -> datetime | None:
+    try:
+        return instant("created", given) if isinstance(given, str) else None
+    except ValueError:
+        return None
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None

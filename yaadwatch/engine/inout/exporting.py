@@ -1,0 +1,97 @@
+"""What goes out of a store: lines, pages, a single file, or files as they once came in.
+
+It is written down whole first, as the store is at one moment, then handed out a piece at a time;
+who asked for it writes the files, with their own rights.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import BinaryIO, Final
+
+from yaadwatch.engine.inout import imports, lines, pages, spool
+from yaadwatch.engine.inout.spool import Spool
+from yaadwatch.engine.inout.stores import Meant, meant
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.errors import Code, YaadError
+
+FORMATS: Final = ("jsonl", "markdown", "raw", "store")
+
+
+def export(
+    home: Home,
+    call: Call,
+    *,
+    format: str = "jsonl",
+    user: bool = False,
+    import_id: str | None = None,
+    upload: str | None = None,
+    after: int = 0,
+) -> dict[str, object]:
+    """Return the first piece of an export, or the next; the answer is Exported.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        format: jsonl, markdown, raw or store.
+        user: the user store instead.
+        import_id: of `raw`: which import's files.
+        upload: what the first piece said, to ask for another one.
+        after: where that begins.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here, no such import or export), BAD_REQUEST,
+            UNAVAILABLE when it cannot be written down.
+    """
+    counts: Mapping[str, int] = {}
+    if upload is None:
+        made = spool.make(home)
+        try:
+            with meant(home, call, user=user) as store:
+                counts = _fill(home, store, made, format, import_id)
+        except BaseException:
+            made.drop()
+            raise
+    else:
+        made = spool.find(upload)
+    data, following, total = made.piece(after)
+    if following >= total:
+        made.drop()
+    return {
+        "upload": made.id,
+        "data": base64.b64encode(data).decode(),
+        "after": following if following < total else None,
+        "total": total,
+        "counts": dict(counts),
+    }
+
+
+def _fill(
+    home: Home, store: Meant, made: Spool, format: str, import_id: str | None
+) -> Mapping[str, int]:
+    if format == "store":
+        store.db.backup(made.path())
+        return {}
+    if format == "raw":
+        if import_id is None:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "Which import's files? Nothing was exported.",
+                hint="What was imported: yaadwatch import --list",
+            )
+        return imports.give_back(store, made.path(), import_id)
+    fillers: dict[str, Callable[[BinaryIO], Mapping[str, int]]] = {
+        "jsonl": lambda stream: lines.write(store, stream, home.clock.now()),
+        "markdown": lambda stream: _pages(store, stream),
+    }
+    with made.writing() as stream:
+        return fillers[format](stream)
+
+
+def _pages(store: Meant, stream: BinaryIO) -> Mapping[str, int]:
+    count = 0
+    for path, text in store.db.read(lambda conn: list(pages.of_store(conn))):
+        data = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        stream.write(json.dumps({"path": path, "data": data}).encode() + b"\n")
+        count += 1
+    return {"files": count}

@@ -1,0 +1,274 @@
+"""What comes into a store: gathered a piece at a time, then taken in one transaction, or tried."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch.core import privacy, text
+from yaadwatch.engine import budget
+from yaadwatch.engine.inout import coming, imports, lines, spool
+from yaadwatch.engine.inout.coming import Coming, Memory, Relation
+from yaadwatch.engine.inout.lines import TOLD_MAX, Told
+from yaadwatch.engine.inout.spool import Spool
+from yaadwatch.engine.inout.stores import Meant, meant
+from yaadwatch.engine.memories import inject
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.store import nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite import copies
+from yaadwatch.store.sqlite.database import Database, Role
+from yaadwatch.store.whole import imported
+from yaadwatch.store.whole.imported import Import
+
+ORIGIN: Final = "import"
+FILES: Final = ("markdown", "agent-file")
+"""Formats whose files are kept as they came."""
+
+
+LINES: Final = ("jsonl", "store")
+"""Formats of our own: rows as they are, not memories to be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One import: what it will be called, when, and what it is of."""
+
+    id: str
+    now: datetime
+    format: str
+    source: str
+    dry_run: bool
+
+
+def take_in(
+    home: Home,
+    call: Call,
+    *,
+    format: str,
+    upload: str | None = None,
+    part: str = "data",
+    data: str = "",
+    last: bool = False,
+    dry_run: bool = False,
+    user: bool = False,
+    source: str = "",
+) -> dict[str, object]:
+    """Take a piece of what is imported; with the last one import it. The answer is Imported.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        format: jsonl, markdown, agent-file, yaad or store.
+        upload: what the answer to the first piece said; None for the first.
+        part: `data`, or `wal` for the log of a database.
+        data: the piece, in base64.
+        last: nothing more comes, and nothing comes with it.
+        dry_run: do everything, and undo it.
+        user: into the user store; JSON Lines and stores only.
+        source: what it is called where it comes from.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here; the pieces before are gone), BAD_REQUEST (it
+            is not what it should be), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
+            imported.
+    """
+    made = spool.make(home) if upload is None else spool.find(upload)
+    if not last:
+        made.append(part, data)
+        return {"upload": made.id, "done": False}
+    try:
+        if not made.path().exists():
+            raise YaadError(Code.BAD_REQUEST, "There is nothing in it; nothing was imported.")
+        now, name = home.clock.now(), home.new_id()
+        job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run)
+        return _import(home, call, made, job, user=user) | {"upload": made.id, "done": True}
+    finally:
+        made.drop()
+
+
+def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
+    """Return what was imported, the newest first; the answer is Imports."""
+    with meant(home, call, user=user) as store:
+        return {"imports": imports.listed(store)}
+
+
+def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> dict[str, object]:
+    with meant(home, call, user=user) as store:
+        budget.require_room(home, store.db)
+        if job.format in LINES:
+            path = _as_lines(home, made) if job.format == "store" else made.path()
+            told = _lines(store, path, job)
+        else:
+            told = _foreign(home, call, store, made, job)
+    answer: dict[str, object] = {
+        "import": None if job.dry_run else job.id,
+        "format": job.format,
+        "dry_run": job.dry_run,
+    }
+    return answer | told
+
+
+def _lines(store: Meant, path: Path, job: _Job) -> dict[str, object]:
+    def change(conn: Connection) -> dict[str, object]:
+        told = _row(lines.read(conn, store, path, job.now))
+        _note(conn, told, job, None)
+        return told
+
+    return store.db.rehearse(change) if job.dry_run else store.db.write(change)
+
+
+def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> dict[str, object]:
+    """Take in what was not written by us: memories as by `inject`, those alike taken for one."""
+    if store.project is None:
+        raise YaadError(
+            Code.REFUSED,
+            "What others wrote never enters the user's own store by itself; nothing was imported.",
+            hint="Import it into a project: without --user",
+        )
+    read: Mapping[str, Callable[[], Coming]] = {
+        "markdown": lambda: coming.of_pages(made.path()),
+        "agent-file": lambda: coming.of_agent_file(home, made.path()),
+        "yaad": lambda: coming.of_yaad(_database(made)),
+    }
+    found = read[job.format]()
+    known = store.db.read(_alike, found.memories)
+    answer: dict[str, Any] = inject.inject(
+        home,
+        Call(folder=call.folder, origin=ORIGIN),
+        nodes=[_node(one, job.now) for one in _once(found.memories, known)],
+        edges=_edges(found.relations, known, job.now),
+        dry_run=job.dry_run,
+    )
+    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"])}
+    counts["nodes"]["merged"] = len(known)
+    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"])]
+    told: dict[str, object] = {
+        "counts": counts,
+        "conflicts": [],
+        "left_out": left_out[:TOLD_MAX],
+        "left_out_count": len(left_out),
+        "masked": len(answer["masked"]),
+    }
+    if not job.dry_run:
+        kept = imports.keep(store, job.id, made.path()) if job.format in FILES else None
+        store.db.write(_note, told, job, kept)
+        imports.sweep(store)
+    return told
+
+
+def _note(conn: Connection, told: Mapping[str, Any], job: _Job, kept: Path | None) -> None:
+    size, digest = imports.described(kept)
+    row = Import(
+        id=job.id,
+        at=job.now,
+        format=job.format,
+        source=privacy.mask(job.source).text[:200],
+        counts=told["counts"],
+        size=size,
+        digest=digest,
+    )
+    imported.add(conn, row, kept_max=imports.KEPT_MAX)
+
+
+def _row(told: Told) -> dict[str, object]:
+    left_out = sum(count["left_out"] for count in told.counts.values())
+    return {
+        "counts": {table: dict(count) for table, count in told.counts.items()},
+        "conflicts": told.conflicts,
+        "left_out": told.left_out,
+        "left_out_count": left_out,
+        "masked": told.masked,
+    }
+
+
+def _left(one: Mapping[str, object]) -> dict[str, object]:
+    row = one.get("id") or f"{one.get('from')} {one.get('kind')} {one.get('to')}"
+    return {"row": row, "reason": one["reason"]}
+
+
+def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
+    """Return, for what reads as a living memory of another id, the id of that."""
+    found = {}
+    first: dict[str, str] = {}
+    for one in memories:
+        digest = text.text_hash(privacy.mask(one.text).text)  # as it will read
+        there = nodes.by_hash(conn, "project", digest, thing=False)
+        twin = there.id if there is not None else first.setdefault(digest, one.id)
+        if twin != one.id:
+            found[one.id] = twin
+    return found
+
+
+def _once(memories: Sequence[Memory], known: Mapping[str, str]) -> list[Memory]:
+    once = {one.id: one for one in memories if one.id not in known}
+    return list(once.values())
+
+
+def _node(one: Memory, now: datetime) -> GivenNode:
+    created = min(one.created, now) if one.created is not None else None
+    return GivenNode(
+        id=one.id,
+        text=one.text,
+        kind=one.kind,
+        tier=one.tier,
+        tags=one.tags,
+        pin=one.pinned,
+        created_at=created.isoformat() if created is not None else None,
+    )
+
+
+def _edges(
+    relations: Sequence[Relation], known: Mapping[str, str], now: datetime
+) -> list[GivenEdge]:
+    done: dict[tuple[str, str, str], GivenEdge] = {}
+    for one in relations:
+        start, end = known.get(one.start, one.start), known.get(one.end, one.end)
+        kind = coming.usable_kind(one.kind)
+        if start != end:
+            created = min(one.created, now).isoformat() if one.created is not None else None
+            done[start, kind, end] = GivenEdge(
+                from_=start, kind=kind, to=end, weight=one.weight, created_at=created
+            )
+    return list(done.values())
+
+
+def _database(made: Spool) -> Path:
+    """Return the database that came, with its log beside it under the name that SQLite looks for.
+
+    Raises:
+        YaadError: BAD_REQUEST; it is no database.
+    """
+    path = made.path()
+    with path.open("rb") as stream:
+        if stream.read(16) != b"SQLite format 3\0":
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "It is no SQLite database; nothing was imported.",
+                hint="Name the file yaad.db of the other Yaad.",
+            )
+    log = made.path("wal")
+    if log.exists():
+        log.rename(path.with_name(f"{path.name}-wal"))
+    return path
+
+
+def _as_lines(home: Home, made: Spool) -> Path:
+    """Return the lines of a store that came as a single file.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is none, or of a later version.
+    """
+    path = _database(made)
+    target = made.path("lines")
+    role: Role = "user" if copies.is_users(path) else "project"
+    db = Database.open(path, role=role)
+    try:
+        with target.open("wb") as stream:
+            lines.write(Meant(id="", role=role, project=None, db=db), stream, home.clock.now())
+    finally:
+        db.close()
+    return target

@@ -1,0 +1,274 @@
+"""Every row of a store, as JSON and back: what a table is made of is asked of the store itself.
+
+So a table that comes with a later version of the schema goes out and comes in without a line here;
+what stays is named in STAYS, with the reason, and a test holds both together.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.store.codec import from_ms, to_json, to_ms
+
+STAYS: Final = {
+    "meta": "which store it is",
+    "projects": "which repositories this machine watches",
+    "job_runs": "what ran on this machine",
+    "worktrees": "where work trees are on this machine; their paths go out with what is of them",
+    "sightings": "how files of this machine looked; looked at again",
+    "stale_flags": "doubts are of the present; found again",
+    "agent_files": "how the files of this machine take part",
+    "agreements": "keyed with this machine's key",
+    "file_snapshots": "copies of this machine's files; `export --format raw` gives imported ones",
+    "events": "what happened in this store; an import is an event of the other one",
+    "cursors": "how far followers of this store have read",
+    "sizes": "how large this store was",
+    "imports": "what came into this store",
+    "imported_files": "files of this store; `export --format raw` gives them",
+    "nodes_fts": "made anew from the nodes",
+    "sessions_fts": "made anew from the sessions",
+    "embeddings": "made anew from the nodes",
+    "embedding_models": "which models this machine has",
+}
+"""Tables that are not exported, and why."""
+LEFT: Final = {"nodes": {"num", "text_hash"}, "sessions": {"num", "told_seq"}}
+"""Columns that are not exported: what they hold is made anew."""
+
+_MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
+_MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
+_FITS: Final = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float)}
+_CHECKED_JSON: Final = re.compile(r"json_valid\((\w+)\)")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table that is exported.
+
+    Args:
+        name: in SQL, and in the lines.
+        columns: those that go out, in their order.
+        types: the SQL type of each.
+        trees: columns that hold JSON.
+        key: the columns that tell a row from others; empty when nothing does.
+        number: the column with a number that the store gives; None without one.
+        refers: for a column that refers to another table: which one, and its column there.
+        needed: columns that must be given: not null, and without a default.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    types: Mapping[str, str]
+    trees: frozenset[str]
+    key: tuple[str, ...]
+    number: str | None
+    refers: Mapping[str, tuple[str, str]]
+    needed: frozenset[str]
+
+
+class Unreadable(ValueError):
+    """A line is no row of its table; the message says why."""
+
+
+def tables(conn: apsw.Connection) -> list[Table]:
+    """Return the tables that are exported: those first that others refer to."""
+    waiting = {name: _table(conn, name) for name in _names(conn) if name not in STAYS}
+    done: list[Table] = []
+    while waiting:
+        ready = [
+            table
+            for name, table in waiting.items()
+            if not {other for other, _ in table.refers.values()} & (waiting.keys() - {name})
+        ]
+        if not ready:
+            raise RuntimeError(f"tables refer to one another in a circle: {sorted(waiting)}")
+        done += ready
+        waiting = {name: table for name, table in waiting.items() if table not in ready}
+    return done
+
+
+def unknown(conn: apsw.Connection) -> set[str]:
+    """Return the tables that are neither exported nor known to stay: there are none."""
+    exported = {table.name for table in tables(conn)}
+    rows = conn.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
+    )
+    return {name for (name,) in rows} - STAYS.keys() - exported
+
+
+def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
+    """Yield every row of a table as it is in SQL, column by column, in a stable order."""
+    order = ", ".join(table.key or table.columns)
+    rows = conn.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {order}")  # noqa: S608
+    for row in rows:
+        yield dict(zip(table.columns, row, strict=True))
+
+
+def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the row of the store that has the key of `row`, or None.
+
+    Of a table whose rows are only numbered: the row that says the same under any number.
+    """
+    key = [name for name in table.columns if name != table.number] if table.number else table.key
+    given = [name for name in key if name in row]
+    where = " AND ".join(f"{name} IS ?" for name in given)
+    found = conn.execute(
+        f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {where} LIMIT 1",  # noqa: S608
+        tuple(row[name] for name in given),
+    ).fetchone()
+    return None if found is None else dict(zip(table.columns, found, strict=True))
+
+
+def is_free(conn: apsw.Connection, table: Table, number: int) -> bool:
+    """Return whether no row of a table has this number."""
+    query = f"SELECT 1 FROM {table.name} WHERE {table.number} = ?"  # noqa: S608
+    return conn.execute(query, (number,)).fetchone() is None
+
+
+def insert(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> int:
+    """Add a row; return its number.
+
+    Raises:
+        apsw.ConstraintError: it is there already, or refers to what is not there.
+    """
+    marks = ", ".join("?" * len(row))
+    conn.execute(
+        f"INSERT INTO {table.name} ({', '.join(row)}) VALUES ({marks})",  # noqa: S608
+        tuple(row.values()),
+    )
+    return conn.last_insert_rowid()
+
+
+def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON says it: instants as text, JSON as itself, bytes in base64."""
+    line: dict[str, Any] = {"table": table.name}
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name.endswith("_ms") and isinstance(value, int) and _MS_MIN <= value <= _MS_MAX:
+            line[f"{name[:-3]}_at"] = f"{from_ms(value):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+        elif name in table.trees and isinstance(value, str):
+            line[name] = json.loads(value)
+        elif isinstance(value, bytes):
+            line[name] = {"base64": base64.b64encode(value).decode()}
+        else:
+            line[name] = value
+    return line
+
+
+def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row that a line of JSON says, as it is in SQL.
+
+    Raises:
+        Unreadable: a column is not known, is missing, or holds what it cannot.
+    """
+    row: dict[str, Any] = {}
+    for name, value in line.items():
+        if name == "table":
+            continue
+        column = name
+        if column not in table.columns and name.endswith("_at"):
+            column = f"{name[:-3]}_ms"
+        if column not in table.columns:
+            raise Unreadable(f"{table.name} has no {name}")
+        row[column] = _value(table, column, value)
+    missing = table.needed - {name for name, value in row.items() if value is not None}
+    if missing:
+        raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
+    return {name: row[name] for name in table.columns if name in row}
+
+
+def _value(table: Table, column: str, value: Any) -> Any:
+    kind = table.types[column]
+    if value is None:
+        return None
+    if column in table.trees:
+        return to_json(value)
+    if column.endswith("_ms") and isinstance(value, str):
+        if not _TIME.fullmatch(value):
+            raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
+        try:
+            return to_ms(datetime.fromisoformat(value))
+        except ValueError:
+            raise Unreadable(f"{column[:-3]}_at is no time: {value[:40]}") from None
+    if column in table.refers and table.refers[column][0] == "worktrees" and isinstance(value, str):
+        return value
+    if kind == "BLOB" and isinstance(value, dict) and isinstance(value.get("base64"), str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (binascii.Error, ValueError):
+            raise Unreadable(f"{column} is not base64") from None
+    fits: tuple[type, ...] = _FITS.get(kind, ())
+    if isinstance(value, bool) or not isinstance(value, fits):
+        raise Unreadable(f"{column} must be {kind.lower()}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise Unreadable(f"{column} is too large")
+    if isinstance(value, str) and "\0" in value:
+        raise Unreadable(f"{column} holds a zero character")
+    return float(value) if kind == "REAL" and isinstance(value, int) else value
+
+
+def _table(conn: apsw.Connection, name: str) -> Table:
+    left = LEFT.get(name, set())
+    sql = str(conn.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).get)
+    found = [
+        row
+        for row in conn.execute(
+            """
+            SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden = 0
+            """,
+            (name,),
+        )
+        if row[0] not in left
+    ]
+    types = {column: kind for column, kind, _, _, _ in found}
+    primary = tuple(row[0] for row in sorted(found, key=lambda row: row[4]) if row[4])
+    number = primary[0] if len(primary) == 1 and types[primary[0]] == "INTEGER" else None
+    refers = {
+        column: (other, to or "id")
+        for column, other, to in conn.execute(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
+        )
+    }
+    return Table(
+        name=name,
+        columns=tuple(types),
+        types=types,
+        trees=frozenset(_CHECKED_JSON.findall(sql)) & types.keys(),
+        key=primary or _unique(conn, name),
+        number=number,
+        refers=refers,
+        needed=frozenset(
+            column
+            for column, _, not_null, default, _ in found
+            if not_null and default is None and column != number
+        ),
+    )
+
+
+def _unique(conn: apsw.Connection, name: str) -> tuple[str, ...]:
+    """Return the columns of the constraint that tells the rows of a table apart."""
+    index = conn.execute(
+        "SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq LIMIT 1", (name,)
+    ).get
+    rows = conn.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,))
+    return tuple(column for (column,) in rows)
+
+
+def _names(conn: apsw.Connection) -> list[str]:
+    rows = conn.execute(
+        """
+        SELECT name
+          FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+         ORDER BY name
+        """
+    )
+    return [name for (name,) in rows]
