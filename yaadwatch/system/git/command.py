@@ -21,6 +21,7 @@ from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.listed import Listed
 from yaadwatch.system.git.remembered import Remembered
 
 _SAFE = (
@@ -63,7 +64,8 @@ class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so, for all that it runs later. `remembered`: what searches of commits have found.
+    says so, for all that it runs later. `remembered`: what searches of commits have found;
+    `listed`: what is in indexes.
 
     Args:
         timeout: a command is ended after this.
@@ -78,6 +80,7 @@ class GitRunner:
         self._closed = False
         self.has_perl = True
         self.remembered = Remembered()
+        self.listed = Listed()
 
     def run(
         self,
