@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, inout, memories, projects, wire
+from yaadwatch.api.messages import files, graph, inout, memories, projects, recall, wire
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -32,7 +32,7 @@ def _write(name: str, request: type[object], text: str, wires: frozenset[str] = 
 
 OPERATIONS: Final = (
     _write("remember", memories.Remember, "keep a statement, and what it is about", ALL),
-    _read("recall", memories.Recall, "find what is remembered about a question", ALL),
+    _read("recall", recall.Recall, "find what is remembered about a question", ALL),
     _read("context", memories.Context, "say what an agent should know before it starts", ALL),
     _read("show", memories.Show, "show one memory with its places, anchors and versions"),
     _write("forget", memories.Forget, "archive one memory"),

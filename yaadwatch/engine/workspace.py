@@ -23,6 +23,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
+from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
@@ -215,6 +216,7 @@ class Home:
         self.git = git
         self.formers = Formers()
         self.below = Below()
+        self.unmerged = Unmerged()
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)

@@ -25,6 +25,7 @@ from yaadwatch.store import (
 )
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.recall import learned
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
@@ -51,6 +52,12 @@ def confirm(
         conn,
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
     )
+
+
+def learn(conn: Connection, node: Node, commit: str, now: datetime) -> None:
+    """Note at which commit a memory is learned, or said again; nothing without a commit."""
+    if commit:
+        learned.note(conn, node.id, commit, now)
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
@@ -193,7 +200,11 @@ def index(conn: Connection, node: Node, num: int | None = None) -> None:
     """Make the words of a living memory findable; `num`: its number, looked up when None."""
     num = nodes.num(conn, node.id) if num is None else num
     fulltext.index(
-        conn, num, text=node.text, sub=text.subtokens(node.text), tags=" ".join(node.tags)
+        conn,
+        num,
+        text=node.text,
+        sub=text.subtokens(node.text),
+        tags=" ".join((*node.tags, node.key or "")),
     )
 
 

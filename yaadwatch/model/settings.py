@@ -19,6 +19,8 @@ TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
 ID_CHARS_MAX: Final = 128
 QUERY_CHARS_MAX: Final = 8_000
+TOP_K_MAX: Final = 100
+"""Memories told of one question."""
 TAGS_MAX: Final = 32
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
 """One line on the socket."""
@@ -138,6 +140,29 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """How questions are answered, where they do not say it.
+
+    Args:
+        top_k: memories told at most.
+        min_score: memories with a lower score, as a share of the best, are left out.
+        semantic_weight: how much the meaning counts beside the words, when a model is active.
+    """
+
+    top_k: int = 10
+    min_score: float = 0.0
+    semantic_weight: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top_k <= TOP_K_MAX:
+            raise ValueError(f"top_k must be within 1 and {TOP_K_MAX}, got {self.top_k}")
+        if not 0 <= self.min_score <= 1:
+            raise ValueError(f"min_score must be within 0 and 1, got {self.min_score}")
+        if not 0 <= self.semantic_weight <= 1:
+            raise ValueError(f"semantic_weight must be within 0 and 1, got {self.semantic_weight}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """How large a store may get, and how long its log of events is kept.
 
@@ -223,6 +248,7 @@ class Settings:
     """Everything a person may set."""
 
     memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
     store: Store = field(default_factory=Store)
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)

@@ -161,6 +161,11 @@ def num(conn: apsw.Connection, id: str) -> int:
     return int(found)
 
 
+def last_num(conn: apsw.Connection) -> int:
+    """Return the number that was given out last, at least how many nodes there are; 0 of none."""
+    return int(conn.execute("SELECT coalesce(max(num), 0) FROM nodes").get)
+
+
 def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> list[Node]:
     """Return at most `limit` memories with an id greater than `after`, sorted by id.
 

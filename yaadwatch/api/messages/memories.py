@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.api.messages.checks import (
-    KINDS_MAX,
     NAME_CHARS_MAX,
     TAG_CHARS_MAX,
     TOKENS_MAX,
-    check_count,
     check_id,
     check_length,
     check_text,
@@ -19,9 +17,8 @@ from yaadwatch.api.messages.checks import (
 )
 from yaadwatch.model.edges import CURRENT
 from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_key, canonical_kind
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, QUERY_CHARS_MAX, TAGS_MAX
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, TAGS_MAX
 
-TOP_K_MAX: Final = 100
 CHARS_MAX: Final = 800_000
 WAIT_MS_MAX: Final = 30_000
 REASON_CHARS_MAX: Final = 1_000
@@ -68,24 +65,6 @@ class Remember:
         check_texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
         check_texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
         check_texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
-    """Ask a question; get the memories that answer it, best first."""
-
-    query: str
-    top_k: int = 10
-    tokens_max: int = 800
-    kinds: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_text("query", self.query, QUERY_CHARS_MAX)
-        check_within("top_k", self.top_k, 1, TOP_K_MAX)
-        check_within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
-        check_count("kinds", self.kinds, KINDS_MAX)
-        for kind in self.kinds:
-            canonical_kind(kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,7 @@ def store_over(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
     relating.relate(conn, home, node, item.entities, now, others=not item.draft.has_id)
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -195,6 +196,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     others = not item.draft.has_id and not item.draft.baseline
     if item.entities or (rests_on and others):
         relating.relate(conn, home, node, item.entities, now, others=others)
+    writing.learn(conn, node, item.commit, now)
     log.append(
         conn,
         Event(
@@ -220,6 +222,7 @@ def _said_again(
     writing.index(conn, node)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
         relating.relate(conn, home, node, item.entities, now, others=True)
