@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, inout, memories, projects, recall, wire
+from yaadwatch.api.messages import (
+    files,
+    graph,
+    inout,
+    memories,
+    projects,
+    recall,
+    sessions,
+    truth,
+    wire,
+)
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -35,8 +45,10 @@ OPERATIONS: Final = (
     _read("recall", recall.Recall, "find what is remembered about a question", ALL),
     _read("context", memories.Context, "say what an agent should know before it starts", ALL),
     _read("show", memories.Show, "show one memory with its places, anchors and versions"),
-    _write("forget", memories.Forget, "archive one memory"),
-    _write("restore", memories.Restore, "bring an archived memory back"),
+    _write("forget", memories.Forget, "archive one memory", ALL),
+    _write("erase", memories.Erase, "erase one memory from everything, backups too"),
+    _write("restore", memories.Restore, "bring an archived memory back, or an older version"),
+    _read("history", memories.History, "show every version of a memory, who made it and why"),
     _write("confirm", memories.Confirm, "say that a memory still holds; its doubt goes"),
     _write("update", memories.Update, "give a memory new words"),
     _write("reanchor", memories.Reanchor, "accept what a doubt proposes: a new place, new words"),
@@ -54,6 +66,38 @@ OPERATIONS: Final = (
     _read("graph_stats", graph.GraphStats, "count the nodes and edges of a project"),
     _write("delete_node", graph.DeleteNode, "delete a memory for good, with its relations"),
     _write("delete_edge", graph.DeleteEdge, "delete a relation as if it had never been"),
+    _read("tasks", sessions.Tasks, "list what is to be done, what comes first at the front"),
+    _write("task_update", sessions.TaskUpdate, "add a task, or say how far one is", ALL),
+    _read("skills", sessions.Skills, "list the ways of working that are kept, or show one"),
+    _write("skill_add", sessions.SkillAdd, "keep a way of working under a name"),
+    _read("sessions", sessions.Sessions, "list past sessions, find one, or show its receipt", ALL),
+    _write("session_start", sessions.SessionStart, "begin a session; get its id and the brief"),
+    _write("session_note", sessions.SessionNote, "note something in a session"),
+    _write("session_end", sessions.SessionEnd, "end a session; say what it is remembered by"),
+    _read("handoff", sessions.Handoff, "make a prompt for whoever goes on"),
+    Operation(
+        name="session_news",
+        request=sessions.SessionNews,
+        kind="write",
+        help="say what is new since this session last asked",
+        wires=SOCKET,
+    ),
+    Operation(
+        name="session_touched",
+        request=sessions.SessionTouched,
+        kind="write",
+        help="note which files an agent touched; say what rests on them",
+        wires=SOCKET,
+    ),
+    _read("claims", truth.Claims, "list what memories claim: values of things"),
+    _write("add_claim", truth.AddClaim, "say what a memory claims besides its words"),
+    _write("end_claim", truth.EndClaim, "say that a claim no longer holds"),
+    _read("contradictions", truth.Contradictions, "list what cannot all be true"),
+    _write("resolve", truth.Resolve, "settle a contradiction"),
+    _read("gaps", truth.Gaps, "list how often questions had no good answer"),
+    _write("approve_gap", truth.ApproveGap, "keep the words of such a question"),
+    _write("drop_gap", truth.DropGap, "forget such a question"),
+    _write("feedback", truth.Feedback, "judge a memory: approve, edit or discard it"),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", projects.Add, "watch a repository and read its agent files"),
     _write("remove", projects.Remove, "stop watching a repository; back up and remove its store"),

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import text
+from yaadwatch.engine import claiming
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -90,6 +91,7 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     nodes.replace(conn, back, expected_version=node.version)
     nodes.add_version(conn, version_of(back, now, "restored", actor))
     index(conn, back)
+    claiming.again(conn, back, now)
     _unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))

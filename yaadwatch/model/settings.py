@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from typing import Final
+
+from yaadwatch.model.nodes import canonical_kind
 
 HALF_LIFE_DAYS: Final = {
     "convention": 180.0,
@@ -115,20 +118,41 @@ TRIM_BATCH: Final = 5_000
 SIZE_DAYS_KEPT: Final = 400
 """Days for which it is known how large a store was."""
 ACCESS_BOOST: Final = 0.2
+CLAIMS_TOLD_MAX: Final = 500
+"""Claims told at once."""
+CONTRADICTIONS_MAX: Final = 200
+"""Pairs of claims looked at for contradictions, of each kind."""
+EVIDENCE_NEWER: Final = timedelta(days=30)
+"""Evidence that is so much newer than what it speaks against contradicts it."""
+GAPS_TOLD_MAX: Final = 200
+"""Questions without a good answer told at once, those asked most often."""
+GAPS_NOTED_MAX: Final = 1_000
+"""Different questions without a good answer that are noted between two times of writing down."""
 EVENT_TRIES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """How memories age."""
+    """How memories age.
+
+    Args:
+        half_life_days: for kinds without a row of their own.
+        half_lives: rows of `KIND=DAYS`, over those of HALF_LIFE_DAYS.
+        min_confidence: below it a memory is archived.
+        prune_after_days: an archived memory that nothing points at is erased after so long.
+    """
 
     half_life_days: float = 30.0
+    half_lives: tuple[str, ...] = ()
     min_confidence: float = 0.1
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if self.half_life_days <= 0:
-            raise ValueError(f"half_life_days must be positive, got {self.half_life_days}")
+        if not 0 < self.half_life_days <= 100_000:
+            raise ValueError(
+                f"half_life_days must be positive, at most 100000, got {self.half_life_days}"
+            )
+        _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
             raise ValueError(f"min_confidence must be from 0 to below 1, got {self.min_confidence}")
         if self.prune_after_days < 0:
@@ -136,7 +160,26 @@ class Memory:
 
     def half_life(self, kind: str) -> timedelta:
         """Return the age at which half the confidence of a memory of `kind` is left."""
-        return timedelta(days=HALF_LIFE_DAYS.get(kind, self.half_life_days))
+        return timedelta(days=_half_lives(self.half_lives).get(kind, self.half_life_days))
+
+
+@cache
+def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
+    """Return the half-life by kind, in days.
+
+    Raises:
+        ValueError: a row is not `KIND=DAYS`, with positive days.
+    """
+    table = dict(HALF_LIFE_DAYS)
+    for row in rows:
+        kind, _, days = row.partition("=")
+        try:
+            table[canonical_kind(kind)] = float(days)
+        except ValueError:
+            raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
+        if not 0 < table[canonical_kind(kind)] <= 100_000:
+            raise ValueError(f"half_lives must be days from above 0 to 100000, got {row!r}")
+    return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

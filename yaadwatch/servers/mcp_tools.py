@@ -139,6 +139,11 @@ TOOLS: Final = (
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
     ),
     Tool(
+        operation="forget",
+        about="Archive a memory that is wrong; a person can restore it.",
+        arguments={"id": "or its last 8 characters", "reason": "what holds instead"},
+    ),
+    Tool(
         operation="context",
         about="The brief: what may no longer be true, rules, open tasks.",
         arguments={"tokens_max": ""},
@@ -156,6 +161,21 @@ TOOLS: Final = (
         operation="subgraph",
         about="What memories are related to one, or to the answers to a question, and how.",
         arguments={"id": "", "query": "", "depth": "steps, to 10"},
+    ),
+    Tool(
+        operation="task_update",
+        about="Add a task, or say how far one is. Open ones are in the next brief.",
+        arguments={
+            "id": "none: a new task",
+            "text": "",
+            "state": "open, doing, done, dropped",
+            "priority": "urgent, high, normal, low",
+        },
+    ),
+    Tool(
+        operation="sessions",
+        about="What earlier sessions did, learned and left.",
+        arguments={"query": "words to find one by", "id": ""},
     ),
     Tool(
         operation="status",

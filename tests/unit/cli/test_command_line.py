@@ -32,6 +32,11 @@ LINES = {
     "recall": "recall some words --top 3 --tokens 400 --kind fix",
     "show": "show ab12",
     "context": "context --tokens 500",
+    "tasks": "tasks --state done --state open",
+    "task": "task add Move the parser --priority high",
+    "skill": "skill export release --to .claude/skills",
+    "sessions": "sessions search slow parser --limit 5",
+    "handoff": "handoff --session 5c01f2e4 --tokens 800",
     "stale": "stale --all --no-check",
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
@@ -45,9 +50,15 @@ LINES = {
     "check": "check --base main --staged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
-    "restore": "restore ab12",
+    "restore": "restore ab12 --version 2",
+    "history": "history ab12 --json",
     "pin": "pin ab12",
     "unpin": "unpin ab12",
+    "feedback": "feedback ab12 discard --reason old",
+    "claims": "claims add ab12 api port 8080 --evidence words --edge 3",
+    "contradictions": "contradictions --settled",
+    "resolve": "resolve 1a2b3c4d --keep ab12 --forget --reason old",
+    "gaps": "gaps approve how do we deploy --reason asked",
     "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
     "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
@@ -70,6 +81,11 @@ ASKED_BY = {
     "projects": "list",
     "check": "stale",
     "shutdown": "stop",
+    "erase": "forget",
+    "add_claim": "claims",
+    "end_claim": "claims",
+    "approve_gap": "gaps",
+    "drop_gap": "gaps",
 } | dict.fromkeys(
     (
         *("files_diff", "files_sync", "files_history"),
@@ -79,6 +95,8 @@ ASKED_BY = {
 )
 ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
+ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
+ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",

@@ -27,7 +27,7 @@ LOOKUPS = {
     "nodes.by_hash": lambda conn: nodes.by_hash(conn, "project", "x", thing=False),
     "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2), expected_version=1),
     "nodes.batch": lambda conn: nodes.batch(conn, after="", limit=9, archived=False),
-    "nodes.boost": lambda conn: nodes.boost(conn, ["a"], now=NOW, amount=0.2),
+    "nodes.boost": lambda conn: nodes.boost(conn, {"a": 0.7}, now=NOW),
     "nodes.versions": lambda conn: nodes.versions(conn, "a"),
     "nodes.erase": lambda conn: nodes.erase(conn, ["a"]),
     "edges.insert": lambda conn: edges.insert(conn, edge("a", "b", "led_to")),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.api.messages.checks import (
+    EDGE_MAX,
     NAME_CHARS_MAX,
     TAG_CHARS_MAX,
     TOKENS_MAX,
@@ -108,8 +109,31 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """Erase a memory from everything of ours, backups too; it cannot be brought back."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """Bring an archived memory back."""
+    """Bring an archived memory back, or a memory as it was in one `version`."""
+
+    id: str
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        if self.version is not None:
+            check_within("version", self.version, 1, EDGE_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Ask what became of a memory: every version, who made it, and why."""
 
     id: str
 
@@ -225,6 +249,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Archive and prune what has faded; with `dry_run` only say what would be."""
+    """Archive and prune what has faded; with `dry_run` only say what would be.
+
+    `accept`: also when most memories would go at once.
+    """
 
     dry_run: bool = False
+    accept: bool = False
