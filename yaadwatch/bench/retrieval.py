@@ -22,11 +22,14 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
+from yaadwatch.engine.vectors import filling, search
 from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Settings
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.vectors import models
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.command import GitRunner
@@ -36,6 +39,7 @@ TOP = 10
 _KIND = "spec"
 _BATCH = 1_000
 _TOKENS_MAX = 100_000
+_PATIENCE_S = 120.0
 _TIMEOUT = timedelta(seconds=60)
 
 
@@ -56,12 +60,13 @@ class Set:
     queries: Sequence[Query]
 
 
-def retrieval(given: str, out: str | None) -> dict[str, object]:
+def retrieval(given: str, out: str | None, model: str | None = None) -> dict[str, object]:
     """Answer a set's questions; return how well and at what cost.
 
     Args:
         given: the file with the set.
         out: where `{query id: [document ids, best first]}` is written; None: nowhere.
+        model: by whose vectors the meaning counts too: a known name, or a folder; None: words.
 
     Raises:
         YaadError: BAD_REQUEST when the file is no such set, UNAVAILABLE when `out` cannot be
@@ -72,6 +77,8 @@ def retrieval(given: str, out: str | None) -> dict[str, object]:
         start = time.process_time()
         fill(home, call, asked.documents)
         filled_s = time.process_time() - start
+        if model is not None:
+            embed(home, model)
         run, costs = ask(home, call, asked.queries)
     if out is not None:
         try:
@@ -123,6 +130,22 @@ def fill(home: Home, call: Call, documents: Sequence[tuple[str, str]]) -> None:
         inject.inject(
             home, call, nodes=[GivenNode(id=name, text=text, kind=_KIND) for name, text in batch]
         )
+
+
+def embed(home: Home, name: str) -> None:
+    """Give every memory a vector, and have the model answer from now on.
+
+    Raises:
+        YaadError: the model is not on this machine, or does not start.
+    """
+    space, dimensions = home.vectors.of(name).meet(_PATIENCE_S)
+    enabled = home.clock.now()
+    model = Model(
+        space=space, name=name, dimensions=dimensions, state="filling", enabled_at=enabled
+    )
+    home.user.write(models.put, model)
+    filling.complete(home)
+    search.warm_up(home, _PATIENCE_S)
 
 
 def ask(

@@ -34,6 +34,13 @@ def add_bench(commands: Commands) -> Parser:
         "set", nargs="?", metavar="SET", help="retrieval: JSON with docs and queries"
     )
     command.add_argument("--out", metavar="FILE", help="retrieval: write the ranked ids here")
+    command.add_argument(
+        "--vectors",
+        metavar="MODEL",
+        nargs="?",
+        const="minilm",
+        help="retrieval: by meaning too (default model: minilm)",
+    )
     command.add_argument("--git-dir", default=".", metavar="DIR", help="stale: the repository")
     command.add_argument("--base", default="", metavar="ID", help="stale: of memories without one")
     command.add_argument("--head", metavar="ID", help="stale: the commit to judge at")
@@ -52,7 +59,7 @@ def bench(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa
         from yaadwatch.bench.retrieval import retrieval
 
         _require(args, "set", "SET")
-        terminal.json(retrieval(args.set, args.out))
+        terminal.json(retrieval(args.set, args.out, args.vectors))
         return 0
     from yaadwatch.bench.stale import stale
 

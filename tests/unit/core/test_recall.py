@@ -107,7 +107,9 @@ def test_a_word_that_one_memory_has_alone_finds_it_first_however_old_and_cold_it
         found = [
             candidate(
                 str(row),
-                closeness.relevance(score, chars=len(texts[row]), share=shares.get(row, 0.0)),
+                closeness.relevance(
+                    score, length=len(texts[row].split()), share=shares.get(row, 0.0)
+                ),
                 confidence=0.1 if row == number else 1.0,
                 updated_at=NOW - timedelta(days=900 if row == number else 0),
                 tier=3 if row == number else 1,
@@ -121,7 +123,7 @@ def test_a_word_that_one_memory_has_alone_finds_it_first_however_old_and_cold_it
 
 def relevant(question, text, bm25):
     share = closeness.shares(question, {"it": text}).get("it", 0.0)
-    return closeness.relevance(bm25, chars=len(text), share=share)
+    return closeness.relevance(bm25, length=len(text.split()), share=share)
 
 
 def test_words_side_by_side_weigh_more_than_the_same_words_apart():

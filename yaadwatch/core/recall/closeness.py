@@ -18,7 +18,7 @@ READ_MAX: Final = 50
 
 _SIDE_BY_SIDE = 0.8
 _SHORTER = 0.1
-_CHARS_MIN = 40  # no text is shorter than a sentence
+_LENGTH_MIN = 7  # words; no text counts as shorter than a sentence
 _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
 _INFLECTED_CHARS_MAX = 3
@@ -78,15 +78,15 @@ def shares(question: str, texts: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def relevance(bm25: float, *, chars: int, share: float) -> float:
+def relevance(bm25: float, *, length: int, share: float) -> float:
     """Return how relevant a text is by its words; only its ratio to another one means something.
 
     Args:
         bm25: not negative, more is better.
-        chars: the length of the text.
+        length: of the text, in words.
         share: of the question's pairs of words that it holds, 0.0 to 1.0.
     """
-    shorter = math.pow(max(chars, _CHARS_MIN), -_SHORTER)
+    shorter = math.pow(max(length, _LENGTH_MIN), -_SHORTER)
     return bm25 * (1 + _SIDE_BY_SIDE * share) * shorter
 
 

@@ -89,11 +89,16 @@ def gather(
     named = {*_named(conn, question.text), *(anchor.node for anchor in about)}
     title = rank.exact_form(question.text)
     fitting = candidates.fitting(conn, {*by_words, *meaning, *named}, question.wanted, title)
-    named |= {node for node, titled in fitting.items() if titled}
+    named |= {node for node, (_, titled) in fitting.items() if titled}
     there = fitting.keys() - _hidden(conn, fitting, worktree, elsewhere)
     scores = fusion.merge(
         question.merge,
-        _relevant(conn, question.text, {n: s for n, s in by_words.items() if n in there}),
+        _relevant(
+            conn,
+            question.text,
+            {node: bm25 for node, bm25 in by_words.items() if node in there},
+            {node: length for node, (length, _) in fitting.items()},
+        ),
         {node: similarity for node, similarity in meaning.items() if node in there},
         semantic_weight=question.semantic_weight,
     )
@@ -175,18 +180,15 @@ def _hidden(
     return away | provenance.hidden(conn, worktree)
 
 
-def _relevant(conn: Connection, question: str, bm25: Mapping[str, float]) -> dict[str, float]:
-    """Return how relevant memories are by their words; those that are not read count as long."""
-    ordered = fusion.best_first(bm25)
-    read = candidates.texts(conn, ordered[: closeness.READ_MAX])
-    shares = closeness.shares(question, read)
-    longest = max(map(len, read.values()), default=0)
-    unread = closeness.relevance(1.0, chars=longest, share=0.0)
+def _relevant(
+    conn: Connection, question: str, bm25: Mapping[str, float], length: Mapping[str, int]
+) -> dict[str, float]:
+    """Return how relevant memories are by their words; the best are read."""
+    nearest = fusion.best_first(bm25)[: closeness.READ_MAX]
+    shares = closeness.shares(question, candidates.texts(conn, nearest))
     return {
-        node: closeness.relevance(bm25[node], chars=len(read[node]), share=shares.get(node, 0.0))
-        if node in read
-        else bm25[node] * unread
-        for node in ordered
+        node: closeness.relevance(score, length=length[node], share=shares.get(node, 0.0))
+        for node, score in bm25.items()
     }
 
 
