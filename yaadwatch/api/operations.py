@@ -12,6 +12,7 @@ from yaadwatch.api.messages import (
     recall,
     sessions,
     truth,
+    vectors,
     wire,
 )
 
@@ -117,6 +118,11 @@ OPERATIONS: Final = (
     _read("verify", inout.Verify, "look for what is wrong in a store"),
     _write("compact", inout.Compact, "write a store anew, without the room of what was deleted"),
     _write("backup", inout.Backup, "make a dated copy of a store now"),
+    _read("embed_status", vectors.EmbedStatus, "say how questions are answered, and which models"),
+    _write("embed_enable", vectors.EmbedEnable, "have a model find memories by what they mean"),
+    _write("embed_disable", vectors.EmbedDisable, "answer questions by words alone"),
+    _write("embed_rebuild", vectors.EmbedRebuild, "make all vectors anew"),
+    _write("embed_rollback", vectors.EmbedRollback, "go back to the model before"),
     Operation(
         name="subscribe",
         request=wire.Subscribe,

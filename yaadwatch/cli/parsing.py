@@ -70,6 +70,7 @@ COMMANDS = {
     "verify": "inout.keeping",
     "compact": "inout.keeping",
     "backup": "inout.keeping",
+    "embed": "vectors.embed",
     "up": "up",
     "daemon": "process",
     "stop": "process",

@@ -83,6 +83,7 @@ def _without_daemon() -> "dict[str, Any]":
         "projects": [],
         "jobs": [],
         "search": "words",
+        "search_why": "the daemon is not running",
         "problems": [problem],
     }
 
@@ -105,8 +106,10 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
     terminal.line(
         styled(f"yaadwatch {daemon.get('version') or ''} is running", "bold"),
         f"  pid {daemon.get('pid')}, since {ago(daemon.get('since'), now)},"
-        f" memory {size(daemon.get('rss_bytes'))}, search by {answer['search']}",
+        f" memory {size(daemon.get('rss_bytes'))}",
     )
+    why = f" ({answer['search_why']})" if answer.get("search_why") else ""
+    terminal.line(styled(f"searches by {answer['search']}{why}", "dim"), indent=2)
     if daemon.get("socket"):
         terminal.line(styled(f"listens on {folder(daemon['socket'])}", "dim"), indent=2)
     if answer["projects"]:

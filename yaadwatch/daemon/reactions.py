@@ -9,8 +9,9 @@ from typing import Final, Literal
 from yaadwatch.model import events
 
 Verb = Literal["check", "watch", "carry"]
-"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, and the
-agent files may have to say something else. `carry`: only the latter."""
+"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, the
+agent files may have to say something else, and a vector may be missing. `carry`: only what agent
+files say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.daemon import records
 from yaadwatch.daemon.arming import WatchedTree
+from yaadwatch.daemon.filling import Filler, Verbs
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.intake import Checked, Engine, Intake
@@ -26,6 +28,7 @@ from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import stale, upkeep
 from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import tree as syncing
+from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import Settings
@@ -142,7 +145,8 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
     )
     stream = Stream(records.logs_of(home))
     intake = _intake(home, bell, health)
-    follower = _follower(home, intake, health)
+    filler = _filler(home, health)
+    follower = _follower(home, intake, filler, health)
     scheduler = _scheduler(home, intake, health)
 
     def left(call: Call) -> None:
@@ -173,6 +177,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         stream.wake(store)
         if store == records.USER:
             intake.registry_changed()
+            filler.user_store_written()
         else:
             follower.wake(store)
 
@@ -187,6 +192,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         services=(
             Service(name="intake", run=intake.run),
             Service(name="follower", run=follower.run),
+            Service(name="filler", run=filler.run),
             Service(name="scheduler", run=scheduler.run),
             Service(name="socket", run=_keeper(socket)),
         ),
@@ -222,15 +228,30 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     )
 
 
-def _follower(home: Home, intake: Intake, health: Health) -> Follower:
+def _filler(home: Home, health: Health) -> Filler:
+    verbs = Verbs(
+        user=filling.USER,
+        wanted=partial(filling.wanted, home),
+        stores=partial(filling.stores, home),
+        batch=partial(filling.batch, home),
+        skip=partial(filling.skip, home),
+        these=partial(filling.these, home),
+        take_over=partial(filling.take_over, home),
+        tidy=partial(filling.tidy, home),
+    )
+    return Filler(verbs, health)
+
+
+def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Follower:
     async def check(project: str, event: Event) -> None:
         worktree = event.body.get("worktree")
         if isinstance(worktree, int):
             await intake.check_now(project, worktree)
 
-    async def watch(project: str, event: Event) -> None:  # noqa: ARG001
+    async def watch(project: str, event: Event) -> None:
         intake.anchors_changed(project)
         intake.rules_changed(project)
+        filler.remembered(project, event.subject)
 
     async def carry(project: str, event: Event) -> None:  # noqa: ARG001
         intake.rules_changed(project)

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.engine import budget, telling
+from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.projects import Project
 from yaadwatch.store import jobs
@@ -23,6 +24,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     pulse = home.pulse
     watched = home.user.read(registry.everything)
     rows = [_project(home, project) for project in watched]
+    by, why = vectors.how(home)
     next_runs = pulse.next_runs() if pulse is not None else {}
     runs = home.user.read(jobs.everything)
     names = sorted(next_runs.keys() | runs.keys())
@@ -45,7 +47,8 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
             }
             for name in names
         ],
-        "search": "words",
+        "search": by,
+        "search_why": why,
         "problems": _problems(home, rows),
     }
 

@@ -456,8 +456,13 @@ def find_node(db: Database, fragment: str) -> str:
 
 
 def _memories_named(conn: Connection, fragment: str) -> list[Node]:
+    """Return the memories that a part of an id fits; a session only where no other one does.
+
+    Its id is made with that of the first memory said in it, and begins like that.
+    """
     found = nodes.many(conn, nodes.find(conn, fragment, CANDIDATES_MAX))
-    return [node for node in found.values() if node.kind not in THINGS]
+    named = [node for node in found.values() if node.kind not in THINGS]
+    return [node for node in named if node.kind != "session"] or named
 
 
 def require_files(layout: Layout) -> Layout:

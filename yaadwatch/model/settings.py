@@ -109,6 +109,8 @@ FILL_BATCH: Final = 16
 """Memories embedded and written at once."""
 FILL_WAIT_S: Final = 120.0
 """A batch that takes longer is given up, and tried again."""
+MODEL_WAIT_S: Final = 120.0
+"""Loading a model takes no longer when it is enabled, or it is not."""
 UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
 BACKUPS_KEPT: Final = 7

@@ -115,6 +115,11 @@ VERBS: Final[Mapping[str, Late]] = {
     "verify": Late("inout.verifying", "verify"),
     "compact": Late("inout.keeping", "compact"),
     "backup": Late("inout.keeping", "backup"),
+    "embed_status": Late("vectors.verbs", "embed_status"),
+    "embed_enable": Late("vectors.verbs", "embed_enable"),
+    "embed_disable": Late("vectors.verbs", "embed_disable"),
+    "embed_rebuild": Late("vectors.verbs", "embed_rebuild"),
+    "embed_rollback": Late("vectors.verbs", "embed_rollback"),
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 

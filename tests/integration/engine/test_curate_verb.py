@@ -87,7 +87,7 @@ class TestConfirm:
 
         assert repo.show(retry)["anchors"] == []
         assert repo.verdict(retry) == "fresh"
-        assert repo.show(retry)["edges"] == []
+        assert [edge["kind"] for edge in repo.show(retry)["edges"]] == ["learned_in"]
 
     def test_what_is_unknown_is_kept_as_it_was(self, repo, retry):
         """Nothing is known about it now, so nothing is let go."""
@@ -497,7 +497,7 @@ class TestShow:
 
         assert shown["stale"]["verdict"] == "changed"
         assert shown["stale"]["evidence"][0]["commit"]["subject"] == "five tries"
-        assert {row["text"] for row in shown["edges"]} == {
+        assert {row["text"] for row in shown["edges"] if row["kind"] == "touches"} == {
             "src/net.py",
             "fetch_with_retry (src/net.py)",
         }

@@ -105,6 +105,7 @@ STATUS = {
         {"name": "sweep", "ok": None},
     ],
     "search": "words",
+    "search_why": "no model is enabled",
     "problems": [{"what": "The watch limit is reached.", "mend": "sysctl fs.inotify"}],
 }
 
@@ -299,7 +300,8 @@ def test_status_answers_in_one_screen_what_a_person_asks():
 
     assert ran.calls == [("status", {}), ("stale", {"project": "/srv/api", "check": False})]
     assert ran.lines == [
-        "yaadwatch 0.1.0 is running  pid 4711, since 3 hours ago, memory 38 MB, search by words",
+        "yaadwatch 0.1.0 is running  pid 4711, since 3 hours ago, memory 38 MB",
+        "  searches by words (no model is enabled)",
         "  listens on /run/user/1000/yaadwatch/daemon.sock",
         "",
         "Projects",

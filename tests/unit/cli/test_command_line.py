@@ -63,6 +63,7 @@ LINES = {
     "upkeep": "upkeep --dry-run",
     "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
     "import": "import memories.jsonl --format yaad --dry-run --user --list",
+    "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",
     "compact": "compact --user",
     "backup": "backup --user",
@@ -97,6 +98,9 @@ ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
 ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
+ASKED_BY |= {
+    f"embed_{action}": "embed" for action in ("status", "enable", "disable", "rebuild", "rollback")
+}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",

@@ -85,7 +85,8 @@ def test_a_stored_vector_without_direction_comes_last(conn, monkeypatch):
     assert embeddings.nearest(conn, SPACE, NORTH, 5) == found
 
 
-def test_what_is_missing_is_every_living_memory_and_no_thing(conn):
+def test_what_is_missing_is_every_living_memory_and_no_thing_or_session(conn):
+    remember(conn, "s", text="s", kind="session")
     remember(conn, "a", text="a")
     remember(conn, "b", text="b", archived_at=NOW)
     remember(conn, "c", text="c", kind="file")

@@ -38,11 +38,15 @@ def wanted(home: Home) -> list[Model]:
 
 
 def stores(home: Home) -> list[str]:
-    """Return the names of all stores."""
-    return [USER, *(project.id for project in home.user.read(projects.everything))]
+    """Return the names of all stores that can be had; `status` tells of the others."""
+    found = [USER]
+    for project in home.user.read(projects.everything):
+        with contextlib.suppress(YaadError), home.stores.use(project):
+            found.append(project.id)
+    return found
 
 
-def batch(home: Home, store: str, model: Model, *, after: int = 0, size: int = FILL_BATCH) -> int:
+def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL_BATCH) -> int:
     """Make the vectors of the next memories without one; return the number of the last, or 0.
 
     Args:
@@ -58,6 +62,13 @@ def batch(home: Home, store: str, model: Model, *, after: int = 0, size: int = F
     with _opened(home, store) as db:
         found = db.read(embeddings.missing, model.space, after=after, limit=size)
         _make(home, db, model, found)
+    return found[-1].num if found else 0
+
+
+def skip(home: Home, store: str, model: Model, after: int) -> int:
+    """Return the number of the next memory without a vector after a number, 0 at the end."""
+    with _opened(home, store) as db:
+        found = db.read(embeddings.missing, model.space, after=after, limit=1)
     return found[-1].num if found else 0
 
 
@@ -88,7 +99,7 @@ def complete(home: Home, *, told: Callable[[int], None] | None = None) -> None:
     for model in wanted(home):
         for store in stores(home):
             after = 0
-            while after := batch(home, store, model, after=after):
+            while after := batch(home, store, model, after):
                 if told is not None:
                     told(FILL_BATCH)
         take_over(home, model.space)
@@ -137,7 +148,8 @@ def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -
             " embedded with it.",
             f"Enable it anew: yaadwatch embed enable {model.name}",
         )
-    db.write(embeddings.put, model.space, found, vectors)
+    made = [(one, vector) for one, vector in zip(found, vectors, strict=True) if any(vector)]
+    db.write(embeddings.put, model.space, [one for one, _ in made], [vector for _, vector in made])
 
 
 def _drop_all(db: Database, space: str) -> int:

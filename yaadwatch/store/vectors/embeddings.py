@@ -18,6 +18,8 @@ def digest(text: str) -> bytes:
 def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:
     """Return at most `limit` living memories without a vector in `space`, by number.
 
+    The sessions they were learned in are not among them: what a session did is in its memories.
+
     Args:
         conn: a snapshot.
         space: of the vectors.

@@ -49,15 +49,15 @@ def main(arguments: Sequence[str]) -> int:
     asked: queue.PriorityQueue[Request] = queue.PriorityQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     provider = load(source)
-    vector = quantised(provider.embed("hello"))
+    dimensions = len(quantised(provider.embed("hello")))
     space = source.space or _space(source, provider.weights)
-    _write(out, {"ready": True, "space": space, "dimensions": len(vector)})
+    _write(out, {"ready": True, "space": space, "dimensions": dimensions})
     while True:
         try:
             request = asked.get(timeout=idle_s)
         except queue.Empty:
             return 0
-        _answer(provider, request, asked, out)
+        _answer(provider, dimensions, request, asked, out)
 
 
 def load(source: Source) -> Provider:
@@ -74,15 +74,14 @@ def load(source: Source) -> Provider:
 def quantised(vector: Any) -> bytes:
     """Return a vector as signed bytes, the largest of them 127 or -127; its direction is kept.
 
-    Raises:
-        ValueError: it has no direction, or is not made of numbers.
+    What has no direction, or is not made of numbers, becomes zeros.
     """
     import numpy as np
 
     values = np.asarray(vector, dtype=np.float64).reshape(-1)
     largest = float(np.abs(values).max(initial=0.0))
     if not np.isfinite(values).all() or largest == 0.0:
-        raise ValueError("the model made a vector without direction")
+        return bytes(len(values))
     return bytes(np.rint(values * (127.0 / largest)).astype(np.int8).tobytes())
 
 
@@ -109,7 +108,11 @@ def _listen(asked: "queue.PriorityQueue[Request]") -> None:
 
 
 def _answer(
-    provider: Provider, request: Request, asked: "queue.PriorityQueue[Request]", out: int
+    provider: Provider,
+    dimensions: int,
+    request: Request,
+    asked: "queue.PriorityQueue[Request]",
+    out: int,
 ) -> None:
     """Answer one request, and between its texts those that are wanted sooner."""
     priority, _, head = request
@@ -117,8 +120,9 @@ def _answer(
     vectors = []
     for text in texts if isinstance(texts, list) else []:
         while priority != URGENT and (sooner := _urgent(asked)) is not None:
-            _answer(provider, sooner, asked, out)
-        vectors.append(quantised(provider.embed(str(text))))
+            _answer(provider, dimensions, sooner, asked, out)
+        vector = quantised(provider.embed(str(text)))
+        vectors.append(vector if len(vector) == dimensions else bytes(dimensions))
     _write(out, {"id": head.get("id"), "vectors": len(vectors)}, b"".join(vectors))
 
 

@@ -1,0 +1,51 @@
+"""all-MiniLM-L6-v2 itself, where it is installed: paraphrases are near, the space is as known."""
+
+import struct
+
+import pytest
+
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.embedding import sources
+from yaadwatch.system.embedding.process import Worker
+
+PATIENCE_S = 100.0
+PAIRS = (
+    ("How often do we retry a failed download?", "The retry limit for fetching files is five"),
+    ("Where are passwords checked?", "User credentials are verified in the auth service"),
+    ("Which database do we use?", "All data is stored in PostgreSQL"),
+    ("How is the site deployed?", "A push to main releases to production through the pipeline"),
+)
+LONG = "The queue is emptied every night. " * 400
+
+
+def _cosine(one, other):
+    one, other = (struct.unpack(f"{len(v)}b", v) for v in (one, other))
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (sum(a * a for a in one) * sum(b * b for b in other)) ** 0.5
+
+
+@pytest.fixture(params=[known.name for known in sources.KNOWN])
+def worker(request):
+    known = next(one for one in sources.KNOWN if one.name == request.param)
+    missing = sources.missing(known)
+    if missing:
+        pytest.skip(f"{known.name}: {', '.join(missing)} not installed")
+    worker = Worker(sources.find(known.name), idle_s=600, clock=Clock())
+    yield worker
+    worker.close()
+
+
+def test_every_question_is_nearest_to_the_answer_in_other_words(worker):
+    assert worker.meet(PATIENCE_S) == ("all-MiniLM-L6-v2", 384)
+    questions = worker.embed([question for question, _ in PAIRS], wait_s=PATIENCE_S)
+    answers = worker.embed([answer for _, answer in PAIRS], wait_s=PATIENCE_S)
+
+    for number, question in enumerate(questions):
+        likeness = [_cosine(question, answer) for answer in answers]
+        assert max(likeness) == likeness[number]
+
+
+def test_a_long_text_is_read_from_its_beginning(worker):
+    one, other = worker.embed([LONG, LONG + "Bananas are yellow."], wait_s=PATIENCE_S)
+
+    assert one == other

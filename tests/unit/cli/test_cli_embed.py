@@ -1,0 +1,140 @@
+"""The command about models: what it asks, and how it tells what there is."""
+
+import os
+
+import pytest
+from recording import command
+
+MODEL = {
+    "name": "/srv/models/e5",
+    "space": "e5-0123456789ab",
+    "dimensions": 384,
+    "state": "active",
+    "enabled_at": "2026-11-21T09:00:00.000Z",
+    "active_at": "2026-11-21T09:10:00.000Z",
+    "percent": 99,
+    "worker": {"state": "warm", "pid": 4712, "rss_bytes": 232_000_000, "why": ""},
+    "stores": [{"path": "/srv/api", "memories": 124, "filled": 123}],
+}
+KNOWN = [
+    {"name": "minilm", "provider": "onnx", "missing": [], "fetches": "a model"},
+    {
+        "name": "minilm-torch",
+        "provider": "sentence-transformers",
+        "missing": ["sentence_transformers"],
+        "fetches": "PyTorch (1.5 GB)",
+    },
+]
+STATUS = {
+    "search": "vectors",
+    "why": "e5-0123456789ab",
+    "models": [MODEL],
+    "known": KNOWN,
+    "extension": True,
+    "problems": [],
+}
+NONE = STATUS | {"search": "words", "why": "no model is enabled", "models": []}
+
+
+def test_it_tells_how_questions_are_answered_and_by_which_model():
+    ran = command("embed", answers={"embed_status": STATUS})
+
+    assert ran.calls == [("embed_status", {})]
+    assert ran.lines == [
+        "searches by vectors (e5-0123456789ab)",
+        "  e5-0123456789ab  answers questions, 99 % of the memories",
+        "    /srv/models/e5, 384 dimensions",
+        "    its process is warm, pid 4712, memory 232 MB",
+        "    /srv/api  123 of 124 memories",
+    ]
+
+
+def test_without_a_model_it_tells_which_can_be_enabled_and_what_others_would_fetch():
+    ran = command("embed", answers={"embed_status": NONE})
+
+    assert ran.lines == [
+        "searches by words (no model is enabled)",
+        "  minilm  installed",
+        "  minilm-torch  not installed; it is PyTorch (1.5 GB)",
+        "Enable it: yaadwatch embed enable minilm",
+    ]
+
+
+def test_when_nothing_is_installed_it_tells_how():
+    known = [one | {"missing": ["numpy"]} for one in KNOWN]
+
+    ran = command("embed", answers={"embed_status": NONE | {"known": known}})
+
+    assert ran.lines[-1] == "Install one: pip install 'yaadwatch[onnx]' beside yaadwatch"
+
+
+@pytest.mark.parametrize(
+    ("worker", "line"),
+    [
+        (None, "its process is not running; it starts when it is needed"),
+        ({"state": "cold", "pid": None}, "its process is not running; it starts when it is needed"),
+        ({"state": "starting", "pid": 7}, "its process is starting, pid 7"),
+        ({"state": "broken", "pid": None, "why": "signal 9"}, "its process broke: signal 9"),
+    ],
+)
+def test_it_tells_how_the_process_is(worker, line):
+    answer = STATUS | {"models": [MODEL | {"worker": worker}], "extension": False}
+
+    ran = command("embed", answers={"embed_status": answer})
+
+    assert f"    {line}" in ran.lines
+    assert ran.lines[-1] == "sqlite-vec is not installed: the same answers, slower"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (["enable"], ("embed_enable", {"model": None})),
+        (["enable", "minilm"], ("embed_enable", {"model": "minilm"})),
+        (["enable", "/srv/models/e5"], ("embed_enable", {"model": "/srv/models/e5"})),
+        (["enable", "./e5"], ("embed_enable", {"model": os.path.abspath("e5")})),
+        (["disable"], ("embed_disable", {"erase": False})),
+        (["disable", "--erase"], ("embed_disable", {"erase": True})),
+        (["rebuild"], ("embed_rebuild", {})),
+        (["rollback"], ("embed_rollback", {})),
+        (["status"], ("embed_status", {})),
+    ],
+)
+def test_what_is_typed_is_what_is_asked(given, asked):
+    ran = command("embed", *given, answers={asked[0]: STATUS})
+
+    assert ran.calls == [asked]
+
+
+def test_it_can_wait_until_every_memory_has_a_vector(monkeypatch):
+    monkeypatch.setattr("yaadwatch.cli.vectors.embed.WAIT_PAUSE_S", 0.0)
+    filling = STATUS | {"models": [MODEL | {"state": "filling", "percent": 40}]}
+
+    ran = command(
+        "embed",
+        "enable",
+        "minilm",
+        "--wait",
+        answers={"embed_enable": filling, "embed_status": STATUS},
+    )
+
+    assert [name for name, _ in ran.calls] == ["embed_enable", "embed_status"]
+    assert ran.lines[0] == "searches by vectors (e5-0123456789ab)"
+
+
+def test_it_does_not_wait_for_a_process_that_broke():
+    broken = MODEL | {"state": "filling", "worker": {"state": "broken", "pid": None, "why": "x"}}
+
+    ran = command(
+        "embed", "enable", "--wait", answers={"embed_enable": STATUS | {"models": [broken]}}
+    )
+
+    assert [name for name, _ in ran.calls] == ["embed_enable"]
+
+
+@pytest.mark.parametrize("given", [["rebuild", "minilm"], ["rebuild", "--erase"]])
+def test_what_makes_no_sense_is_refused(given):
+    ran = command("embed", *given)
+
+    assert ran.status == 2
+    assert ran.calls == []

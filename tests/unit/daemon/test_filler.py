@@ -1,0 +1,186 @@
+"""The filler looks where something may be missing, goes on after faults, and flips when full."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from yaadwatch.daemon.filling import IDS_MAX, TRIES_MAX, Filler, Verbs
+from yaadwatch.daemon.health import Health
+from yaadwatch.model.embeddings import Model
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.embedding.process import NotEmbedded
+
+AT = datetime(2026, 11, 21, tzinfo=UTC)
+PATIENCE_S = 30.0
+
+
+class Paper:
+    """Stores of numbered memories on paper, and a model that embeds them."""
+
+    def __init__(self, **stores: int) -> None:
+        self.missing = {store: set(range(1, count + 1)) for store, count in stores.items()}
+        self.models = [Model(space="a", name="a", dimensions=8, state="filling", enabled_at=AT)]
+        self.poison: set[int] = set()
+        self.faults: list[YaadError] = []
+        self.looked: list[tuple[str, int]] = []
+        self.asked: list[tuple[str, int]] = []
+
+    def verbs(self) -> Verbs:
+        return Verbs(
+            user="",
+            wanted=lambda: tuple(self.models),
+            stores=lambda: tuple(self.missing),
+            batch=self.batch,
+            skip=lambda store, model, after: min(self._after(store, after), default=0),
+            these=self.these,
+            take_over=self.take_over,
+            tidy=lambda store: 0,
+        )
+
+    def _after(self, store: str, after: int) -> list[int]:
+        return sorted(number for number in self.missing[store] if number > after)
+
+    def batch(self, store: str, model: Model, after: int, size: int) -> int:
+        self.looked.append((store, after))
+        if self.faults:
+            raise self.faults.pop()
+        found = self._after(store, after)[:size]
+        if self.poison & set(found):
+            raise NotEmbedded(Code.UNAVAILABLE, "The worker ended.")
+        self.missing[store] -= set(found)
+        return found[-1] if found else 0
+
+    def these(self, store: str, model: Model, ids) -> None:
+        self.asked.append((store, len(set(ids))))
+        self.missing[store] -= {int(name) for name in ids}
+
+    def take_over(self, space: str) -> bool:
+        self.models = [Model(space=space, name=space, dimensions=8, state="active", enabled_at=AT)]
+        return True
+
+    @property
+    def left(self) -> int:
+        return sum(map(len, self.missing.values()))
+
+
+def follow(paper: Paper, story) -> Health:
+    """Run a filler while `story(filler, until)` happens."""
+    health = Health()
+
+    async def whole() -> None:
+        filler = Filler(paper.verbs(), health, pause_s=0.001)
+        running = asyncio.create_task(filler.run())
+
+        async def until(true) -> None:
+            async with asyncio.timeout(PATIENCE_S):
+                while not true():
+                    await asyncio.sleep(0.001)
+
+        await story(filler, until)
+        running.cancel()
+
+    asyncio.run(whole())
+    return health
+
+
+def test_at_the_start_every_store_is_filled_and_then_the_model_takes_over():
+    paper = Paper(**{"": 3, "p": 100, "q": 0})
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        assert paper.left == 0
+
+    assert follow(paper, story).problems() == []
+
+
+def test_a_new_memory_is_embedded_without_looking_through_the_store():
+    paper = Paper(p=20)
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        filler.user_store_written()  # as the flip does
+        await until(lambda: len(paper.looked) >= 4)
+        await asyncio.sleep(0.01)
+        looked = len(paper.looked)
+        paper.missing["p"].add(21)
+        filler.remembered("p", "21")
+        await until(lambda: paper.left == 0)
+        assert paper.asked == [("p", 1)]
+        assert len(paper.looked) == looked
+
+    follow(paper, story)
+
+
+def test_very_many_new_memories_are_found_by_looking():
+    paper = Paper(**{"": 0, "p": 0})
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        filler.user_store_written()
+        await until(lambda: len(paper.looked) >= 4)
+        await asyncio.sleep(0.01)
+        paper.missing["p"] = set(range(1, IDS_MAX + 100))
+        for number in paper.missing["p"].copy():
+            filler.remembered("p", str(number))
+        await until(lambda: paper.left == 0)
+        assert paper.asked == []
+
+    follow(paper, story)
+
+
+def test_what_went_wrong_is_told_and_tried_again():
+    paper = Paper(p=20)
+    paper.faults = [
+        YaadError(Code.UNAVAILABLE, "The disk is full."),
+        NotEmbedded(Code.TIMEOUT, "x"),
+    ]
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        await until(lambda: not filler._health.problems())
+        assert paper.left == 0
+
+    follow(paper, story)
+
+
+def test_a_memory_that_breaks_the_worker_again_and_again_is_passed_over():
+    paper = Paper(p=50)
+    paper.poison = {20}
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        assert paper.missing["p"] == {20}
+
+    follow(paper, story)
+    assert TRIES_MAX < len(paper.looked) < 200
+
+
+def test_when_another_model_is_wanted_in_the_middle_that_one_is_filled():
+    paper = Paper(p=2_000)
+    spaces = []
+    take_over = paper.take_over
+
+    async def story(filler, until):
+        await until(lambda: len(paper.looked) > 2)
+        paper.models = [Model(space="b", name="b", dimensions=8, state="filling", enabled_at=AT)]
+        filler.user_store_written()
+        await until(lambda: spaces)
+        assert spaces == ["b"]
+
+    def taken(space: str) -> bool:
+        spaces.append(space)
+        return take_over(space)
+
+    paper.take_over = taken
+    follow(paper, story)
+
+
+def test_without_a_model_nothing_is_looked_at():
+    paper = Paper(p=5)
+    paper.models = []
+
+    async def story(filler, until):
+        filler.remembered("p", "1")
+        await asyncio.sleep(0.05)
+        assert (paper.looked, paper.asked) == ([], [])
+
+    follow(paper, story)
