@@ -901,3 +901,20 @@ def test_a_signal_to_us_does_not_reach_git(repo, tools, tmp_path, monkeypatch):
     Repository(repo.layout, GitRunner(timedelta(seconds=5))).tracked()
 
     assert int((tmp_path / "group").read_text()) != os.getpgrp()
+
+
+def test_an_index_is_listed_once_and_anew_after_every_change(repo, runner):
+    """Also when it changes twice within a tick of the clock, and back again."""
+    repo.write("a.py", "1")
+    repo.commit("a")
+    opened = repo.open(runner)
+    assert opened.tracked() == ["a.py"]
+    asked = []
+    ask, runner.run = runner.run, lambda *given, **more: asked.append(given) or ask(*given, **more)
+
+    assert repo.open(runner).tracked() == opened.tracked() == ["a.py"]
+    assert asked == []
+    repo.git("mv", "a.py", "b.py")
+    assert opened.tracked() == ["b.py"]
+    repo.git("mv", "b.py", "a.py")
+    assert opened.tracked() == ["a.py"]

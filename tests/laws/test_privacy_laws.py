@@ -244,3 +244,13 @@ def test_eight_times_the_text_takes_about_eight_times_the_work(unit):
         return min(tries)
 
     assert work(64_000) < 24 * max(work(8_000), 0.0005)
+
+
+@given(texts)
+def test_what_is_left_stood_in_the_text_in_the_same_order(text):
+    """Masking shows nothing new, and nothing twice: what can be read is never more than before."""
+    position = 0
+    for piece in re.split(r"\[masked:[a-z0-9-]{1,30}\]", mask(text).text):
+        found = text.find(piece, position)
+        assert found >= 0
+        position = found + len(piece)

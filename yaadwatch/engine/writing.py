@@ -162,13 +162,25 @@ def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = 
 
 
 def rest_on(
-    conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
+    conn: Connection,
+    home: Home,
+    node: Node,
+    rests_on: Sequence[Anchor],
+    now: datetime,
+    *,
+    fresh: bool = False,
 ) -> None:
-    """Make `rests_on` what a memory rests on, and nothing else; its edges follow."""
-    anchors.drop(conn, node.id)
+    """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
+
+    One that is `fresh`, stored in this transaction, rested on nothing before.
+    """
+    if not fresh:
+        anchors.drop(conn, node.id)
     anchors.insert(conn, rests_on)
     look_again(conn, rests_on)
-    touched = _touch(conn, home, node, rests_on, now)
+    touched = _touch(conn, home, node, rests_on, now, fresh=fresh)
+    if fresh:
+        return
     for edge in edges.of_node(conn, node.id):
         ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
         if ours and edge.from_node == node.id and edge.to_node not in touched:
@@ -186,9 +198,9 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
         sightings.drop(conn, tree.id, paths)
 
 
-def index(conn: Connection, node: Node) -> None:
-    """Make the words of a living memory findable."""
-    num = nodes.num(conn, node.id)
+def index(conn: Connection, node: Node, num: int | None = None) -> None:
+    """Make the words of a living memory findable; `num`: its number, looked up when None."""
+    num = nodes.num(conn, node.id) if num is None else num
     fulltext.index(
         conn,
         num,
@@ -199,7 +211,13 @@ def index(conn: Connection, node: Node) -> None:
 
 
 def _touch(
-    conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
+    conn: Connection,
+    home: Home,
+    node: Node,
+    rests_on: Sequence[Anchor],
+    now: datetime,
+    *,
+    fresh: bool,
 ) -> set[str]:
     """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
     touched = set()
@@ -211,7 +229,7 @@ def _touch(
         edge = Edge(
             from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
-        if edges.begin(conn, edge):
+        if edges.put(conn, edge) if fresh else edges.begin(conn, edge):
             body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched

@@ -133,6 +133,8 @@ TOOLS: Final = (
             "kind": "decision, convention, bug, fix, command, task, ...",
             "files": "what else it rests on",
             "symbols": "",
+            "key": "a name; said again under it, the memory gets the new words",
+            "scope": "user: holds in every project",
         },
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
     ),

@@ -7,6 +7,8 @@ from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+# `json.dumps` makes an encoder for each value that it does not write in its own way.
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def to_ms(at: datetime) -> int:
@@ -39,7 +41,7 @@ def to_json(value: object) -> str:
     Raises:
         TypeError: something in `value` is not JSON-able.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODE(value)
 
 
 def json_list(values: Iterable[str]) -> str:

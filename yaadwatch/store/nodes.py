@@ -90,14 +90,16 @@ def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -
     """Return the living node of `scope` with this text: a file or entity if `thing`, else not."""
     found = conn.execute(
         """
-        SELECT id
+        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
+               session, confidence, confirmed_ms, accessed_ms, pinned, version,
+               created_ms, updated_ms, archived_ms, archive_reason
           FROM nodes
          WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
            AND archived_ms IS NULL
         """,
         (scope, text_hash, int(thing)),
     ).fetchone()
-    return None if found is None else get(conn, found[0])
+    return None if found is None else _node(found)
 
 
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
@@ -106,12 +108,6 @@ def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
         "SELECT id FROM nodes WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key)
     ).fetchone()
     return None if found is None else get(conn, found[0])
-
-
-def keys(conn: apsw.Connection) -> set[str]:
-    """Return the keys of the living nodes: what a store shadows in another one."""
-    rows = conn.execute("SELECT key FROM nodes WHERE key IS NOT NULL AND archived_ms IS NULL")
-    return {key for (key,) in rows}
 
 
 def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:

@@ -153,3 +153,14 @@ def test_a_question_without_words_is_no_gap(repo):
     ask(repo, " ?! ")
 
     assert listed(repo) == []
+
+
+def test_recall_counts_what_it_finds_no_answer_to(repo):
+    from yaadwatch.engine.recall import verb
+
+    repo.remember("The retry limit lives in src/net.py")
+    for question in ("where is the retry limit", QUESTION, QUESTION):
+        verb.recall(repo.home, repo.call, query=question)
+    verb.recall(repo.home, repo.call, query="Who owns billing?", kinds=["decision"])
+
+    assert [gap["asked"] for gap in listed(repo)] == [2]

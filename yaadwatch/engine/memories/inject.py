@@ -12,7 +12,14 @@ from datetime import datetime
 from yaadwatch.core import privacy
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
-from yaadwatch.engine.remember.drafts import Draft, Ready, clean, clean_attributes, merged
+from yaadwatch.engine.remember.drafts import (
+    Draft,
+    Ready,
+    clean,
+    clean_attributes,
+    clean_key,
+    merged,
+)
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
@@ -145,7 +152,7 @@ def _draft(one: GivenNode, origin: str) -> Draft:
         origin=origin,
         kind=one.kind,
         tier=one.tier,
-        key=None if one.key is None else canonical_key(one.key),
+        key=None if one.key is None else clean_key(one.key),
         tags=one.tags,
         attributes=one.attributes or {},
         pinned=one.pin,

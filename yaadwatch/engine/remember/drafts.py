@@ -9,7 +9,7 @@ from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node
+from yaadwatch.model.nodes import Node, canonical_key
 from yaadwatch.model.settings import TEXT_CHARS_MAX
 
 NEW: Final = "new"
@@ -131,3 +131,21 @@ def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str
     """Return the attributes of a memory with those given in their place; null takes one away."""
     both = dict(known) | dict(given)
     return {name: value for name, value in both.items() if value is not None}
+
+
+def clean_key(given: str) -> str:
+    """Return a key as it may be stored: it is looked up, so it cannot be masked.
+
+    Raises:
+        YaadError: BAD_REQUEST when it looks like a secret, or like no key.
+    """
+    if privacy.mask(given).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The key looks like a secret; nothing was stored.",
+            hint="Give it a name that may be seen.",
+        )
+    try:
+        return canonical_key(given)
+    except ValueError as error:
+        raise YaadError(Code.BAD_REQUEST, f"{error}; nothing was stored.") from error

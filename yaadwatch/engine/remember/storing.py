@@ -189,15 +189,14 @@ def _given(item: Ready, known: Node, now: datetime) -> Node:
 
 
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
-    nodes.insert(conn, node)
-    writing.index(conn, node)
+    writing.index(conn, node, nodes.insert(conn, node))
     claiming.take(conn, node, now, headings=item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before
-        writing.rest_on(conn, home, node, rests_on, now)
-    if rests_on or item.entities:
-        others = not item.draft.has_id and not item.draft.baseline
+        writing.rest_on(conn, home, node, rests_on, now, fresh=True)
+    others = not item.draft.has_id and not item.draft.baseline
+    if item.entities or (rests_on and others):
         relating.relate(conn, home, node, item.entities, now, others=others)
     writing.learn(conn, node, item.commit, now)
     log.append(

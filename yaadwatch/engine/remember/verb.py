@@ -9,10 +9,10 @@ from dataclasses import replace
 from yaadwatch.engine import telling
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import given, preparing, storing
-from yaadwatch.engine.remember.drafts import Admitted, Draft
+from yaadwatch.engine.remember.drafts import Admitted, Draft, clean_key
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_key, canonical_kind
+from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_kind
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings
 
@@ -73,7 +73,7 @@ def remember(
         origin=call.origin,
         kind=kind,
         tier=tier,
-        key=None if key is None else canonical_key(key),
+        key=None if key is None else clean_key(key),
         expected_version=expected_version,
         tags=tuple(tags),
         attributes=attributes or {},

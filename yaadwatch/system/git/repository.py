@@ -21,7 +21,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import changes as changing
-from yaadwatch.system.git import indexed, searching
+from yaadwatch.system.git import indexed, listed, searching
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
@@ -166,8 +166,22 @@ class Repository:
         """Return the paths in the index, relative to the work tree; those in `folder` only."""
         if self.layout.root is None:
             return []
-        within = ["--", folder] if folder else []
-        return list(dict.fromkeys(changing.paths_in(self._git.ask(["ls-files", "-z", *within]))))
+        if folder:
+            return self._listed("--", folder)
+        index = self.layout.git_dir / "index"
+        before = listed.key_of(self.layout.root, index)
+        known = self._runner.listed.known(before) if before is not None else None
+        if known is not None:
+            return list(known)
+        found = self._listed()
+        # One that was written meanwhile may have been listed before or after that.
+        if before is not None and listed.key_of(self.layout.root, index) == before:
+            self._runner.listed.keep(before, tuple(found))
+        return found
+
+    def _listed(self, *within: str) -> list[str]:
+        found = changing.paths_in(self._git.ask(["ls-files", "-z", *within]))
+        return list(dict.fromkeys(found))
 
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""

@@ -1,0 +1,55 @@
+"""What is in an index, kept for as long as the index is the same; git is asked once for each.
+
+An index ends with a hash of itself, so that it is known by its last bytes, whatever its times say.
+"""
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final
+
+INDEXES_MAX: Final = 4
+"""Listings kept, the last used ones."""
+PATHS_MAX: Final = 50_000
+"""A longer listing is not kept: 5 MiB with paths of ordinary length."""
+_HASH_BYTES: Final = 20
+"""The end of a SHA-1, or of a SHA-256."""
+
+Key = tuple[Path, Path, int, bytes]
+
+
+class Listed:
+    """The paths of the indexes that were listed last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, tuple[str, ...]] = OrderedDict()
+
+    def known(self, key: Key) -> tuple[str, ...] | None:
+        """Return what was listed of this very index; None when it was not."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    def keep(self, key: Key, paths: tuple[str, ...]) -> None:
+        """Keep what an index lists."""
+        if len(paths) > PATHS_MAX:
+            return
+        with self._lock:
+            self._kept[key] = paths
+            while len(self._kept) > INDEXES_MAX:
+                self._kept.popitem(last=False)
+
+
+def key_of(root: Path, index: Path) -> Key | None:
+    """Return what the index of a work tree is known by; None when it is not there, or unhashed."""
+    try:
+        with index.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _HASH_BYTES))
+            end = stream.read(_HASH_BYTES)
+    except OSError:
+        return None
+    return (root, index, size, end) if len(end) == _HASH_BYTES and any(end) else None
