@@ -20,6 +20,8 @@ from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.syncing import reading as syncing
 from yaadwatch.engine.syncing.deciding import as_stored
+from yaadwatch.engine.truth import contradictions, gaps
+from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
@@ -34,6 +36,8 @@ from yaadwatch.store.sessions.tasks import TaskRow
 RULES_MAX = 500
 """Hot memories looked at for one brief; far more than any budget holds."""
 TASKS_MAX = 100
+CLASHES_MAX = 20
+GAPS_MAX = 20
 
 _UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
 
@@ -89,11 +93,19 @@ def context(
             settings=home.settings,
             now=now,
         )
+        found = contradictions.open_contradictions(
+            space.db, CLASHES_MAX, now=now, worktree=space.worktree.id
+        )
         composed = brief.compose(
             told.doubts,
             told.rules,
             told.tasks,
+            clashes=[_clash(one) for one in found],
             last=told.last.splitlines(),
+            gaps=[
+                brief.Gap(question=gap.text or "", times=gap.asked)
+                for gap in gaps.open_gaps(space.db, GAPS_MAX)
+            ],
             tokens_max=tokens_max,
             chars_max=chars_max,
             note="" if checked else _UNCHECKED,
@@ -104,10 +116,22 @@ def context(
         "stale": composed.doubts,
         "rules": composed.rules,
         "tasks": composed.tasks,
+        "contradictions": composed.clashes,
         "last": composed.last,
+        "gaps": composed.gaps,
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
+
+
+def _clash(one: Contradiction) -> brief.Clash:
+    """Return a contradiction as it is told: its words say why."""
+    said = [side.node.summary for side in one.sides]
+    if one.against is not None:
+        said.append(one.against.summary)
+    return brief.Clash(
+        id=one.name, one=said[0], other=said[1] if said[1:] else "", reason=one.words
+    )
 
 
 def _is_agent(call: Call) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from engine_world import NET, RETRY, every_byte_below
 
 from yaadwatch.engine import context, recall
-from yaadwatch.engine.memories import curate, deleting
+from yaadwatch.engine.memories import curate, deleting, erasing
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.sessions import ending, handing, news, tasks, verbs
 from yaadwatch.engine.workspace import Call
@@ -422,15 +422,17 @@ class TestFind:
 
         assert [row["id"] for row in claude.recall("tokens")["results"]] == [memory]
 
-    @pytest.mark.parametrize("take_away", ["delete", "forget"])
+    @pytest.mark.parametrize("take_away", ["delete", "forget", "erase"])
     def test_what_is_deleted_is_not_told_by_its_session_any_more(self, repo, claude, take_away):
-        memory = claude.remember("The staging host is called zanzibar")
+        memory = claude.remember("The staging host is called zanzibar.\n\nIt has two disks.")
         claude.remember("Sign tokens with jose")
         claude.end()
         assert len(claude.sessions(query="zanzibar")) == 1
 
         if take_away == "delete":
             deleting.delete_node(repo.home, repo.call, id=memory)
+        elif take_away == "erase":
+            erasing.erase(repo.home, repo.call, id=memory)
         else:
             curate.forget(repo.home, repo.call, id=memory)
 
@@ -641,3 +643,14 @@ class TestTasks:
         claude.task(id=task, state="done")
 
         assert "Tasks: done: Stop the leak" in claude.end()["session"]["summary"]
+
+
+class TestBrief:
+    def test_contradictions_come_before_the_rules(self, repo, claude):
+        repo.remember("The API port is 8080", kind="convention")
+        repo.remember("The API listens on port 9090", kind="convention")
+        told = claude.context()
+        assert (told["contradictions"], told["rules"]) == (1, 2)
+        brief = told["brief"]
+        assert brief.index("## Contradictions") < brief.index("## Rules")
+        assert "8080" in brief.split("## Rules")[0]

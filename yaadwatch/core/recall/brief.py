@@ -80,7 +80,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """Two memories that cannot both be true; `reason` says why, in words."""
+    """Two memories that cannot both be true; `reason` says why, in words.
+
+    `other` is empty where a relation has ended on which the one rests.
+    """
 
     id: str
     one: str
@@ -282,7 +285,7 @@ def _doubt(doubt: Doubt) -> list[str]:
 
 
 def _clash(clash: Clash) -> list[str]:
-    both = f"{quoted(clash.one)} against {quoted(clash.other)}"
+    both = quoted(clash.one) + (f" against {quoted(clash.other)}" if clash.other else "")
     return [f"- {both} ({_id(clash.id)}): {as_line(clash.reason)}"]
 
 

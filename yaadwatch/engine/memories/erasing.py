@@ -16,6 +16,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import SNAPSHOTS
+from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.shelves import Shelf, shelves
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import scrubbing
@@ -221,6 +222,8 @@ def _words(conn: Connection, *given: str) -> _Words:
 def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     """Erase the rows; return the other memories that quote them."""
     touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
+    for one in sorted(words.ids):
+        retelling.without(conn, one, now)  # a session may have told it in short
     nodes.erase(conn, words.ids)
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
     nodes.erase(conn, lonely & _things(conn, lonely))
