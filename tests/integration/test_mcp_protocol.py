@@ -26,7 +26,7 @@ class Verbs:
         self.go_on.set()
         self.brief = BRIEF
 
-    def recall(self, home, call, *, query, top_k=10, tokens_max=800, kinds=()):
+    def recall(self, home, call, *, query, **_):
         self.asked.append((call.origin, str(call.folder), query))
         if query == "wait":
             self.go_on.wait(20)
