@@ -479,3 +479,29 @@ def _written(db):
         return conn.pragma("data_version"), conn.total_changes()
 
     return db.read(look), db.write(lambda conn: conn.total_changes())
+
+
+@pytest.mark.parametrize(
+    ("question", "poorly"),
+    [
+        ("how often is the rollback tried", False),
+        ("which quantum computer simulates our rollback molecules", True),
+        ("nobody ever said anything of that", True),
+    ],
+)
+def test_a_question_without_a_good_answer_is_noted(repo, question, poorly):
+    put(repo, memory("rollback", "The rollback is tried three times"))
+
+    asked(repo, question)
+
+    with repo.home.space(repo.call) as space:
+        assert repo.home.has_poorly_answered(space.project.id) == poorly
+
+
+def test_a_question_that_a_filter_leaves_without_an_answer_is_no_gap(repo):
+    put(repo, memory("rollback", "The rollback is tried three times", kind="fix"))
+
+    assert asked(repo, "rollback", kinds=["bug"])["results"] == []
+
+    with repo.home.space(repo.call) as space:
+        assert not repo.home.has_poorly_answered(space.project.id)

@@ -38,6 +38,11 @@ SECTION_CHARS_MIN = 400
 FILTERED_MAX = 2_000
 """Memories taken by their meaning when a filter leaves out most of them."""
 
+COVERED_MIN = 1 / 3
+"""A question is poorly answered when no answer holds such a share of its words,"""
+NEAR_MIN = 0.5
+"""nor means nearly the same, by cosine."""
+
 WORDS = "words"
 
 
@@ -45,10 +50,13 @@ WORDS = "words"
 class _Found:
     """What was found in all stores, best first, and in which store each memory is.
 
-    `meant`: their meaning was searched, too.
+    `meant`: their meaning was searched, too. `covered`: which share of what the question is about
+    the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
     """
 
     meant: bool
+    covered: float
+    near: float
     ranked: Sequence[Ranked]
     known: Mapping[str, Node]
     shelf: Mapping[str, Shelf]
@@ -134,6 +142,9 @@ def recall(
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.accessed(project, iter(own))
+            poor = found.covered < COVERED_MIN and found.near < NEAR_MIN
+            if poor and question.wanted == EVERYTHING:
+                home.poorly_answered(project, query)
             told = {each.id: each.tokens for each in fitted.items if each.id in own}
             current.shown(home, call, there.project.space, told)
             narrowed = kinds or scope or path or tags or agent or session or at
@@ -163,12 +174,13 @@ def recall(
 def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Found:
     """Ask each store by itself, and put the answers together."""
     stores: list[tuple[Shelf, Gathered]] = []
-    meant = False
+    meant, near = False, 0.0
     for shelf in (there.project, there.own):
         if shelf is None:
             continue
         meaning = _meaning(home, shelf, question)
         meant = meant or meaning is not None
+        near = max((similarity for _, similarity in meaning or ()), default=near)
         gathered = shelf.db.read(
             gathering.gather,
             question,
@@ -193,7 +205,14 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         shelf_of |= {node.id: shelf for node in own}
     answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
     ranked = shelving.merged(answers, shadowed=shadowed)
-    return _Found(meant=meant, ranked=ranked, known=known, shelf=shelf_of)
+    return _Found(
+        meant=meant,
+        covered=max((each.covered for _, each in stores), default=0.0),
+        near=near,
+        ranked=ranked,
+        known=known,
+        shelf=shelf_of,
+    )
 
 
 def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[str, float]] | None:
