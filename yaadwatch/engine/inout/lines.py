@@ -218,7 +218,9 @@ class _Taking:
                 return
         if apart:
             digest = text.text_hash(f"{given}\0{said}")
-        if not self._insert(table, row | {"text_hash": digest}, number):
+        line = text.summarise(said)
+        made_anew = {"text_hash": digest, "summary": "" if line == said else line}
+        if not self._insert(table, row | made_anew, number):
             self._refused.add(given)
             return
         node = nodes.many(self._conn, [given])[given]
