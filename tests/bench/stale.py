@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bridges.registry import BRIDGES, for_path
-from yaadwatch import bench
+from yaadwatch.bench import stale as bench
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts

@@ -107,7 +107,7 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
 
     assert version == ERAS[era]
     assert [tool.name for tool in listed] == [
-        *("yaad_recall", "yaad_remember", "yaad_context", "yaad_stale"),
+        *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
         *("yaad_subgraph", "yaad_status"),
     ]
     assert (kept["decision"], kept["kind"]) == ("new", "decision")

@@ -132,8 +132,8 @@ def test_the_tools_are_listed(opened):
     tools = ask(opened, 1, "tools/list")["result"]["tools"]
 
     assert [tool["name"] for tool in tools] == [
-        *("yaad_recall", "yaad_remember", "yaad_context", "yaad_stale", "yaad_subgraph"),
-        "yaad_status",
+        *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
+        *("yaad_subgraph", "yaad_status"),
     ]
 
 

@@ -4,13 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.decay import Facts, confidence, effective_confidence
+from yaadwatch.core.truth.decay import (
+    SANE_FROM,
+    Facts,
+    boosted,
+    confidence,
+    effective_confidence,
+    too_many,
+)
 
 confidences = st.floats(min_value=0.0, max_value=1.0)
 ages = st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=3650))
 half_lives = st.timedeltas(min_value=timedelta(hours=1), max_value=timedelta(days=365))
 moments = st.timedeltas(timedelta(0), timedelta(days=36_500)).map(
-    lambda since: datetime(2000, 1, 1, tzinfo=UTC) + since
+    lambda since: datetime(2005, 1, 1, tzinfo=UTC) + since
 )
 facts = st.builds(
     Facts, orphan=st.booleans(), superseded=st.booleans(), pinned=st.booleans(), said=st.booleans()
@@ -75,3 +82,37 @@ def test_orphans_and_superseded_memories_age_twice_as_fast_and_never_faster(
     left = confidence(stated, confirmed_at, now, half_life=half_life, facts=hasty)
 
     assert left == pytest.approx(effective_confidence(stated, 2 * age, half_life=half_life))
+
+
+@given(confidences, moments, ages, ages, half_lives, facts)
+def test_a_recall_never_lowers_and_never_makes_surer_than_sure(
+    stated, confirmed_at, first, second, half_life, facts
+):
+    recalled_at = confirmed_at + first
+    left = confidence(stated, confirmed_at, recalled_at, half_life=half_life, facts=facts)
+    after = boosted(left, 0.2)
+
+    assert left <= after <= 1.0
+    later = recalled_at + second
+    assert (
+        confidence(
+            after, confirmed_at, later, half_life=half_life, facts=facts, accessed_at=recalled_at
+        )
+        >= (confidence(left, recalled_at, later, half_life=half_life, facts=facts)) - 1e-9
+    )
+
+
+@given(confidences, half_lives, facts, moments)
+def test_without_a_sane_time_nothing_has_an_age(stated, half_life, facts, now):
+    for absurd in (datetime(1970, 1, 1, tzinfo=UTC), SANE_FROM - timedelta(seconds=1)):
+        assert (
+            confidence(stated, absurd, now, half_life=half_life, facts=facts, accessed_at=absurd)
+            == stated
+        )
+
+
+@given(st.integers(0, 5000), st.integers(0, 5000))
+def test_a_few_or_a_part_are_never_too_many_and_all_of_many_are(fading, more):
+    living = fading + more
+
+    assert too_many(fading, living) == (fading > 20 and 2 * fading > living)

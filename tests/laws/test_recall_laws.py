@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 import yaadwatch.store.sqlite
 from yaadwatch.core.recall.budget import Item, fit
 from yaadwatch.core.recall.query import STOP_WORDS, match_expression
-from yaadwatch.core.recall.rank import MILD, Candidate, is_exact, mild_factor, rank
+from yaadwatch.core.recall.rank import (
+    MILD,
+    Candidate,
+    is_exact,
+    mild_factor,
+    rank,
+    worth_ranking,
+)
 from yaadwatch.core.text import estimate_tokens, normalise, subtokens
 from yaadwatch.model.settings import Settings
 
@@ -76,8 +83,7 @@ def candidates(draw, **fixed):
     return Candidate(
         **{
             "id": str(draw(st.integers(0, 10**9))),
-            "text": draw(st.text(max_size=30)),
-            "bm25": draw(st.floats(0.01, 30.0)),
+            "relevance": draw(st.floats(0.01, 1.0)),
             "confidence": draw(st.floats(0.0, 1.0)),
             "updated_at": NOW - draw(st.timedeltas(-MONTH, 50 * MONTH)),
             "tier": draw(st.integers(1, 3)),
@@ -88,16 +94,17 @@ def candidates(draw, **fixed):
     )
 
 
+counts = st.integers(1, 12)
 found = st.lists(candidates(), max_size=12, unique_by=lambda candidate: candidate.id)
 
 
-def ranking(query, given_candidates):
-    return rank(query, given_candidates, now=NOW, settings=Settings())
+def ranking(given_candidates):
+    return rank(given_candidates, now=NOW, settings=Settings())
 
 
-@given(found, queries)
-def test_ranking_loses_nobody_and_the_best_has_one(given_candidates, query):
-    ranked = ranking(query, given_candidates)
+@given(found)
+def test_ranking_loses_nobody_and_the_best_has_one(given_candidates):
+    ranked = ranking(given_candidates)
 
     assert sorted(each.candidate.id for each in ranked) == sorted(c.id for c in given_candidates)
     scores = [each.score for each in ranked]
@@ -108,19 +115,19 @@ def test_ranking_loses_nobody_and_the_best_has_one(given_candidates, query):
 
 @given(found)
 def test_everything_exact_comes_before_everything_else(given_candidates):
-    order = [each.candidate.exact for each in ranking("retry", given_candidates)]
+    order = [each.candidate.exact for each in ranking(given_candidates)]
 
     assert order == sorted(order, reverse=True)
 
 
 @given(found)
 def test_the_mild_factors_never_overturn_a_clear_difference_in_relevance(given_candidates):
-    ranked = [each.candidate for each in ranking("retry", given_candidates)]
+    ranked = [each.candidate for each in ranking(given_candidates)]
 
     for place, above in enumerate(ranked):
         for below in ranked[place + 1 :]:
             if above.exact == below.exact and not above.exact:
-                assert below.bm25 <= above.bm25 * (1 + MILD) / (1 - MILD) * 1.000001
+                assert below.relevance <= above.relevance * (1 + MILD) / (1 - MILD) * 1.000001
 
 
 @given(candidates())
@@ -136,24 +143,29 @@ def test_among_equals_the_surer_newer_hotter_pinned_one_is_first(candidate, conf
     assume(confidence < candidate.confidence and candidate.updated_at <= NOW)
     lesser = Candidate(
         id="lesser",
-        text=candidate.text,
-        bm25=candidate.bm25,
+        relevance=candidate.relevance,
         confidence=confidence,
         updated_at=candidate.updated_at - timedelta(days=days),
         tier=3,
         pinned=False,
     )
 
-    assert ranking("retry", [lesser, candidate])[0].candidate is candidate
+    assert ranking([lesser, candidate])[0].candidate is candidate
 
 
-@given(found, queries)
-def test_ranking_does_not_depend_on_the_order_of_unequal_candidates(given_candidates, query):
-    scores = {each.candidate.id: each.score for each in ranking(query, given_candidates)}
+@given(found)
+def test_ranking_does_not_depend_on_the_order_of_unequal_candidates(given_candidates):
+    scores = {each.candidate.id: each.score for each in ranking(given_candidates)}
 
-    assert {
-        each.candidate.id: each.score for each in ranking(query, given_candidates[::-1])
-    } == scores
+    assert {each.candidate.id: each.score for each in ranking(given_candidates[::-1])} == scores
+
+
+@given(st.lists(candidates(exact=False), max_size=12, unique_by=lambda each: each.id), counts)
+def test_who_is_not_worth_ranking_is_never_among_the_best(given_candidates, count):
+    worth = worth_ranking({each.id: each.relevance for each in given_candidates}, count)
+    best = ranking(given_candidates)[:count]
+
+    assert {each.candidate.id for each in best} <= set(worth)
 
 
 @given(st.text(min_size=1))

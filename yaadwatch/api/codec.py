@@ -270,6 +270,7 @@ _READERS: Final[dict[object, Callable[[str, object], object]]] = {
     tuple[str, ...]: _texts,
     str | None: _or_null(_text),
     int | None: _or_null(_number),
+    float | None: _or_null(_real),
     dict[str, object] | None: _or_null(_object),
     tuple[GivenNode, ...]: _each(GivenNode),
     tuple[GivenEdge, ...]: _each(GivenEdge),

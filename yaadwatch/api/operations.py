@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import files, graph, inout, memories, projects, wire
+from yaadwatch.api.messages import (
+    files,
+    graph,
+    inout,
+    memories,
+    projects,
+    recall,
+    truth,
+    wire,
+)
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -32,11 +41,13 @@ def _write(name: str, request: type[object], text: str, wires: frozenset[str] = 
 
 OPERATIONS: Final = (
     _write("remember", memories.Remember, "keep a statement, and what it is about", ALL),
-    _read("recall", memories.Recall, "find what is remembered about a question", ALL),
+    _read("recall", recall.Recall, "find what is remembered about a question", ALL),
     _read("context", memories.Context, "say what an agent should know before it starts", ALL),
     _read("show", memories.Show, "show one memory with its places, anchors and versions"),
-    _write("forget", memories.Forget, "archive one memory"),
-    _write("restore", memories.Restore, "bring an archived memory back"),
+    _write("forget", memories.Forget, "archive one memory", ALL),
+    _write("erase", memories.Erase, "erase one memory from everything, backups too"),
+    _write("restore", memories.Restore, "bring an archived memory back, or an older version"),
+    _read("history", memories.History, "show every version of a memory, who made it and why"),
     _write("confirm", memories.Confirm, "say that a memory still holds; its doubt goes"),
     _write("update", memories.Update, "give a memory new words"),
     _write("reanchor", memories.Reanchor, "accept what a doubt proposes: a new place, new words"),
@@ -54,6 +65,15 @@ OPERATIONS: Final = (
     _read("graph_stats", graph.GraphStats, "count the nodes and edges of a project"),
     _write("delete_node", graph.DeleteNode, "delete a memory for good, with its relations"),
     _write("delete_edge", graph.DeleteEdge, "delete a relation as if it had never been"),
+    _read("claims", truth.Claims, "list what memories claim: values of things"),
+    _write("add_claim", truth.AddClaim, "say what a memory claims besides its words"),
+    _write("end_claim", truth.EndClaim, "say that a claim no longer holds"),
+    _read("contradictions", truth.Contradictions, "list what cannot all be true"),
+    _write("resolve", truth.Resolve, "settle a contradiction"),
+    _read("gaps", truth.Gaps, "list how often questions had no good answer"),
+    _write("approve_gap", truth.ApproveGap, "keep the words of such a question"),
+    _write("drop_gap", truth.DropGap, "forget such a question"),
+    _write("feedback", truth.Feedback, "judge a memory: approve, edit or discard it"),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", projects.Add, "watch a repository and read its agent files"),
     _write("remove", projects.Remove, "stop watching a repository; back up and remove its store"),

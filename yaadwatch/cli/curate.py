@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import short
+from yaadwatch.cli.words import count, folder, listed, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from yaadwatch.cli.parsing import Run
     from yaadwatch.client.connection import Client
 
@@ -38,25 +40,39 @@ def add_forget(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch forget 5c01f2e4", "not recalled any more"),
             ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "and say why"),
+            ("yaadwatch forget --erase 5c01f2e4", "a leaked secret: gone"),
         ],
-        more="It can be restored.",
+        more="It can be restored. What is erased cannot: it goes from history, index, log,\n"
+        "kept copies of agent files and our backups too. Git keeps what you committed.",
     )
-    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the memory")
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the memory")
+    how.add_argument("--erase", action="store_true", help="leave nothing of it but id and date")
     return command
 
 
 def add_restore(commands: Commands) -> Parser:
     """Add `restore`."""
-    return _about_one(
+    command = _about_one(
         commands,
         "restore",
-        "bring an archived memory back",
+        "bring an archived memory back, or an older version",
         restore,
         examples=[
             ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
+            ("yaadwatch restore 5c01f2e4 --version 2", "have it say what it said then"),
             ("yaadwatch restore 5c01f2e4 --json", "for programs"),
         ],
+        more="What each version says: yaadwatch history ID",
     )
+    command.add_argument(
+        "--version",
+        metavar="N",
+        dest="number",
+        type=whole_number,
+        help="the words, kind and tier of this version, as a new one",
+    )
+    return command
 
 
 def add_pin(commands: Commands) -> Parser:
@@ -125,12 +141,15 @@ def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Archive one memory; print what it said, so a slip is noticed at once."""
+    if args.erase:
+        return _erased(client.call("erase", id=args.id), args, terminal)
     return _told(client.call("forget", id=args.id, reason=args.reason), "Forgot", args, terminal)
 
 
 def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Bring an archived memory back."""
-    return _told(client.call("restore", id=args.id), "Restored", args, terminal)
+    """Bring an archived memory back, or an older version."""
+    version = {} if args.number is None else {"version": args.number}
+    return _told(client.call("restore", id=args.id, **version), "Restored", args, terminal)
 
 
 def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
@@ -141,6 +160,30 @@ def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Let a pinned memory age again."""
     return _told(client.call("unpin", id=args.id), "Unpinned", args, terminal)
+
+
+def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    """Print what was erased, without its words, and what is left to do."""
+    if args.json:
+        terminal.json(answer)
+        return 0
+    ids = listed([short(one) for one in answer["erased"]])
+    terminal.line(
+        f"Erased {ids} on {str(answer['at'])[:10]}: this is all that is kept of it. "
+        "It cannot be restored."
+    )
+    backups = answer["backups"]
+    terminal.line(
+        f"Rewrote {count(backups['rewritten'], 'backup')}, dropped {backups['dropped']}; deleted "
+        f"{count(answer['snapshots'], 'copy', 'copies')} of agent files that said it."
+    )
+    for one in answer["also"]:
+        terminal.line(f"Memory {short(one)} quotes it: yaadwatch forget --erase {short(one)}")
+    for path in answer["returns"]:
+        terminal.line(f"{path} says it on another branch; checked out, that brings it back.")
+    for path in answer["remains"]:
+        terminal.line(styled(f"It still stands in {folder(path)}", "red"))
+    return 0
 
 
 def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:

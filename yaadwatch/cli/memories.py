@@ -1,10 +1,10 @@
-"""Commands that put memories in and get them out: remember, recall, show."""
+"""Commands that put memories in and show one: remember, show."""
 
 from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, folder, listed, place, short, tier
+from yaadwatch.cli.words import ago, folder, listed, place, short, tier
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -106,45 +106,6 @@ def add_remember(commands: Commands) -> Parser:
     return command
 
 
-def add_recall(commands: Commands) -> Parser:
-    """Add `recall`."""
-    command = commands.add(
-        "recall",
-        "find what is remembered about a question",
-        recall,
-        examples=[
-            ("yaadwatch recall how do we sign tokens", "in words"),
-            ("yaadwatch recall jose --kind decision --json", "decisions only, for programs"),
-        ],
-    )
-    command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
-    command.add_argument(
-        "--top",
-        metavar="N",
-        dest="top_k",
-        type=whole_number,
-        default=10,
-        help="memories at most (default: 10)",
-    )
-    command.add_argument(
-        "--tokens",
-        metavar="N",
-        dest="tokens_max",
-        type=whole_number,
-        default=800,
-        help="length of the answer at most (default: 800)",
-    )
-    command.add_argument(
-        "--kind",
-        metavar="KIND",
-        dest="kinds",
-        action="append",
-        default=[],
-        help="only this kind; may be repeated",
-    )
-    return command
-
-
 def add_show(commands: Commands) -> Parser:
     """Add `show`."""
     from yaadwatch.model.edges import VIEWS
@@ -241,41 +202,6 @@ def _attribute(given: str) -> "tuple[str, str | None]":
     if not equals or not name.strip():
         raise ValueError(given)
     return name.strip(), value or None
-
-
-def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print the memories that answer a question, best first."""
-    answer = client.call(
-        "recall",
-        query=" ".join(args.query),
-        top_k=args.top_k,
-        tokens_max=args.tokens_max,
-        kinds=args.kinds,
-    )
-    if args.json:
-        terminal.json(answer)
-        return 0
-    results = answer["results"]
-    if not results:
-        terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
-        return 0
-    for found in results:
-        terminal.line(
-            styled(short(found["id"]), "bold"),
-            styled(f"  {found['score']:.2f}  {found['kind']}  ", "dim"),
-            str(found["text"]),
-            hang=10,
-        )
-        if found["stale"]:
-            terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
-    budget = answer["budget"]
-    terminal.line(
-        styled(
-            f"{count(len(results), 'memory')}, {budget['used']} tokens used, {budget['left']} left",
-            "dim",
-        )
-    )
-    return 0
 
 
 def show(args: Namespace, client: "Client", terminal: Terminal) -> int:

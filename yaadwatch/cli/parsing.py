@@ -33,7 +33,7 @@ COMMANDS = {
     "list": "projects",
     "files": "files",
     "remember": "memories",
-    "recall": "memories",
+    "recall": "recall",
     "show": "memories",
     "context": "agents",
     "stale": "doubts",
@@ -44,6 +44,7 @@ COMMANDS = {
     "reanchor": "mend",
     "forget": "curate",
     "restore": "curate",
+    "history": "truth.history",
     "pin": "curate",
     "unpin": "curate",
     "tag": "curate",
@@ -53,6 +54,11 @@ COMMANDS = {
     "traverse": "graph.walks",
     "inject": "graph.batch",
     "graph": "graph.whole",
+    "feedback": "truth.claims",
+    "claims": "truth.claims",
+    "contradictions": "truth.claims",
+    "resolve": "truth.claims",
+    "gaps": "truth.claims",
     "upkeep": "upkeep",
     "export": "inout.moving",
     "import": "inout.moving",
@@ -193,6 +199,18 @@ def whole_number(text: str) -> int:
         return int(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def fraction(text: str) -> float:
+    """Return the number in `text`, for argparse; the daemon says whether it is from 0 to 1.
+
+    Raises:
+        ArgumentTypeError: it is no number.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:

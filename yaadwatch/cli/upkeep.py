@@ -23,15 +23,23 @@ def add_upkeep(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch upkeep --dry-run", "what it would do"),
             ("yaadwatch upkeep", "do now what the daemon does daily"),
+            ("yaadwatch upkeep --accept", "however many there are"),
         ],
+        more="A memory fades with age unless it is confirmed, recalled or pinned, each kind at\n"
+        "its pace. Faded, it is archived; 90 days later erased, if nothing needs it. Where\n"
+        "more than half of all would go at once, none does: is the clock right?",
     )
     command.add_argument("--dry-run", action="store_true", help="change nothing")
+    command.add_argument(
+        "--accept", action="store_true", help="even if most memories would go at once"
+    )
     return command
 
 
 def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what was archived and pruned, or would be."""
-    answer = client.call("upkeep", dry_run=args.dry_run)
+    accept = {"accept": True} if args.accept else {}
+    answer = client.call("upkeep", dry_run=args.dry_run, **accept)
     if args.json:
         terminal.json(answer)
         return 0
@@ -46,6 +54,14 @@ def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
     )
     _tell(archive, archived, terminal)
     _tell("Would erase for good" if dry else "Erased for good", pruned, terminal)
+    for held in answer.get("held", ()):
+        terminal.line(
+            styled(
+                f"Held back in {folder(held['where'])}: {held['count']} of {held['of']} would be "
+                f"{held['what']} at once. If that is right: yaadwatch upkeep --accept",
+                "yellow",
+            )
+        )
     for skipped in answer["skipped"]:
         terminal.line(styled(f"skipped: {skipped}", "red"))
     if archived and not dry:

@@ -238,7 +238,7 @@ def _follower(home: Home, intake: Intake, health: Health) -> Follower:
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
-        await asyncio.to_thread(upkeep.run, home)
+        await asyncio.to_thread(upkeep.run_daily, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)

@@ -5,95 +5,193 @@ was cut off goes on where it stopped.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
+from yaadwatch.core.truth import decay
 from yaadwatch.engine import writing
 from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.truth import gaps, scrubbing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, Node
-from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH
 from yaadwatch.store import edges, fulltext, nodes, projects, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 
+OWN: Final = "user"
+"""What the user's own store is called: where there would be the folder of a project."""
+HELD_SHOWN: Final = 10
+
 
 @dataclass(slots=True, kw_only=True)
 class Upkept:
-    """What an upkeep did, or would do."""
+    """What an upkeep did, or would do; `held` is what was too much to be done at once."""
 
     archived: list[dict[str, object]] = field(default_factory=list)
     pruned: list[dict[str, object]] = field(default_factory=list)
+    held: list[dict[str, object]] = field(default_factory=list)
     orphans: int = 0
     checked: int = 0
     skipped: list[str] = field(default_factory=list)
 
 
-def upkeep(home: Home, call: Call, *, dry_run: bool = False) -> dict[str, object]:  # noqa: ARG001
-    """Do now what the daily job does, for every project; the answer is Upkept."""
-    done = run(home, dry_run=dry_run)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Store:
+    """A store that is kept: what its memories are noted under, and how it is told."""
+
+    id: str
+    where: str
+    db: Database
+
+
+def upkeep(
+    home: Home,
+    call: Call,  # noqa: ARG001
+    *,
+    dry_run: bool = False,
+    accept: bool = False,
+) -> dict[str, object]:
+    """Do now what the daily job does, for every store; the answer is Upkept.
+
+    Args:
+        home: what may be reached.
+        call: who asks.
+        dry_run: only tell what would be.
+        accept: archive and erase however many there are.
+    """
+    done = run(home, dry_run=dry_run, accept=accept)
     return {
         "dry_run": dry_run,
         "archived": done.archived,
         "pruned": done.pruned,
+        "held": done.held,
         "orphans": done.orphans,
         "checked": done.checked,
         "skipped": done.skipped,
     }
 
 
-def run(home: Home, *, dry_run: bool = False) -> Upkept:
-    """Archive, prune and tidy every project; a store that cannot be had is skipped and named."""
+def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> Upkept:
+    """Archive, prune and tidy every store; one that cannot be had is skipped and named.
+
+    Where more than half of all memories would go at once, and more than 20, none goes unless that
+    is accepted: rather is a clock wrong, or times were lost.
+    """
     done = Upkept()
     for project in home.user.read(projects.everything):
         try:
             with home.stores.use(project) as db:
-                _keep(home, project, db, done, dry_run=dry_run)
+                store = _Store(id=project.id, where=str(project.root), db=db)
+                _keep(home, store, done, dry_run=dry_run, accept=accept)
         except YaadError as error:
             done.skipped.append(f"{project.root}: {error.message}")
+    own = _Store(id=OWN, where=OWN, db=home.user)
+    _keep(home, own, done, dry_run=dry_run, accept=accept)
     return done
 
 
+def run_daily(home: Home) -> None:
+    """Do the daily job.
+
+    Raises:
+        YaadError: REFUSED when something was too much to be done at once; the rest was done.
+    """
+    held = run(home).held
+    if held:
+        told = "; ".join(
+            f"{row['where']}: {row['count']} of {row['of']} would be {row['what']}" for row in held
+        )
+        raise YaadError(
+            Code.REFUSED,
+            f"Too many memories at once, so none of these: {told}. Is the clock right?",
+            hint="To see them: yaadwatch upkeep --dry-run. If that is right: yaadwatch upkeep "
+            "--accept",
+        )
+
+
 def flush(home: Home) -> None:
-    """Write down which memories were recalled since the last time."""
+    """Write down which memories were recalled since the last time, and what found no answer."""
     for project in home.user.read(projects.everything):
         ids = home.take_accessed(project.id)
-        if ids:
+        if ids or home.has_poorly_answered(project.id):
             with home.stores.use(project) as db:
-                db.write(nodes.boost, sorted(ids), now=home.clock.now(), amount=ACCESS_BOOST)
+                db.write(_boost, home, ids, home.clock.now())
+                gaps.write_down(home, project.id, db)
+    ids = home.take_accessed(OWN)
+    if ids:
+        home.user.write(_boost, home, ids, home.clock.now())
 
 
-def _keep(home: Home, project: Project, db: Database, done: Upkept, *, dry_run: bool) -> None:
-    now = home.clock.now()
+def _boost(conn: Connection, home: Home, ids: Iterable[str], now: datetime) -> int:
+    """Raise what is left of memories that were recalled, once a UTC day; return how many were."""
+    living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
+    left = ageing.confidences(conn, living, home.settings, now)
+    raised = {id_: decay.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
+    return nodes.boost(conn, raised, now=now)
+
+
+def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: bool) -> None:
+    now, db = home.clock.now(), store.db
     if not dry_run:
-        ids = home.take_accessed(project.id)
-        if ids:
-            db.write(nodes.boost, sorted(ids), now=now, amount=ACCESS_BOOST)
-    where = str(project.root)
+        scrubbing.scrub(db)
+        gaps.write_down(home, store.id, db)
+        db.write(gaps.forget_old, now)
+        db.write(_boost, home, home.take_accessed(store.id), now)
+    fading: list[tuple[Node, float]] = []
+    living = 0
     for batch in _batches(db, archived=False):
-        done.checked += len(batch)
-        faded = db.read(_faded, batch, home, now)
-        if faded and not dry_run:
-            faded = db.write(_archive, [node.id for node, _ in faded], home, now)
-        done.archived += [
-            {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": where}
-            for node, left in faded
-        ]
-    pruned: list[str] = []
-    before = now - timedelta(days=home.settings.memory.prune_after_days)
+        living += len(batch)
+        fading += db.read(_faded, batch, home, now)
+    done.checked += living
+    if decay.too_many(len(fading), living) and not accept:
+        done.held.append(_held(store, "archived", [node for node, _ in fading], living))
+        fading = []
+    if not dry_run:
+        ids = [node.id for node, _ in fading]
+        fading = [one for some in _chunks(ids) for one in db.write(_archive, some, home, now)]
+    done.archived += [
+        {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.where}
+        for node, left in fading
+    ]
+    old, before, archived = list[Node](), _prune_before(home, now), 0
     for batch in _batches(db, archived=True):
-        old = db.read(_prunable, batch, before)
-        if old and not dry_run:
-            old = db.write(_prune, [node.id for node in old], before, now)
-        done.pruned += [{"id": node.id, "text": node.text, "project": where} for node in old]
-        pruned += [node.id for node in old]
-    done.orphans += db.read(_lonely_without, pruned) if dry_run else _tidy(db, now)
+        archived += len(batch)
+        old += db.read(_prunable, batch, before)
+    if decay.too_many(len(old), archived) and not accept:
+        done.held.append(_held(store, "erased", old, archived))
+        old = []
+    if not dry_run:
+        ids = [node.id for node in old]
+        old = [one for some in _chunks(ids) for one in db.write(_prune, some, before, now)]
+    done.pruned += [{"id": node.id, "text": node.text, "project": store.where} for node in old]
+    gone = [node.id for node in old]
+    done.orphans += db.read(_lonely_without, gone) if dry_run else _tidy(db, now)
+
+
+def _prune_before(home: Home, now: datetime) -> datetime:
+    return now - timedelta(days=home.settings.memory.prune_after_days)
+
+
+def _held(store: _Store, what: str, found: Sequence[Node], total: int) -> dict[str, object]:
+    return {
+        "where": store.where,
+        "what": what,
+        "count": len(found),
+        "of": total,
+        "memories": [{"id": node.id, "text": node.text} for node in found[:HELD_SHOWN]],
+    }
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(ids), UPKEEP_BATCH):
+        yield ids[at : at + UPKEEP_BATCH]
 
 
 def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
@@ -118,7 +216,7 @@ def _faded(
 
 
 def _archive(
-    conn: Connection, ids: list[str], home: Home, now: datetime
+    conn: Connection, ids: Sequence[str], home: Home, now: datetime
 ) -> list[tuple[Node, float]]:
     """Archive those that are still faded: somebody may have confirmed one since they were read."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
@@ -130,13 +228,17 @@ def _archive(
 
 def _prunable(conn: Connection, batch: list[Node], before: datetime) -> list[Node]:
     """Return the archived memories that are old enough and that nothing points at."""
-    old = [node for node in batch if node.archived_at is not None and node.archived_at < before]
+    old = [
+        node
+        for node in batch
+        if node.archived_at is not None and decay.SANE_FROM <= node.archived_at < before
+    ]
     needed = edges.pointed_at(conn, [node.id for node in old])
     needed |= provenance.said(conn, [node.id for node in old])
     return [node for node in old if node.id not in needed]
 
 
-def _prune(conn: Connection, ids: list[str], before: datetime, now: datetime) -> list[Node]:
+def _prune(conn: Connection, ids: Sequence[str], before: datetime, now: datetime) -> list[Node]:
     old = _prunable(conn, list(nodes.many(conn, ids).values()), before)
     for node in old:
         nodes.erase(conn, [node.id])

@@ -1,20 +1,23 @@
 """What a verb is given: the home, the stores, the clock, and the project that a call is about."""
 
 import contextlib
+import hashlib
 import os
 import stat
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from yaadwatch.core import privacy
+from yaadwatch.core.recall import asked
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.model.settings import ID_CHARS_MAX, STORES_OPEN_MAX, Settings
+from yaadwatch.model.settings import GAPS_NOTED_MAX, ID_CHARS_MAX, STORES_OPEN_MAX, Settings
 from yaadwatch.store import meta, nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
@@ -23,6 +26,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
+from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
@@ -215,12 +219,14 @@ class Home:
         self.git = git
         self.formers = Formers()
         self.below = Below()
+        self.unmerged = Unmerged()
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
+        self._poorly: dict[str, Counter[str]] = {}
 
     def new_id(self) -> str:
         """Return a new UUIDv7."""
@@ -243,6 +249,30 @@ class Home:
         """Return and forget what was recalled since the last time."""
         with self._accessed_lock:
             return self._accessed.pop(project, set())
+
+    def poorly_answered(self, project: str, question: str) -> None:
+        """Note that a question had no good answer; the next upkeep writes it down.
+
+        Its words are not kept: a hash of them is, and how often it was asked.
+        """
+        words = asked.form(privacy.mask(question).text)
+        if not words:
+            return
+        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        with self._accessed_lock:
+            counts = self._poorly.setdefault(project, Counter())
+            if digest in counts or len(counts) < GAPS_NOTED_MAX:
+                counts[digest] += 1
+
+    def has_poorly_answered(self, project: str) -> bool:
+        """Tell whether there is something to write down."""
+        with self._accessed_lock:
+            return bool(self._poorly.get(project))
+
+    def take_poorly_answered(self, project: str) -> dict[str, int]:
+        """Return and forget what was answered poorly since the last time: hashes and counts."""
+        with self._accessed_lock:
+            return dict(self._poorly.pop(project, ()))
 
     def close(self) -> None:
         """End git and the workers, close every store and file."""

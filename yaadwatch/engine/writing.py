@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import text
+from yaadwatch.engine import claiming
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -25,6 +26,7 @@ from yaadwatch.store import (
 )
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.recall import learned
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
@@ -51,6 +53,12 @@ def confirm(
         conn,
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
     )
+
+
+def learn(conn: Connection, node: Node, commit: str, now: datetime) -> None:
+    """Note at which commit a memory is learned, or said again; nothing without a commit."""
+    if commit:
+        learned.note(conn, node.id, commit, now)
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
@@ -83,6 +91,7 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     nodes.replace(conn, back, expected_version=node.version)
     nodes.add_version(conn, version_of(back, now, "restored", actor))
     index(conn, back)
+    claiming.again(conn, back, now)
     _unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
@@ -181,7 +190,11 @@ def index(conn: Connection, node: Node) -> None:
     """Make the words of a living memory findable."""
     num = nodes.num(conn, node.id)
     fulltext.index(
-        conn, num, text=node.text, sub=text.subtokens(node.text), tags=" ".join(node.tags)
+        conn,
+        num,
+        text=node.text,
+        sub=text.subtokens(node.text),
+        tags=" ".join((*node.tags, node.key or "")),
     )
 
 

@@ -19,6 +19,8 @@ AGENT_FILE_PAUSED: Final = "agent_file.paused"
 HEAD_MOVED: Final = "head.moved"
 SESSION_STARTED: Final = "session.started"
 SESSION_ENDED: Final = "session.ended"
+CONTRADICTION_RESOLVED: Final = "contradiction.resolved"
+GAP_APPROVED: Final = "gap.approved"
 JOB_RAN: Final = "job.ran"
 STORE_RESTORED: Final = "store.restored"
 
@@ -38,6 +40,8 @@ EVENTS: Final = (
     HEAD_MOVED,
     SESSION_STARTED,
     SESSION_ENDED,
+    CONTRADICTION_RESOLVED,
+    GAP_APPROVED,
     JOB_RAN,
     STORE_RESTORED,
 )

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from typing import Final
+
+from yaadwatch.model.nodes import canonical_kind
 
 HALF_LIFE_DAYS: Final = {
     "convention": 180.0,
@@ -19,6 +22,8 @@ TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
 ID_CHARS_MAX: Final = 128
 QUERY_CHARS_MAX: Final = 8_000
+TOP_K_MAX: Final = 100
+"""Memories told of one question."""
 TAGS_MAX: Final = 32
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
 """One line on the socket."""
@@ -113,20 +118,41 @@ TRIM_BATCH: Final = 5_000
 SIZE_DAYS_KEPT: Final = 400
 """Days for which it is known how large a store was."""
 ACCESS_BOOST: Final = 0.2
+CLAIMS_TOLD_MAX: Final = 500
+"""Claims told at once."""
+CONTRADICTIONS_MAX: Final = 200
+"""Pairs of claims looked at for contradictions, of each kind."""
+EVIDENCE_NEWER: Final = timedelta(days=30)
+"""Evidence that is so much newer than what it speaks against contradicts it."""
+GAPS_TOLD_MAX: Final = 200
+"""Questions without a good answer told at once, those asked most often."""
+GAPS_NOTED_MAX: Final = 1_000
+"""Different questions without a good answer that are noted between two times of writing down."""
 EVENT_TRIES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """How memories age."""
+    """How memories age.
+
+    Args:
+        half_life_days: for kinds without a row of their own.
+        half_lives: rows of `KIND=DAYS`, over those of HALF_LIFE_DAYS.
+        min_confidence: below it a memory is archived.
+        prune_after_days: an archived memory that nothing points at is erased after so long.
+    """
 
     half_life_days: float = 30.0
+    half_lives: tuple[str, ...] = ()
     min_confidence: float = 0.1
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if self.half_life_days <= 0:
-            raise ValueError(f"half_life_days must be positive, got {self.half_life_days}")
+        if not 0 < self.half_life_days <= 100_000:
+            raise ValueError(
+                f"half_life_days must be positive, at most 100000, got {self.half_life_days}"
+            )
+        _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
             raise ValueError(f"min_confidence must be from 0 to below 1, got {self.min_confidence}")
         if self.prune_after_days < 0:
@@ -134,7 +160,49 @@ class Memory:
 
     def half_life(self, kind: str) -> timedelta:
         """Return the age at which half the confidence of a memory of `kind` is left."""
-        return timedelta(days=HALF_LIFE_DAYS.get(kind, self.half_life_days))
+        return timedelta(days=_half_lives(self.half_lives).get(kind, self.half_life_days))
+
+
+@cache
+def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
+    """Return the half-life by kind, in days.
+
+    Raises:
+        ValueError: a row is not `KIND=DAYS`, with positive days.
+    """
+    table = dict(HALF_LIFE_DAYS)
+    for row in rows:
+        kind, _, days = row.partition("=")
+        try:
+            table[canonical_kind(kind)] = float(days)
+        except ValueError:
+            raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
+        if not 0 < table[canonical_kind(kind)] <= 100_000:
+            raise ValueError(f"half_lives must be days from above 0 to 100000, got {row!r}")
+    return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """How questions are answered, where they do not say it.
+
+    Args:
+        top_k: memories told at most.
+        min_score: memories with a lower score, as a share of the best, are left out.
+        semantic_weight: how much the meaning counts beside the words, when a model is active.
+    """
+
+    top_k: int = 10
+    min_score: float = 0.0
+    semantic_weight: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top_k <= TOP_K_MAX:
+            raise ValueError(f"top_k must be within 1 and {TOP_K_MAX}, got {self.top_k}")
+        if not 0 <= self.min_score <= 1:
+            raise ValueError(f"min_score must be within 0 and 1, got {self.min_score}")
+        if not 0 <= self.semantic_weight <= 1:
+            raise ValueError(f"semantic_weight must be within 0 and 1, got {self.semantic_weight}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +291,7 @@ class Settings:
     """Everything a person may set."""
 
     memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
     store: Store = field(default_factory=Store)
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)

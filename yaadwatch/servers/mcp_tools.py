@@ -116,7 +116,12 @@ TOOLS: Final = (
         operation="recall",
         about="Find what is remembered here: decisions, conventions, bugs, commands. Ask before you"
         " change code you do not know.",
-        arguments={"query": "words, a path or a name", "kinds": "", "tokens_max": ""},
+        arguments={
+            "query": "words, a path or a name",
+            "kinds": "",
+            "path": "only about this file or folder",
+            "tokens_max": "",
+        },
         answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT, score=_NUMBER))),
     ),
     Tool(
@@ -130,6 +135,11 @@ TOOLS: Final = (
             "symbols": "",
         },
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
+    ),
+    Tool(
+        operation="forget",
+        about="Archive a memory that is wrong; a person can restore it.",
+        arguments={"id": "or its last 8 characters", "reason": "what holds instead"},
     ),
     Tool(
         operation="context",

@@ -1,7 +1,7 @@
 """What is remembered: memories, and the files and symbols that memories touch."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -165,6 +165,11 @@ def num(conn: apsw.Connection, id: str) -> int:
     return int(found)
 
 
+def last_num(conn: apsw.Connection) -> int:
+    """Return the number that was given out last, at least how many nodes there are; 0 of none."""
+    return int(conn.execute("SELECT coalesce(max(num), 0) FROM nodes").get)
+
+
 def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> list[Node]:
     """Return at most `limit` memories with an id greater than `after`, sorted by id.
 
@@ -240,20 +245,31 @@ def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
     )
 
 
-def boost(conn: apsw.Connection, ids: Iterable[str], *, now: datetime, amount: float) -> int:
-    """Raise the stated confidence of living nodes, to 1.0 at most; return how many were raised.
+def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) -> int:
+    """Note that living nodes were recalled, with the confidence that this left them.
 
-    A node that was raised on the same UTC day, or a later one, stays as it is.
+    Their age counts from now. A node that was raised on the same UTC day, or up to a day later by a
+    clock that went back, stays as it is.
+
+    Args:
+        conn: in a transaction.
+        raised: node and confidence, 0.0 to 1.0.
+        now: aware.
+
+    Returns:
+        How many were raised.
     """
     conn.execute(
         """
         UPDATE nodes
-           SET confidence = min(1.0, confidence + :amount), accessed_ms = :now_ms
-         WHERE id IN (SELECT value FROM json_each(:ids))
+           SET confidence = (SELECT value FROM json_each(:raised) WHERE key = nodes.id),
+               accessed_ms = :now_ms
+         WHERE id IN (SELECT key FROM json_each(:raised))
            AND archived_ms IS NULL
-           AND (accessed_ms IS NULL OR accessed_ms / 86400000 < :now_ms / 86400000)
+           AND (accessed_ms IS NULL OR accessed_ms / 86400000 < :now_ms / 86400000
+                OR accessed_ms > :now_ms + 86400000)
         """,
-        {"ids": json_list(ids), "now_ms": to_ms(now), "amount": amount},
+        {"raised": to_json(dict(raised)), "now_ms": to_ms(now)},
     )
     return conn.changes()
 

@@ -1,12 +1,13 @@
 """Which copies of a person's files are kept, and under which name."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 import apsw
 
 from yaadwatch.model.agent_files import Snapshot
-from yaadwatch.store.codec import from_ms, to_ms
+from yaadwatch.store.codec import from_ms, json_list, to_ms
 
 KEPT_MAX: Final = 20
 """Copies kept of one file; the oldest goes first."""
@@ -46,6 +47,14 @@ def add(
         (worktree, path, KEPT_MAX),
     )
     return [gone for (gone,) in old]
+
+
+def drop(conn: apsw.Connection, names: Iterable[str]) -> None:
+    """Forget copies by their names; their files are the caller's."""
+    conn.execute(
+        "DELETE FROM file_snapshots WHERE name IN (SELECT value FROM json_each(?))",
+        (json_list(names),),
+    )
 
 
 def names(conn: apsw.Connection) -> set[str]:

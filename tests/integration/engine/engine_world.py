@@ -259,8 +259,8 @@ class Tree:
             project, worktree = space.project.id, space.worktree.id
         return checking.check_tree(self.home, project, worktree, paths)
 
-    def upkeep(self, *, dry_run: bool = False):
-        return upkeep.upkeep(self.home, self.call, dry_run=dry_run)
+    def upkeep(self, *, dry_run: bool = False, accept: bool = False):
+        return upkeep.upkeep(self.home, self.call, dry_run=dry_run, accept=accept)
 
     def doubt(self, id: str):
         """Return the doubt about a memory after a check, or None."""

@@ -55,7 +55,8 @@ def test_each_kind_fades_at_its_own_pace(repo, world):
     gone = []
     for _ in range(40):
         world.clock.advance(timedelta(days=25))
-        gone += [row["text"].split()[1] for row in repo.upkeep()["archived"]]
+        faded = [row["text"].split() for row in repo.upkeep()["archived"]]
+        gone += [words[1] for words in faded if words[0] == "About"]
 
     assert gone == ["task", "spec", "command", "decision"]
 
@@ -143,7 +144,8 @@ def test_one_late_run_finds_what_daily_runs_found(world, gap):
         world.clock.advance(DAY)
         with world.home.stores.use(project(daily)) as db:
             done = upkeep.Upkept()
-            upkeep._keep(world.home, project(daily), db, done, dry_run=False)
+            store = upkeep._Store(id=project(daily).id, where="daily", db=db)
+            upkeep._keep(world.home, store, done, dry_run=False, accept=False)
             found |= {row["text"] for row in done.archived}
 
     assert {
@@ -255,13 +257,13 @@ def test_what_a_file_says_again_is_not_pruned(repo, world):
 def test_files_and_symbols_that_nothing_touches_go(repo, world):
     memory = repo.remember()
     with repo.db() as db:
-        assert len(table(db, "nodes")) == 3
+        assert len(table(db, "nodes")) == 4
     repo.write("src/net.py", "")
     repo.confirm(memory)
 
     assert repo.upkeep()["orphans"] == 1
     with repo.db() as db:
-        assert len(table(db, "nodes")) == 2
+        assert len(table(db, "nodes")) == 3
 
 
 def test_more_than_one_batch_is_no_limit(repo, world):
@@ -269,24 +271,24 @@ def test_more_than_one_batch_is_no_limit(repo, world):
         db.write(_insert_many, 1203, world)
 
     world.clock.advance(YEAR)
-    dry = repo.upkeep(dry_run=True)
-    done = repo.upkeep()
+    dry = repo.upkeep(dry_run=True, accept=True)
+    done = repo.upkeep(accept=True)
 
     assert len(dry["archived"]) == len(done["archived"]) == 1203
     assert done["checked"] == 1203
     world.clock.advance(YEAR)
-    assert len(repo.upkeep()["pruned"]) == 1203
+    assert len(repo.upkeep(accept=True)["pruned"]) == 1203
     with repo.db() as db:
         assert table(db, "nodes") == []
 
 
-def _insert_many(conn, count, world):
+def _insert_many(conn, count, world, said="Memory"):
     from yaadwatch.core import text
     from yaadwatch.model.nodes import Node
 
     now = world.clock.now()
     for number in range(count):
-        said = f"Memory {number}"
+        text_ = f"{said} {number}"
         nodes.insert(
             conn,
             Node(
@@ -294,9 +296,9 @@ def _insert_many(conn, count, world):
                 kind="task",
                 tier=2,
                 scope="project",
-                text=said,
-                text_hash=text.text_hash(said),
-                summary=said,
+                text=text_,
+                text_hash=text.text_hash(text_),
+                summary=text_,
                 origin="cli",
                 confidence=1.0,
                 confirmed_at=now,
@@ -375,3 +377,168 @@ def test_upkeep_leaves_doubts_and_anchors_of_the_living_alone(repo, world):
     repo.upkeep()
 
     assert [row["id"] for row in repo.stale(check=False)["stale"]] == [memory]
+
+
+def test_most_memories_never_fade_at_once_unless_somebody_accepts_it(repo, world):
+    """A clock that jumped ahead looks like great age."""
+    with repo.db() as db:
+        db.write(_insert_many, 41, world)
+    world.clock.advance(100 * YEAR)
+
+    held = repo.upkeep()
+
+    assert held["archived"] == []
+    assert len(repo.memories()) == 41
+    (row,) = held["held"]
+    assert (row["where"], row["what"], row["count"], row["of"]) == (
+        str(repo.path),
+        "archived",
+        41,
+        41,
+    )
+    assert len(row["memories"]) == 10
+    with pytest.raises(YaadError) as told:
+        upkeep.run_daily(world.home)
+    assert "41 of 41 would be archived" in told.value.message
+    assert len(repo.upkeep(accept=True)["archived"]) == 41
+    upkeep.run_daily(world.home)
+
+
+def test_a_part_of_them_fades_by_itself_however_many(repo, world):
+    with repo.db() as db:
+        db.write(_insert_many, 60, world)
+    world.clock.advance(300 * DAY)
+    with repo.db() as db:
+        db.write(_insert_many, 61, world, "Later")
+
+    done = repo.upkeep()
+
+    assert len(done["archived"]) == 60
+    assert done["held"] == []
+
+
+def test_archived_memories_are_not_all_erased_at_once_either(repo, world):
+    with repo.db() as db:
+        db.write(_insert_many, 41, world)
+    world.clock.advance(YEAR)
+    repo.upkeep(accept=True)
+    world.clock.advance(100 * YEAR)
+
+    assert repo.upkeep()["pruned"] == []
+    assert [row["what"] for row in repo.upkeep()["held"]] == ["erased"]
+    assert len(repo.upkeep(accept=True)["pruned"]) == 41
+
+
+@pytest.mark.parametrize("column", ["confirmed_ms", "created_ms", "updated_ms"])
+def test_a_column_of_zeros_archives_nothing(repo, world, column):
+    for number in range(30):
+        repo.remember(f"Memory {number} is in src/net.py")
+    with repo.db() as db:
+        db.write(lambda conn: conn.execute(f"UPDATE nodes SET {column} = 0").fetchall())
+
+    done = repo.upkeep()
+
+    assert (done["archived"], done["held"]) == ([], [])
+    assert len(repo.memories()) >= 30
+
+
+def test_archived_at_no_time_is_not_long_ago(repo, world):
+    repo.forget(repo.remember("Wrong"))
+    with repo.db() as db:
+        db.write(lambda conn: conn.execute("UPDATE nodes SET archived_ms = 0").fetchall())
+
+    assert repo.upkeep()["pruned"] == []
+
+
+def test_what_is_recalled_now_and_then_does_not_fade(repo, world):
+    """The stated confidence is 1.0 already: a recall lets the age count from there."""
+    used = repo.remember("The cache is in src/net.py", kind="spec")
+    unused = repo.remember("The queue is in src/net.py", kind="spec")
+    gone = []
+    for _ in range(12):
+        world.clock.advance(20 * DAY)
+        world.home.accessed(project(repo).id, iter([used]))
+        gone += [row["id"] for row in repo.upkeep()["archived"]]
+
+    assert gone == [unused]
+    assert 0.5 < repo.show(used)["confidence"] <= 1.0
+
+
+def test_a_recall_raises_what_is_left_by_a_fifth_once_a_utc_day(repo, world):
+    memory = repo.remember("The cache is in src/net.py", kind="spec")
+    now = world.clock.now()
+    world.clock.advance(now.replace(hour=0, minute=0, second=1, microsecond=0) + 61 * DAY - now)
+    left = repo.show(memory)["confidence"]
+    seen = []
+    for hours in (0, 1, 5, 30):
+        world.clock.advance(timedelta(hours=hours))
+        world.home.accessed(project(repo).id, iter([memory]))
+        upkeep.flush(world.home)
+        seen.append(repo.show(memory)["confidence"])
+
+    assert seen[0] == pytest.approx(left + 0.2, abs=0.002)
+    assert seen[1] == pytest.approx(seen[0], abs=0.002)
+    assert seen[2] <= seen[1]
+    assert seen[3] == pytest.approx(seen[2] + 0.2, abs=0.02)
+
+
+def test_a_clock_that_jumped_ahead_and_back_leaves_memories_as_they_were(repo, world):
+    memory = repo.remember("The cache is in src/net.py", kind="spec")
+    world.clock.advance(50 * YEAR)
+    world.home.accessed(project(repo).id, iter([memory]))
+    upkeep.flush(world.home)
+    world.clock.advance(-50 * YEAR)
+
+    assert repo.upkeep()["archived"] == []
+    world.home.accessed(project(repo).id, iter([memory]))
+    upkeep.flush(world.home)
+    assert repo.show(memory)["confidence"] == pytest.approx(0.4)
+    assert repo.upkeep()["archived"] == []
+
+
+def test_the_users_own_memories_fade_too(repo, world):
+    repo.remember("I like short answers", kind="task", scope="user")
+    world.clock.advance(60 * DAY)
+
+    done = repo.upkeep()
+
+    assert [(row["text"], row["project"]) for row in done["archived"]] == [
+        ("I like short answers", "user")
+    ]
+
+
+def test_the_half_life_of_a_kind_is_a_setting(tmp_path, monkeypatch):
+    monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rows = ("task=400", "my kind=1")
+    world = World(tmp_path, settings=Settings(memory=Memory(half_lives=rows)))
+    tree = world.repo()
+    tree.add()
+    tree.remember("A task in src/net.py", kind="task")
+    tree.remember("A kind of ours in src/net.py", kind="my-kind")
+    world.clock.advance(60 * DAY)
+
+    assert texts(tree.upkeep()["archived"]) == ["A kind of ours in src/net.py"]
+    world.close()
+
+
+def test_upkeep_that_was_killed_between_two_batches_goes_on(repo, world, monkeypatch):
+    with repo.db() as db:
+        db.write(_insert_many, 1203, world)
+    world.clock.advance(YEAR)
+    real, calls = upkeep._archive, []
+
+    def killed(conn, ids, home, now):
+        calls.append(len(ids))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(conn, ids, home, now)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upkeep, "_archive", killed)
+        with pytest.raises(KeyboardInterrupt):
+            repo.upkeep(accept=True)
+
+    assert calls == [500, 500]
+    assert len(repo.memories()) == 703
+    assert len(repo.upkeep(accept=True)["archived"]) == 703

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.api import codec, frames
-from yaadwatch.api.messages import checks, memories, projects, wire
+from yaadwatch.api.messages import checks, memories, projects, recall, wire
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX
+from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
 from yaadwatch.places import PROTOCOL
 
 letters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
@@ -42,9 +42,9 @@ requests = st.one_of(
         expected_version=st.none() | st.integers(1, 10**6),
     ),
     st.builds(
-        memories.Recall,
+        recall.Recall,
         query=texts,
-        top_k=st.integers(1, memories.TOP_K_MAX),
+        top_k=st.integers(1, TOP_K_MAX),
         tokens_max=st.integers(1, checks.TOKENS_MAX),
         kinds=st.lists(kinds, **few).map(tuple),
     ),
@@ -190,10 +190,18 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Tag, {"id": "abcd", "add": ["a"], "expected_version": 0}, "within 1 and"),
         (memories.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
         (memories.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
-        (memories.Recall, {"query": "  "}, "query must not be empty"),
-        (memories.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
-        (memories.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
-        (memories.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
+        (recall.Recall, {"query": "  "}, "query must not be empty"),
+        (recall.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
+        (recall.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
+        (recall.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
+        (recall.Recall, {"query": "a", "scope": "all"}, "scope must be one of project, user"),
+        (recall.Recall, {"query": "a", "path": " "}, "path must not be empty"),
+        (recall.Recall, {"query": "a", "at": "soon"}, "at must be a time such as"),
+        (recall.Recall, {"query": "a", "depth": "deep"}, "depth must be one of summary, section"),
+        (recall.Recall, {"query": "a", "strategy": "all"}, "strategy must be one of auto, bm25"),
+        (recall.Recall, {"query": "a", "merge": "sum"}, "merge must be one of blend, rrf"),
+        (recall.Recall, {"query": "a", "min_score": 1.5}, "min_score must be within 0 and 1"),
+        (recall.Recall, {"query": "a", "semantic_weight": -1}, "semantic_weight must be within"),
         (memories.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
         (memories.Show, {"id": None}, "id must be text, got null"),
         (memories.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),

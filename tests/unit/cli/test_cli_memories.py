@@ -110,6 +110,44 @@ def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
     ]
 
 
+def test_recall_hands_over_what_was_asked_for_and_nothing_else():
+    ran = command(
+        *("recall", "deploy", "--scope", "user", "--path", "src", "--tag", "a", "--tag", "b"),
+        *("--agent", "claude", "--session", "s1", "--at", "2026-03-01", "--depth", "summary"),
+        *("--strategy", "bm25", "--merge", "rrf", "--min-score", "0.5"),
+        *("--semantic-weight", "0.3"),
+        answers={"recall": RECALLED},
+    )
+
+    assert ran.calls[0][1] == {
+        "query": "deploy",
+        "tokens_max": 800,
+        "kinds": [],
+        "scope": "user",
+        "path": "src",
+        "tags": ["a", "b"],
+        "agent": "claude",
+        "session": "s1",
+        "at": "2026-03-01",
+        "depth": "summary",
+        "strategy": "bm25",
+        "merge": "rrf",
+        "min_score": 0.5,
+        "semantic_weight": 0.3,
+    }
+
+
+def test_recall_tells_whose_it_is_how_deep_it_is_told_and_what_is_related():
+    row = RECALLED["results"][0] | {"scope": "user", "depth": "summary", "stale": None}
+    edge = {"kind": "depends_on", "from": ID, "to": "0199b1c2-7d3e-7f00-8a11-000000001234"}
+    ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row], "edges": [edge]}})
+
+    assert ran.lines[:2] == [
+        "f2e4ab37  1.00  decision, yours, summary  Use jose, not jsonwebtoken",
+        "          f2e4ab37 depends_on 00001234",
+    ]
+
+
 def test_recalling_nothing_is_no_error():
     ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
 

@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 import yaadwatch.store.sqlite
+from yaadwatch.core.recall import closeness
 from yaadwatch.core.recall.budget import Item, Shown, fit
 from yaadwatch.core.recall.query import TERMS_MAX, match_expression
 from yaadwatch.core.recall.rank import Candidate, is_exact, rank
@@ -16,13 +17,13 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-spine.sql"
 
 
-def candidate(name, bm25, text="", **other):
+def candidate(name, relevance, **other):
     given = {"confidence": 1.0, "updated_at": NOW, "tier": 2} | other
-    return Candidate(id=name, text=text or name, bm25=bm25, **given)
+    return Candidate(id=name, relevance=relevance, **given)
 
 
-def order(query, *candidates):
-    ranked = rank(query, candidates, now=NOW, settings=Settings())
+def order(*candidates):
+    ranked = rank(candidates, now=NOW, settings=Settings())
     return [each.candidate.id for each in ranked]
 
 
@@ -101,41 +102,65 @@ def test_a_word_that_one_memory_has_alone_finds_it_first_however_old_and_cold_it
             (match_expression(asked),),
         )
         # The right one is the oldest and least certain of all.
+        bm25 = dict(rows)
+        shares = closeness.shares(asked, {row: texts[row] for row in bm25})
         found = [
             candidate(
                 str(row),
-                score,
-                texts[row],
+                closeness.relevance(score, chars=len(texts[row]), share=shares.get(row, 0.0)),
                 confidence=0.1 if row == number else 1.0,
                 updated_at=NOW - timedelta(days=900 if row == number else 0),
                 tier=3 if row == number else 1,
             )
-            for row, score in rows
+            for row, score in bm25.items()
         ]
-        first += order(asked, *found)[0] == str(number)
+        first += order(*found)[0] == str(number)
 
     assert first >= 198  # of 200
 
 
-def test_words_side_by_side_weigh_more_than_the_same_words_apart():
-    apart = candidate("apart", 5.0, "the limit of the queue; retry it")
-    together = candidate("together", 4.5, "the retry limits of the queue")
+def relevant(question, text, bm25):
+    share = closeness.shares(question, {"it": text}).get("it", 0.0)
+    return closeness.relevance(bm25, chars=len(text), share=share)
 
-    assert order("retry limit", apart, together) == ["together", "apart"]
+
+def test_words_side_by_side_weigh_more_than_the_same_words_apart():
+    apart = relevant("retry limit", "the limit of the queue; retry it", 5.0)
+    together = relevant("retry limit", "the retry limits of the queue it is", 4.5)
+
+    assert together > apart
 
 
 def test_stop_words_side_by_side_weigh_nothing():
-    same = candidate("same", 4.9, "this is the queue")
-    other = candidate("other", 5.0, "queue")
+    assert closeness.shares("what is the queue", {"it": "this is the queue"}) == {}
 
-    assert order("what is the queue", same, other) == ["other", "same"]
+
+def test_of_two_that_match_alike_the_short_one_is_the_answer():
+    short = relevant("retry", "Retry three times, then give up and tell somebody.", 5.0)
+    long = relevant("retry", "Retry. " + "And much else besides that. " * 20, 5.0)
+
+    assert short > long
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "covered"),
+    [
+        ("where are retries configured", "Retry is configured in net.py", 1.0),
+        ("the retry limit", "We retry three times", 0.5),
+        ("jose", "Use authlib", 0.0),
+        ("what is it", "what is it", 1.0),
+        ("?", "anything", 0.0),
+    ],
+)
+def test_coverage_is_the_share_of_the_telling_words_in_any_form(question, text, covered):
+    assert closeness.coverage(question, text) == covered
 
 
 def test_an_exact_hit_is_first_even_when_the_words_never_matched():
     exact = candidate("exact", 0.0, exact=True, confidence=0.1, tier=3)
     relevant = candidate("relevant", 30.0, confidence=1.0, tier=1, pinned=True)
 
-    ranked = rank("src/net.py", [relevant, exact], now=NOW, settings=Settings())
+    ranked = rank([relevant, exact], now=NOW, settings=Settings())
 
     assert [each.candidate.id for each in ranked] == ["exact", "relevant"]
     assert ranked[0].score == 1.0
@@ -143,19 +168,19 @@ def test_an_exact_hit_is_first_even_when_the_words_never_matched():
 
 
 def test_a_pin_decides_between_equals():
-    assert order("x", candidate("a", 1.0), candidate("b", 1.0, pinned=True)) == ["b", "a"]
+    assert order(candidate("a", 1.0), candidate("b", 1.0, pinned=True)) == ["b", "a"]
 
 
 def test_equals_keep_their_order():
-    assert order("x", candidate("b", 1.0), candidate("a", 1.0)) == ["b", "a"]
+    assert order(candidate("b", 1.0), candidate("a", 1.0)) == ["b", "a"]
 
 
 def test_candidates_without_any_relevance_are_ranked_too():
-    assert order("x", candidate("a", 0.0), candidate("b", 0.0)) == ["a", "b"]
+    assert order(candidate("a", 0.0), candidate("b", 0.0)) == ["a", "b"]
 
 
 def test_nothing_found_is_nothing_ranked():
-    assert order("x") == []
+    assert order() == []
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,18 @@ def test_fields_are_handed_over_by_name():
 
     assert codec.fields_of(recall) == {
         "query": "jose",
-        "top_k": 10,
+        "top_k": None,
         "tokens_max": 800,
         "kinds": (),
+        "scope": None,
+        "path": None,
+        "tags": (),
+        "agent": None,
+        "session": None,
+        "at": None,
+        "depth": "auto",
+        "strategy": "auto",
+        "merge": "blend",
+        "min_score": None,
+        "semantic_weight": None,
     }

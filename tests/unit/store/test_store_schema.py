@@ -4,6 +4,7 @@ import pytest
 from store_samples import NOW, edge, empty_store, node
 
 from yaadwatch.model.anchors import REFERENCES, Method
+from yaadwatch.model.recall import Filter
 from yaadwatch.store import (
     agreements,
     anchors,
@@ -15,14 +16,18 @@ from yaadwatch.store import (
     sightings,
 )
 from yaadwatch.store.graph import steps
+from yaadwatch.store.recall import candidates, learned
 
+FILTER = Filter(
+    kinds=("fix",), scope="project", path="src", tags=("http",), agent="claude", session="s", at=NOW
+)
 STEP = {"kinds": ("led_to",), "view": "current", "limit": 9}
 LOOKUPS = {
     "nodes.many": lambda conn: nodes.many(conn, ["a"]),
     "nodes.by_hash": lambda conn: nodes.by_hash(conn, "project", "x", thing=False),
     "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2), expected_version=1),
     "nodes.batch": lambda conn: nodes.batch(conn, after="", limit=9, archived=False),
-    "nodes.boost": lambda conn: nodes.boost(conn, ["a"], now=NOW, amount=0.2),
+    "nodes.boost": lambda conn: nodes.boost(conn, {"a": 0.7}, now=NOW),
     "nodes.versions": lambda conn: nodes.versions(conn, "a"),
     "nodes.erase": lambda conn: nodes.erase(conn, ["a"]),
     "edges.insert": lambda conn: edges.insert(conn, edge("a", "b", "led_to")),
@@ -47,6 +52,17 @@ LOOKUPS = {
     "provenance.on_path": lambda conn: provenance.on_path(conn, 1, "CLAUDE.md"),
     "provenance.said": lambda conn: provenance.said(conn, ["a"]),
     "sightings.of_worktree": lambda conn: sightings.of_worktree(conn, 1),
+    "candidates.fitting": lambda conn: candidates.fitting(conn, ["a"], FILTER, "x"),
+    "candidates.named": lambda conn: candidates.named(conn, key="x", text_hash="x"),
+    "candidates.keys": lambda conn: candidates.keys(conn, ["x"]),
+    "candidates.pinned": lambda conn: candidates.pinned(conn, ["a"]),
+    "candidates.texts": lambda conn: candidates.texts(conn, ["a"]),
+    "candidates.ways": lambda conn: candidates.ways(conn, ["a"], 9),
+    "learned.note": lambda conn: learned.note(conn, "a", "c0ffee", NOW),
+    "learned.of_nodes": lambda conn: learned.of_nodes(conn, ["a"]),
+    "nodes.last_num": nodes.last_num,
+    "fulltext.holders": lambda conn: fulltext.holders(conn, '"jose"'),
+    "fulltext.search, filtered": lambda conn: fulltext.search(conn, '"jose"', 5, FILTER),
     "fulltext.search": lambda conn: fulltext.search(conn, '"jose"', 5),
 }
 OWN_ROWS = {"SCAN found", "SCAN reached"}

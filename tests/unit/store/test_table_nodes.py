@@ -193,24 +193,25 @@ def test_an_access_raises_the_confidence_once_a_utc_day_however_often_it_happens
     conn = empty_store()
     nodes.insert(conn, node("a", confidence=stated))
 
-    raised = [nodes.boost(conn, ["a"], now=now, amount=0.2) for now in times]
+    raised = [nodes.boost(conn, {"a": number / 100}, now=now) for number, now in enumerate(times)]
 
     newest = None
-    expected = []
-    for now in times:
-        fresh = newest is None or now.date() > newest.date()
+    expected, left = [], stated
+    for number, now in enumerate(times):
+        fresh = newest is None or now.date() > newest.date() or newest > now + timedelta(days=1)
         expected.append(int(fresh))
         newest = now if fresh else newest
+        left = number / 100 if fresh else left
     found = nodes.get(conn, "a")
     assert raised == expected
     assert found.accessed_at == newest
-    assert found.confidence == pytest.approx(min(1.0, stated + 0.2 * sum(expected)))
+    assert found.confidence == pytest.approx(left)
 
 
 def test_an_access_raises_no_archived_memory(conn):
     nodes.insert(conn, node("a", archived_at=NOW))
 
-    assert nodes.boost(conn, ["a"], now=NOW, amount=0.2) == 0
+    assert nodes.boost(conn, {"a": 1.0}, now=NOW) == 0
 
 
 def test_an_erased_node_takes_everything_of_it_along(conn):

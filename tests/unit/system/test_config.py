@@ -25,9 +25,9 @@ def path(tmp_path):
 
 
 def _other(default):
-    """A value in range that is not the default."""
+    """A value in range that is not the default; a list fits files and half-lives of kinds."""
     if isinstance(default, tuple):
-        return (*default, "RULES.md", "docs/*.md")
+        return (*default, "task=7", "note=0.5")
     return default / 2 if isinstance(default, float) else default + 1
 
 

@@ -70,6 +70,18 @@ def check_id(given: str) -> None:
     check_text("id", given, ID_CHARS_MAX)
 
 
+def check_one_of(name: str, given: str, known: tuple[str, ...]) -> None:
+    """Raise ValueError unless `given` is one of these words."""
+    if given not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+
+
+def check_share(name: str, given: float) -> None:
+    """Raise ValueError unless `given` is from 0 to 1, both included."""
+    if not 0.0 <= given <= 1.0:
+        raise ValueError(f"{name} must be within 0 and 1, got {given:g}")
+
+
 def check_version(number: int) -> None:
     """Raise ValueError unless a memory can be at this version."""
     check_within("expected_version", number, 1, EDGE_MAX)

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.api.messages.checks import (
-    KINDS_MAX,
+    EDGE_MAX,
     NAME_CHARS_MAX,
     TAG_CHARS_MAX,
     TOKENS_MAX,
-    check_count,
     check_id,
     check_length,
     check_text,
@@ -19,9 +18,8 @@ from yaadwatch.api.messages.checks import (
 )
 from yaadwatch.model.edges import CURRENT
 from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_key, canonical_kind
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, QUERY_CHARS_MAX, TAGS_MAX
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, TAGS_MAX
 
-TOP_K_MAX: Final = 100
 CHARS_MAX: Final = 800_000
 WAIT_MS_MAX: Final = 30_000
 REASON_CHARS_MAX: Final = 1_000
@@ -71,24 +69,6 @@ class Remember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
-    """Ask a question; get the memories that answer it, best first."""
-
-    query: str
-    top_k: int = 10
-    tokens_max: int = 800
-    kinds: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_text("query", self.query, QUERY_CHARS_MAX)
-        check_within("top_k", self.top_k, 1, TOP_K_MAX)
-        check_within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
-        check_count("kinds", self.kinds, KINDS_MAX)
-        for kind in self.kinds:
-            canonical_kind(kind)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Ask for the brief. `wait_ms` is how long the files may be looked at first."""
 
@@ -129,8 +109,31 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """Erase a memory from everything of ours, backups too; it cannot be brought back."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """Bring an archived memory back."""
+    """Bring an archived memory back, or a memory as it was in one `version`."""
+
+    id: str
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        if self.version is not None:
+            check_within("version", self.version, 1, EDGE_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Ask what became of a memory: every version, who made it, and why."""
 
     id: str
 
@@ -246,6 +249,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Archive and prune what has faded; with `dry_run` only say what would be."""
+    """Archive and prune what has faded; with `dry_run` only say what would be.
+
+    `accept`: also when most memories would go at once.
+    """
 
     dry_run: bool = False
+    accept: bool = False

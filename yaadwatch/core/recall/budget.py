@@ -1,21 +1,35 @@
-"""What fits into the reader's budget? Whole texts while there is room, summaries after that."""
+"""What fits into the reader's budget? Whole texts while there is room, less of them after that."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from yaadwatch.core.text import estimate_tokens
+from yaadwatch.model.recall import AUTO
 
-Depth = Literal["full", "summary"]
+Depth = Literal["full", "section", "summary"]
+
+_DEPTHS: Final[dict[str, tuple[Depth, ...]]] = {
+    "auto": ("full", "section", "summary"),
+    "full": ("full",),
+    "section": ("section", "summary"),
+    "summary": ("summary",),
+}
+"""What is tried for each wish, the first that fits is shown."""
+_LAST: Final[Depth] = "summary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A memory that would like to be shown, in full or by its summary."""
+    """A memory that would like to be shown: in full, by its best part, or by its summary.
+
+    `section` is empty when nothing is better than another part.
+    """
 
     id: str
     text: str
     summary: str
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +51,25 @@ class Fitted:
     left: int
 
 
-def fit(items: Sequence[Item], tokens_max: int) -> Fitted:
+def fit(items: Sequence[Item], tokens_max: int, depth: str = AUTO) -> Fitted:
     """Choose what to show of `items` (best first) within `tokens_max` tokens; the order is kept.
 
     The first item is always shown, by its summary at least, even when that alone is over the
-    budget. Each other one is shown in full if it fits into what is left, else by its summary if
-    that fits, else not at all; smaller ones behind it still have their chance. Nothing is cut.
+    budget. Each other one is shown as deep as `depth` wishes if that fits into what is left, else
+    not at all; smaller ones behind it still have their chance. Nothing is cut.
+
+    Args:
+        items: best first.
+        tokens_max: the budget.
+        depth: `full`, `section` (its summary where that does not fit), `summary`; or `auto`: the
+            deepest of these that fits.
     """
     shown: list[Shown] = []
     left = tokens_max
     for item in items:
-        chosen = _deepest(item, left)
+        chosen = _deepest(item, left, depth)
         if chosen is None and not shown:
-            chosen = _shown(item, "summary")
+            chosen = _deepest(item, left, AUTO) or _shown(item, _LAST)
         if chosen is not None:
             shown.append(chosen)
             left -= chosen.tokens
@@ -57,14 +77,16 @@ def fit(items: Sequence[Item], tokens_max: int) -> Fitted:
     return Fitted(items=tuple(shown), used=used, left=max(0, left))
 
 
-def _deepest(item: Item, left: int) -> Shown | None:
-    full = _shown(item, "full")
-    if full.tokens <= left:
-        return full
-    summary = _shown(item, "summary")
-    return summary if summary.tokens <= left else None
+def _deepest(item: Item, left: int, wish: str) -> Shown | None:
+    for depth in _DEPTHS[wish]:
+        if depth == "section" and not item.section:
+            continue
+        shown = _shown(item, depth)
+        if shown.tokens <= left:
+            return shown
+    return None
 
 
 def _shown(item: Item, depth: Depth) -> Shown:
-    text = item.text if depth == "full" else item.summary
+    text = {"full": item.text, "section": item.section, "summary": item.summary}[depth]
     return Shown(id=item.id, text=text, depth=depth, tokens=estimate_tokens(text))

@@ -7,6 +7,7 @@ and are no stop words: whose thing it is, and what must not be done.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 from yaadwatch.core.text import case_parts
@@ -53,21 +54,44 @@ def words(query: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFC", query))
 
 
-def match_expression(query: str) -> str | None:
-    """Return the FTS5 expression for `query`, or None when there is nothing to search for.
+def telling(query: str) -> list[str]:
+    """Return the words of `query` that say what it is about, in lower case, each once.
 
-    Words are joined by OR, each once, stop words out (unless there is nothing else). What stands in
-    double quotes is a phrase. An identifier is also searched in its parts: `getUserName` finds
-    `get_user_name`.
+    Stop words are among them only when there is nothing else.
     """
-    terms: dict[str, None] = {}
+    lowered = [word.lower() for word in words(query)]
+    return list(dict.fromkeys(word for word in lowered if word not in STOP_WORDS)) or list(
+        dict.fromkeys(lowered)
+    )
+
+
+def terms(query: str) -> list[str]:
+    """Return what the index is searched for, each once: words in lower case, and phrases.
+
+    Stop words are out (unless there is nothing else). What stands in double quotes is a phrase. An
+    identifier is also searched in its parts: `getUserName` finds `get_user_name`.
+    """
+    found: dict[str, None] = {}
     for quoted in _PHRASE.finditer(query):
         phrase = " ".join(words(quoted[1] or quoted[2] or ""))
         if phrase:
-            terms[phrase.lower()] = None
+            found[phrase.lower()] = None
     loose = words(_PHRASE.sub(" ", query))
-    telling = [word for word in loose if word.lower() not in STOP_WORDS]
-    for word in telling or ([] if terms else loose):
-        terms[word.lower()] = None
-        terms[" ".join(case_parts(word))] = None
-    return " OR ".join(f'"{term}"' for term in list(terms)[:TERMS_MAX]) or None
+    saying = [word for word in loose if word.lower() not in STOP_WORDS]
+    for word in saying or ([] if found else loose):
+        found[word.lower()] = None
+        found[" ".join(case_parts(word))] = None
+    return list(found)[:TERMS_MAX]
+
+
+def expression(sought: Iterable[str]) -> str | None:
+    """Return the FTS5 expression that finds any of these terms, or None when there is none.
+
+    Each is words without marks, as `terms` and `synonyms` have them.
+    """
+    return " OR ".join(f'"{term}"' for term in sought) or None
+
+
+def match_expression(query: str) -> str | None:
+    """Return the FTS5 expression for `query`, or None when there is nothing to search for."""
+    return expression(terms(query))

@@ -30,6 +30,7 @@ def confidences(
                 pinned=node.pinned,
                 said=node.id in said,
             ),
+            accessed_at=node.accessed_at,
         )
         for node in memories
     }

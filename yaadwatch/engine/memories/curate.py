@@ -118,7 +118,14 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         confirmed = replace(
             node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1
         )
-        held.db.write(writing.confirm, home, confirmed, rests_on, now, actor=call.origin)
+        space = held.shelf.space
+        commit = "" if space is None else space.repository.head().commit
+
+        def change(conn: Connection) -> None:
+            writing.confirm(conn, home, confirmed, rests_on, now, actor=call.origin)
+            writing.learn(conn, confirmed, commit, now)
+
+        held.db.write(change)
         return telling.changed_row(confirmed)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
-from yaadwatch.engine import stale, telling, writing
+from yaadwatch.engine import claiming, stale, telling, writing
 from yaadwatch.engine.remember import given, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
@@ -25,7 +25,7 @@ UNDO_CHARS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Mended:
+class Mended:
     """A memory before, and as it reads and what it rests on after."""
 
     before: Node
@@ -64,13 +64,13 @@ def update(
         masked = clean(text)
         said = masked.text.strip()
         if version == node.version and said == node.text:
-            return _updated(_Mended(before=node, after=node, anchors=old, masked=masked.kinds))
+            return updated(Mended(before=node, after=node, anchors=old, masked=masked.kinds))
         held.db.read(writing.refuse_said, node, said)
         kept = preparing.named_by(said, old)
         here = given.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
         rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
-        done = _Mended(
+        done = Mended(
             before=node,
             after=worded,
             anchors=rests_on,
@@ -78,7 +78,7 @@ def update(
             entities=preparing.named_in(home, space, said),
         )
         held.db.write(_write, home, done, "edited", call.origin)
-    return _updated(done)
+    return updated(done)
 
 
 def reanchor(
@@ -157,7 +157,7 @@ def _accept(
         space.db.read(writing.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = preparing.anchor_again(home, space, worded, old)
-    done = _Mended(
+    done = Mended(
         before=node,
         after=worded,
         anchors=rests_on,
@@ -215,18 +215,20 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
     )
 
 
-def _write(conn: Connection, home: Home, done: _Mended, change: str, actor: str) -> None:
+def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) -> None:
     writing.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
         writing.refuse_said(conn, done.before, done.after.text)
     writing.index(conn, done.after)
+    claiming.take(conn, done.after, done.after.updated_at)
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
     relating.relate(conn, home, done.after, done.entities, done.after.updated_at, others=True)
 
 
-def _updated(done: _Mended) -> dict[str, object]:
+def updated(done: Mended) -> dict[str, object]:
+    """Return the answer Updated."""
     return telling.changed_row(done.after, undo=_undo(done)) | {
         "version": done.after.version,
         "anchors": [telling.anchor_row(anchor) for anchor in done.anchors],
@@ -234,7 +236,7 @@ def _updated(done: _Mended) -> dict[str, object]:
     }
 
 
-def _undo(done: _Mended) -> str:
+def _undo(done: Mended) -> str:
     """Return the command that brings the old words back; '' when they are the same."""
     before = done.before
     if before.text == done.after.text:

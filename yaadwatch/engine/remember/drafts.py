@@ -56,6 +56,7 @@ class Match:
 class Ready:
     """A draft with everything decided that does not need the store; `scope`: whose store.
 
+    `commit`: where it is learned; empty for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
     mean; what it means is decided when it is stored.
     """
@@ -70,6 +71,7 @@ class Ready:
     anchors: tuple[Anchor, ...]
     entities: tuple[str, ...]
     match: Match | None
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

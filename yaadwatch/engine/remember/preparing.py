@@ -62,6 +62,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         before = db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
         anchored = _anchored(cleaned, matches, before, tree, head)
         used = packages_of(tree)
+    commit = "" if space is None else space.repository.head().commit
     ready = []
     for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
         sort = classify.classify(
@@ -79,9 +80,15 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 anchors=tuple(rests_on),
                 entities=tuple(entities.entities(draft.text, used)),
                 match=match,
+                commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
             )
         )
     return ready
+
+
+def _is_of_file(draft: Draft) -> bool:
+    """Return whether a person's file says it: that file says on which branches it holds."""
+    return draft.origin.startswith("file:")
 
 
 def anchor_again(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import text
-from yaadwatch.engine import writing
+from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
 from yaadwatch.engine.remember.drafts import (
@@ -75,11 +75,13 @@ def store_over(
     )
     node = _apart(conn, node)
     writing.index(conn, node)
+    claiming.take(conn, node, now, headings=item.draft.headings)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
     relating.relate(conn, home, node, item.entities, now, others=not item.draft.has_id)
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -189,6 +191,7 @@ def _given(item: Ready, known: Node, now: datetime) -> Node:
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
     nodes.insert(conn, node)
     writing.index(conn, node)
+    claiming.take(conn, node, now, headings=item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     if rests_on:  # a new node rested on nothing before
@@ -196,6 +199,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     if rests_on or item.entities:
         others = not item.draft.has_id and not item.draft.baseline
         relating.relate(conn, home, node, item.entities, now, others=others)
+    writing.learn(conn, node, item.commit, now)
     log.append(
         conn,
         Event(
@@ -219,8 +223,10 @@ def _said_again(
         )
     node = _given(item, known, now)
     writing.index(conn, node)
+    claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
         relating.relate(conn, home, node, item.entities, now, others=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
-from yaadwatch.engine import writing
+from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -187,6 +187,7 @@ class _Commit:
         )
         self._changed(conn, edited, "edited", reason)
         writing.index(conn, edited)
+        claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         writing.rest_on(conn, self._home, edited, resting, self._now)
         relating.relate(conn, self._home, edited, item.entities, self._now, others=True)

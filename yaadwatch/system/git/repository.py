@@ -35,6 +35,12 @@ INDEX_BYTES_MAX = 256 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
+_MAIN_BRANCHES = (
+    "refs/remotes/origin/HEAD",
+    "refs/heads/main",
+    "refs/heads/master",
+    "refs/heads/trunk",
+)
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
@@ -288,6 +294,17 @@ class Repository:
         fields = [line.split(b" ", 2) for line in reversed(lines)]
         heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
         return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
+
+    def unmerged(self, limit: int) -> frozenset[str]:
+        """Return the newest commits of branches that neither HEAD nor a main branch has."""
+        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
+        main = named.decode("utf-8", "surrogateescape").split()
+        if not self.head().commit:
+            return frozenset()
+        found = self._git.ask(
+            ["rev-list", f"--max-count={limit}", "--branches", "--not", "HEAD", *main]
+        )
+        return frozenset(found.decode().split())
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""

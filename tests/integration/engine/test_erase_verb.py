@@ -1,0 +1,288 @@
+"""What is erased is in none of our files any more, byte for byte; what is merely near it stays."""
+
+import json
+import logging
+from datetime import timedelta
+
+import apsw
+import pytest
+from engine_world import every_byte_below, table
+
+from yaadwatch import places
+from yaadwatch.engine import upkeep
+from yaadwatch.engine.memories import erasing
+from yaadwatch.engine.truth import scrubbing
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import meta
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import redacting
+
+SECRET = "Quuxbertha lives at Zanzibarstrasse 17 and calls herself Wolkenkuckuck"
+WORDS = ("quuxbertha", "zanzibarstrass", "wolkenkuckuck")
+"""As the index has them: lower case, stemmed."""
+
+
+def erase(tree, id):
+    return erasing.erase(tree.home, tree.call, id=id)
+
+
+def left(tree):
+    """Return which of the words which files of ours still hold."""
+    paths = [*redacting.files_below(tree.path / ".yaad"), *redacting.files_below(places.home())]
+    return [
+        (path.name, word)
+        for path in paths
+        for word in WORDS
+        if word.encode() in path.read_bytes().lower()
+    ]
+
+
+def test_no_byte_of_it_is_left_in_any_file(repo, world):
+    for number in range(40):
+        repo.remember(f"Memory {number} about src/net.py")
+    memory = repo.remember(SECRET + " in src/net.py", tags=["wolkenkuckuck"])
+    repo.edit(memory, SECRET + ", near src/net.py")
+    repo.forget(memory, f"because {SECRET}")
+    repo.restore(memory)
+    with repo.home.space(repo.call) as space:
+        project = space.project
+        space.db.backup(places.backups(project.id) / "20260101T000000000000.db")
+        space.db.backup(project.store.with_name("yaad.db.v2"))
+    places.log_file().parent.mkdir(exist_ok=True)
+    places.log_file().write_text(
+        json.dumps({"event": "x", "what": SECRET + " in src/net.py"}) + "\n"
+    )
+    assert {word for _, word in left(repo)} == set(WORDS)
+
+    done = erase(repo, memory[-8:])
+
+    assert left(repo) == []
+    assert done["erased"] == [memory]
+    assert done["backups"] == {"rewritten": 2, "dropped": 0}
+    assert (done["also"], done["returns"], done["remains"]) == ([], [], [])
+    assert len(repo.memories()) == 40
+    assert json.loads(places.log_file().read_text())["event"] == "x"
+    with repo.db() as db:
+        about = [row for row in table(db, "events") if row[3] == memory]
+        assert {row[4] for row in about} == {"{}"}
+        assert about[-1][1] == "node.erased"
+        assert db.read(meta.get, scrubbing.UNSCRUBBED) is None
+    with pytest.raises(YaadError) as gone:
+        repo.show(memory)
+    assert gone.value.code is Code.NOT_FOUND
+
+
+def test_a_rewritten_backup_has_everything_else(repo, world):
+    kept = repo.remember("Pagers are off at night")
+    memory = repo.remember(SECRET)
+    target = places.backups(repo.home.project_at(repo.path)[0].id) / "20260101T000000000000.db"
+    with repo.db() as db:
+        db.backup(target)
+
+    erase(repo, memory)
+
+    assert target.stat().st_mode & 0o777 == 0o600
+    copy = Database.open(target, role="project")
+    texts = copy.read(
+        lambda conn: [
+            row[0] for row in conn.execute("SELECT text FROM nodes WHERE kind <> 'session'")
+        ]
+    )
+    found = copy.read(
+        lambda conn: conn.execute("SELECT count(*) FROM nodes_fts WHERE nodes_fts MATCH 'pagers'")
+    ).get
+    copy.close()
+    assert texts == ["Pagers are off at night"]
+    assert found == 1
+    assert repo.show(kept)["text"] == "Pagers are off at night"
+
+
+def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
+    memory = repo.remember(SECRET)
+    folder = places.backups(repo.home.project_at(repo.path)[0].id)
+    folder.mkdir(parents=True)
+    (folder / "20260101T000000000000.unreadable").write_bytes(b"broken " + SECRET.encode())
+    (folder / "20260102T000000000000.unreadable").write_bytes(b"broken, and nothing of it")
+    (folder / "0199 CLAUDE.md").write_text("- " + SECRET.replace(" ", "\n  ", 3))
+
+    done = erase(repo, memory)
+
+    assert done["backups"] == {"rewritten": 0, "dropped": 2}
+    assert [path.name for path in folder.iterdir()] == ["20260102T000000000000.unreadable"]
+
+
+def test_memories_that_say_or_said_the_same_go_too_and_quotations_are_named(repo):
+    old = repo.remember(SECRET)
+    repo.forget(old)
+    memory = repo.remember(SECRET)
+    reworded = repo.remember("Pagers are on")
+    repo.edit(reworded, SECRET + " as well")
+    repo.edit(reworded, "Pagers are off")
+    quoting = repo.remember(f"Somebody said: {SECRET}")
+
+    done = erase(repo, memory)
+
+    assert set(done["erased"]) == {old, memory}
+    assert done["also"] == [quoting]
+    assert done["remains"] != []
+    erase(repo, quoting)
+    assert repo.memories() == ["Pagers are off"]
+
+
+def test_what_another_memory_once_said_is_emptied_there(repo):
+    reworded = repo.remember(SECRET)
+    repo.edit(reworded, "Pagers are off")
+    memory = repo.remember(SECRET)
+
+    erase(repo, memory)
+
+    assert left(repo) == []
+    assert repo.show(reworded)["versions"][0]["text"] == "[erased]"
+    assert repo.memories() == ["Pagers are off"]
+
+
+def test_what_a_persons_file_says_is_refused_with_the_place(repo):
+    repo.write("CLAUDE.md", f"# Rules\n\n- {SECRET}\n")
+    repo.add()
+    with repo.db() as db:
+        memory = next(row[1] for row in table(db, "nodes") if row[5] == SECRET)
+
+    with pytest.raises(YaadError) as refused:
+        erase(repo, memory)
+
+    assert refused.value.code is Code.REFUSED
+    assert "CLAUDE.md (line 3)" in refused.value.message
+    assert repo.show(memory)["text"] == SECRET
+
+
+def test_one_that_stands_in_blocks_is_taken_out_of_them_first(repo, world):
+    repo.write("CLAUDE.md", "# Rules\n\n- Written by a person\n")
+    repo.commit("rules")
+    repo.add(mode="inline")
+    memory = repo.remember(SECRET, kind="convention")
+    repo.sync()
+    assert SECRET in repo.read("CLAUDE.md")
+    repo.remember("Another rule", kind="convention")
+    repo.sync()
+
+    repo.settle()
+    done = erase(repo, memory)
+
+    assert SECRET not in repo.read("CLAUDE.md")
+    assert "Another rule" in repo.read("CLAUDE.md")
+    assert done["snapshots"] >= 1
+    assert left(repo) == []
+    world.clock.advance(timedelta(minutes=2))
+    repo.sync()
+    assert SECRET not in repo.read("CLAUDE.md")
+    assert repo.memories() == ["Another rule", "Written by a person"]
+
+
+def test_a_copy_of_a_persons_file_that_says_the_secret_itself_goes_too(repo):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    repo.write("CLAUDE.md", f"- Deploy with {token} from the north office\n")
+    repo.add(mode="inline")
+    repo.remember("Another rule", kind="convention")
+    repo.sync()
+    snapshots = repo.path / ".yaad" / "snapshots"
+    assert token in every_byte_below(snapshots).decode()
+    repo.write("CLAUDE.md", repo.read("CLAUDE.md").replace(token, "care"))
+    repo.add()
+    memory = repo.remember(f"Deploy with {token} from the north office")
+
+    erase(repo, memory)
+
+    assert token.encode() not in every_byte_below(repo.path / ".yaad", places.home())
+
+
+def test_an_erase_that_was_cut_off_before_its_bytes_were_gone_is_finished_by_upkeep(
+    repo, world, monkeypatch
+):
+    memory = repo.remember(SECRET)
+
+    def killed(self):
+        raise YaadError(Code.UNAVAILABLE, "There is no space left.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "scrub", killed)
+        with pytest.raises(YaadError):
+            erase(repo, memory)
+    world.reopen()
+    assert repo.memories() == []
+
+    upkeep.run(repo.home)
+
+    assert left(repo) == []
+    with repo.db() as db:
+        assert db.read(meta.get, scrubbing.UNSCRUBBED) is None
+
+
+def test_a_reader_meanwhile_keeps_nothing_and_loses_nothing(repo):
+    """Readers see the store before or after; the log is emptied once they are done."""
+    memory = repo.remember(SECRET)
+    with repo.db() as db:
+
+        def look(conn):
+            before = conn.execute("SELECT count(*) FROM nodes").get
+            return before, conn.execute("SELECT count(*) FROM nodes").get
+
+        one, other = db.read(look)
+    erase(repo, memory)
+
+    assert one == other
+    assert left(repo) == []
+
+
+def test_short_words_are_erased_and_their_like_inside_other_words_is_not(repo):
+    memory = repo.remember("Tabs")
+    kept = repo.remember("Tabs are 4 wide")
+
+    done = erase(repo, memory)
+
+    assert (done["erased"], done["also"]) == ([memory], [])
+    assert repo.show(kept)["text"] == "Tabs are 4 wide"
+
+
+def test_files_that_only_it_was_about_are_erased_with_it(repo):
+    repo.write("src/wolkenkuckuck.py", "x = 1\n")
+    repo.commit("two")
+    memory = repo.remember("Quuxbertha wrote src/wolkenkuckuck.py for the Zanzibarstrasse")
+
+    erase(repo, memory)
+
+    assert left(repo) == []
+
+
+def test_an_old_copy_of_another_version_is_rewritten_too(repo, tmp_path):
+    """Whatever tables it has: those that hold it are looked for by their columns."""
+    memory = repo.remember(SECRET)
+    target = places.backups(repo.home.project_at(repo.path)[0].id) / "20260101T000000000000.db"
+    with repo.db() as db:
+        db.backup(target)
+    conn = apsw.Connection(str(target))
+    conn.execute("DROP TABLE tombstones")
+    conn.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, said TEXT)")
+    conn.execute("INSERT INTO notes (said) VALUES (?)", (f"she said {SECRET}!",))
+    conn.close()
+
+    erase(repo, memory)
+
+    conn = apsw.Connection(str(target))
+    assert conn.execute("SELECT said FROM notes").get == "she said [erased]!"
+    conn.close()
+    assert left(repo) == []
+
+
+def test_erasing_says_nothing_in_the_log(repo, caplog):
+    caplog.set_level(logging.DEBUG)
+    erase(repo, repo.remember(SECRET))
+
+    assert "Quuxbertha" not in caplog.text
+
+
+def test_a_memory_of_the_users_own_is_erased_from_the_users_store(repo):
+    memory = repo.remember(SECRET, scope="user")
+    assert {word for _, word in left(repo)} == set(WORDS)
+
+    assert erase(repo, memory)["erased"] == [memory]
+    assert left(repo) == []

@@ -1,0 +1,481 @@
+"""recall on a real repository and store: what is found, what is not, how much is told."""
+
+import subprocess
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from engine_world import GIT_ENVIRONMENT, NET
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from yaadwatch.core.text import estimate_tokens
+from yaadwatch.engine import recall
+from yaadwatch.engine.memories import inject
+from yaadwatch.engine.workspace import Call
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.settings import Recall, Settings
+
+
+def asked(tree, query, **fields):
+    return recall.recall(tree.home, fields.pop("call", tree.call), query=query, **fields)
+
+
+def found(tree, query, **fields):
+    return [row["id"] for row in asked(tree, query, **fields)["results"]]
+
+
+def put(tree, *nodes, edges=()):
+    return inject.inject(tree.home, tree.call, nodes=nodes, edges=edges)
+
+
+def memory(name, text, **given):
+    return GivenNode(id=name, text=text, **given)
+
+
+class TestWhatIsFound:
+    def test_any_of_the_words_may_match_and_the_rare_ones_count_most(self, repo):
+        put(
+            repo,
+            *(memory(f"common-{n}", f"The build number {n} runs in the cloud") for n in range(9)),
+            memory("rare", "Tokens are signed with jose"),
+        )
+
+        assert found(repo, "how does the build sign its jose things")[0] == "rare"
+
+    def test_what_a_question_names_is_first_whatever_else_matches(self, repo):
+        repo.write("src/auth/token.py", "def sign():\n    return 1\n")
+        repo.commit("auth")
+        there = repo.remember("Sign here only", files=["src/auth/token.py"])
+        put(
+            repo,
+            memory("about", "token token token py src auth: all about tokens", pin=True),
+            memory("title", "Rotate the signing keys monthly. Everything else is in the handbook."),
+        )
+
+        assert found(repo, "src/auth/token.py")[0] == there
+        assert found(repo, "auth/token.py")[0] == there
+        assert found(repo, "rotate the signing keys monthly")[0] == "title"
+
+    def test_a_synonym_finds_it_too_but_counts_half(self, repo):
+        put(
+            repo,
+            memory("same", "The database is backed up at night"),
+            memory("other", "The db is backed up at night"),
+        )
+
+        assert found(repo, "where is the database") == ["same", "other"]
+        assert found(repo, "where is the db") == ["other", "same"]
+
+    def test_a_relation_raises_what_was_found_and_brings_nobody_in(self, repo):
+        put(
+            repo,
+            memory("why", "We moved the queue to redis because of latency spikes in march"),
+            memory("one", "The queue workers are restarted nightly by cron for safety"),
+            memory("two", "The queue workers are restarted nightly by cron for memory"),
+            memory("apart", "Nothing of the kind stands here"),
+            edges=[
+                GivenEdge(from_="why", kind="led_to", to="two"),
+                GivenEdge(from_="why", kind="led_to", to="apart"),
+            ],
+        )
+
+        order = found(repo, "why are queue workers restarted nightly by cron, latency spikes redis")
+
+        assert order.index("two") < order.index("one")
+        assert "apart" not in order
+
+    def test_what_is_archived_is_never_found(self, repo):
+        gone = repo.remember("Use jose for tokens")
+        repo.forget(gone)
+
+        assert found(repo, "jose tokens") == []
+        assert found(repo, "Use jose for tokens") == []
+
+    def test_a_word_that_one_memory_has_alone_finds_it_first(self, repo):
+        put(
+            repo,
+            *(
+                memory(
+                    f"n{n}", f"The service number {n % 97} restarts after {n % 89} minutes u{n}q"
+                )
+                for n in range(1500)
+            ),
+        )
+
+        wrong = [
+            n
+            for n in range(0, 1500, 50)
+            if found(repo, f"when does service u{n}q restart after minutes", top_k=1) != [f"n{n}"]
+        ]
+        assert wrong == []
+
+
+class TestWhichAreMeant:
+    @pytest.fixture
+    def mixed(self, repo):
+        repo.write("web/app.py", "x = 1\n")
+        repo.commit("web")
+        claude = Call(folder=repo.path, origin="agent:claude")
+        ids = {
+            "net": repo.remember("Retry the upload in the net module", files=["src/net.py"]),
+            "web": repo.remember("Retry the upload in the web module", files=["web/app.py"]),
+            "fix": repo.remember("Retry the upload twice", kind="fix", tags=["http", "slow"]),
+            "own": repo.remember("Retry the upload by hand, that is my habit", scope="user"),
+        }
+        world = repo.world
+        world.clock.advance(timedelta(days=3))
+        from yaadwatch.engine.remember import verb
+
+        ids["claude"] = verb.remember(repo.home, claude, text="Retry the upload with claude")["id"]
+        return repo, ids
+
+    @pytest.mark.parametrize(
+        ("filter_", "names"),
+        [
+            ({}, {"net", "web", "fix", "own", "claude"}),
+            ({"kinds": ["fix"]}, {"fix"}),
+            ({"scope": "user"}, {"own"}),
+            ({"scope": "project"}, {"net", "web", "fix", "claude"}),
+            ({"path": "src"}, {"net"}),
+            ({"path": "src/net.py"}, {"net"}),
+            ({"path": "./web/"}, {"web"}),
+            ({"path": "sr"}, set()),
+            ({"tags": ["http"]}, {"fix"}),
+            ({"tags": ["http", "fast"]}, set()),
+            ({"agent": "claude"}, {"claude"}),
+            ({"session": "no such session"}, set()),
+        ],
+    )
+    def test_only_what_passes_the_filter(self, mixed, filter_, names):
+        tree, ids = mixed
+
+        answer = found(tree, "retry the upload", **filter_)
+
+        assert sorted(answer) == sorted(ids[name] for name in names)
+
+    def test_a_session_has_what_was_remembered_in_it(self, mixed):
+        tree, ids = mixed
+        with tree.db() as db:
+            session = db.read(
+                lambda conn: (
+                    conn.execute("SELECT session FROM nodes WHERE id = ?", (ids["claude"],)).get
+                )
+            )
+
+        assert session
+        assert found(tree, "retry the upload", session=session) == [ids["claude"]]
+
+    def test_a_day_has_what_was_known_by_then(self, mixed):
+        tree, ids = mixed
+        then = f"{tree.home.clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
+
+        answer = found(tree, "retry the upload", at=then)
+
+        assert sorted(answer) == sorted(ids[name] for name in ("net", "web", "fix", "own"))
+
+    def test_what_was_superseded_by_then_is_not_known_then(self, repo):
+        put(
+            repo,
+            memory("old", "Deploy with scripts", created_at="2026-01-01"),
+            memory("new", "Deploy with actions", created_at="2026-03-01"),
+            edges=[
+                GivenEdge(
+                    from_="new",
+                    kind="supersedes",
+                    to="old",
+                    created_at="2026-03-01",
+                    valid_from="2026-03-01",
+                )
+            ],
+        )
+
+        assert found(repo, "deploy", at="2026-02-01") == ["old"]
+        assert found(repo, "deploy", at="2026-04-01") == ["new"]
+        assert sorted(found(repo, "deploy")) == ["new", "old"]
+
+    def test_a_time_to_come_and_a_path_outside_are_refused(self, repo):
+        for fields in ({"at": "2999-01-01"}, {"path": "../elsewhere"}):
+            with pytest.raises(YaadError) as refused:
+                asked(repo, "x", **fields)
+            assert refused.value.code is Code.BAD_REQUEST
+
+    FILTERS = (
+        {"kinds": ["fix"]},
+        {"kinds": ["fix", "spec"]},
+        {"tags": ["a"]},
+        {"tags": ["b"]},
+        {"at": "2026-02-01"},
+        {"scope": "project"},
+    )
+
+    @pytest.fixture
+    def many(self, repo):
+        put(
+            repo,
+            *(
+                memory(
+                    f"n{n:02}",
+                    f"Retry number {n}",
+                    kind=("fix", "spec", "bug")[n % 3],
+                    tags=tuple(tag for tag, every in (("a", 2), ("b", 5)) if n % every == 0),
+                    created_at=f"2026-0{1 + n % 4}-01",
+                )
+                for n in range(40)
+            ),
+        )
+        return repo
+
+    @settings(
+        suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15
+    )
+    @given(st.sampled_from(FILTERS), st.sampled_from(FILTERS))
+    def test_two_filters_leave_what_each_of_them_leaves(self, many, one, other):
+        def passing(filter_):
+            return set(found(many, "retry", top_k=100, tokens_max=100_000, **filter_))
+
+        both = {**one, **other}
+        if one.keys() & other.keys():
+            both = {key: [*one[key], *other[key]] for key in one} if "tags" in one else one
+
+        expected = passing(one) if both == one else passing(one) & passing(other)
+        assert passing(both) == expected
+
+
+class TestTwoStores:
+    def test_a_key_of_the_project_shadows_the_users_own(self, repo):
+        own = repo.remember("Indent with tabs", scope="user")
+        here = repo.remember("Indent with four spaces")
+        with repo.db() as db:
+            for store, node in ((repo.home.user, own), (db, here)):
+                store.write(
+                    lambda conn, name: conn.execute(
+                        "UPDATE nodes SET key = 'indent' WHERE id = ?", (name,)
+                    ),
+                    node,
+                )
+
+        assert found(repo, "indent tabs spaces") == [here]
+        assert found(repo, "indent with tabs") == [here]
+
+    def test_both_stores_answer_and_the_better_answer_is_first(self, repo):
+        own = repo.remember("Write short commit messages in the imperative", scope="user")
+        here = repo.remember("Messages of the queue are short")
+
+        answer = asked(repo, "short commit messages imperative")
+
+        assert [row["id"] for row in answer["results"]] == [own, here]
+        assert [row["scope"] for row in answer["results"]] == ["user", "project"]
+
+    def test_the_users_own_are_found_where_nothing_is_watched(self, world, repo):
+        own = repo.remember("Write short commit messages", scope="user")
+        folder = world.folder / "nowhere"
+        folder.mkdir()
+        nowhere = Call(folder=folder, origin="cli")
+
+        answer = recall.recall(world.home, nowhere, query="commit messages", scope="user")
+        assert [row["id"] for row in answer["results"]] == [own]
+        with pytest.raises(YaadError) as refused:
+            recall.recall(world.home, nowhere, query="commit messages")
+        assert refused.value.code is Code.NOT_FOUND
+
+
+class TestBranches:
+    def test_what_was_learned_on_an_unmerged_branch_is_not_told_elsewhere(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.write("new.py", "x = 1\n")
+        repo.commit("feature")
+        learned = repo.remember("The feature uses a bloom filter")
+        pinned = repo.remember("The pinned feature uses a bloom filter", pin=True)
+        assert set(found(repo, "bloom filter")) == {learned, pinned}
+
+        repo.git("switch", "-q", "main")
+        assert found(repo, "bloom filter") == [pinned]
+        assert found(repo, "The feature uses a bloom filter") == [pinned]
+
+        repo.git("merge", "-q", "--no-edit", "feature")
+        assert set(found(repo, "bloom filter")) == {learned, pinned}
+
+    def test_what_was_learned_on_the_main_branch_is_told_on_others(self, repo):
+        repo.git("branch", "old")
+        repo.write("new.py", "x = 1\n")
+        repo.commit("more")
+        learned = repo.remember("The cache is a bloom filter")
+        repo.git("switch", "-q", "old")
+
+        assert found(repo, "bloom filter") == [learned]
+
+    def test_saying_it_again_elsewhere_makes_it_known_there(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.commit("feature")
+        learned = repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        assert found(repo, "bloom filter") == []
+
+        repo.remember("The feature uses a bloom filter")
+        assert found(repo, "bloom filter") == [learned]
+        repo.git("switch", "-q", "feature")
+        assert found(repo, "bloom filter") == [learned]
+
+    def test_a_commit_that_no_branch_has_any_more_hides_nothing(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.commit("feature")
+        learned = repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        repo.git("branch", "-q", "-D", "feature")
+
+        assert found(repo, "bloom filter") == [learned]
+
+    def test_an_amended_commit_hides_nothing(self, repo):
+        learned = repo.remember("The cache is a bloom filter")
+        repo.write("new.py", "x = 1\n")
+        repo.git("add", "-A")
+        repo.git("commit", "-q", "--amend", "-m", "one, better")
+
+        assert found(repo, "bloom filter") == [learned]
+
+    def test_before_the_first_commit_everything_is_told(self, world):
+        tree = world.tree("empty")
+        tree.git("init", "-q", "-b", "main")
+        tree.add()
+        learned = tree.remember("The cache is a bloom filter")
+
+        assert found(tree, "bloom filter") == [learned]
+
+    def test_a_shallow_clone_tells_everything(self, world, repo):
+        repo.commit("two")
+        repo.commit("three")
+        clone = world.folder / "clone"
+        subprocess.run(
+            ["git", "clone", "-q", "--depth", "1", f"file://{repo.path}", str(clone)],
+            check=True,
+            env={**GIT_ENVIRONMENT, "PATH": "/usr/bin:/bin:/usr/local/bin"},
+        )
+        tree = world.tree("clone")
+        tree.add()
+        learned = tree.remember("The cache is a bloom filter")
+        tree.git("commit", "-q", "--allow-empty", "-m", "four")
+
+        assert found(tree, "bloom filter") == [learned]
+
+
+LONG = (
+    "# Deploying\n\n"
+    + "Before anything else, talk to the others. " * 20
+    + ("\n\n- The rollback is `make undo`, within ten minutes.\n\n")
+    + "Afterwards, write down what happened. " * 20
+)
+
+
+class TestHowMuchIsTold:
+    def test_the_best_part_is_told_where_the_whole_has_no_room(self, repo):
+        put(repo, memory("long", LONG))
+
+        answer = asked(repo, "how is the rollback done", tokens_max=60)
+
+        assert answer["results"][0]["depth"] == "section"
+        assert answer["results"][0]["text"] == "- The rollback is `make undo`, within ten minutes."
+
+    @pytest.mark.parametrize(
+        ("depth", "told"),
+        [("full", LONG.strip()), ("section", None), ("summary", None), ("auto", LONG.strip())],
+    )
+    def test_it_is_told_as_deep_as_is_asked_for(self, repo, depth, told):
+        put(repo, memory("long", LONG))
+
+        (row,) = asked(repo, "rollback", depth=depth, tokens_max=5000)["results"]
+
+        assert row["depth"] == ("full" if depth == "auto" else depth)
+        assert told is None or row["text"] == told
+
+    @pytest.mark.parametrize("depth", ["auto", "full", "section", "summary"])
+    @pytest.mark.parametrize("tokens_max", [1, 30, 100, 400, 3000])
+    def test_the_budget_is_kept_but_for_the_best_one_alone(self, repo, depth, tokens_max):
+        put(
+            repo,
+            *(memory(f"n{n}", f"Rollback {n}. " + LONG) for n in range(12)),
+            edges=[GivenEdge(from_=f"n{n}", kind="relates_to", to=f"n{n + 1}") for n in range(11)],
+        )
+
+        answer = asked(repo, "rollback", depth=depth, tokens_max=tokens_max)
+
+        told = sum(estimate_tokens(row["text"]) for row in answer["results"])
+        budget = answer["budget"]
+        assert len(answer["results"]) >= 1
+        assert told <= budget["used"]
+        assert budget["used"] <= tokens_max or len(answer["results"]) == 1
+        assert budget["left"] == max(0, tokens_max - budget["used"])
+
+    def test_relations_are_those_between_what_is_told(self, repo):
+        put(
+            repo,
+            memory("a", "Rollback is a command"),
+            memory("b", "Rollback needs a lock"),
+            memory("c", "Locks are in etcd"),
+            edges=[
+                GivenEdge(from_="a", kind="depends_on", to="b"),
+                GivenEdge(from_="b", kind="depends_on", to="c"),
+            ],
+        )
+
+        answer = asked(repo, "rollback")
+
+        assert answer["edges"] == [{"kind": "depends_on", "from": "a", "to": "b", "weight": 1.0}]
+
+    def test_scores_fall_from_one_and_the_low_ones_can_be_left_out(self, repo):
+        put(
+            repo,
+            memory("best", "Rollback of the deployment: make undo"),
+            memory("rest", "Something about a deployment in general, and more than that"),
+        )
+        scores = [row["score"] for row in asked(repo, "rollback deployment undo")["results"]]
+
+        assert scores[0] == 1.0
+        assert scores == sorted(scores, reverse=True)
+        assert found(repo, "rollback deployment undo", min_score=scores[1] + 0.01) == ["best"]
+
+    def test_a_doubt_is_told_with_it(self, repo):
+        doubted = repo.remember()
+        repo.write("src/net.py", NET.replace("fetch_with_retry", "fetch"))
+        repo.check()
+
+        (row,) = [row for row in asked(repo, "retry limit")["results"] if row["id"] == doubted]
+
+        assert row["stale"]["verdict"] in {"gone", "changed"}
+
+
+class TestSettings:
+    def test_how_many_and_how_good_is_a_setting(self, repo):
+        put(repo, *(memory(f"n{n}", f"Rollback number {n}" + " and so on" * n) for n in range(5)))
+        assert len(found(repo, "rollback")) == 5
+
+        home = repo.home
+        home.settings = replace(Settings(), recall=Recall(top_k=2))
+        assert len(found(repo, "rollback")) == 2
+        assert len(found(repo, "rollback", top_k=4)) == 4
+        home.settings = replace(Settings(), recall=Recall(min_score=1.0))
+        assert len(found(repo, "rollback")) == 1
+
+
+def test_reading_writes_nothing(repo):
+    put(repo, *(memory(f"n{n}", f"Rollback number {n}") for n in range(5)))
+    repo.remember("Rollback is my own", scope="user")
+    asked(repo, "rollback")  # the work tree is known from now on
+    with repo.db() as db:
+        stores = (db, repo.home.user)
+        before = [_written(store) for store in stores]
+
+        asked(repo, "rollback number", path="src", kinds=["spec"], at="2026-01-01")
+        asked(repo, "rollback number")
+
+        assert [_written(store) for store in stores] == before
+
+
+def _written(db):
+    """Return how often anybody has written: what other connections see, and the rows changed."""
+
+    def look(conn):
+        return conn.pragma("data_version"), conn.total_changes()
+
+    return db.read(look), db.write(lambda conn: conn.total_changes())

@@ -1,0 +1,84 @@
+"""Laws of claims: nothing makes extraction fail, and what it takes stands in the text."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from yaadwatch.core.recall.asked import form
+from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract, sense
+
+pieces = st.sampled_from(
+    [
+        *("The", "API", "port", "is", "8080", "Python", "3.11", "we", "use", "pnpm", "not", "npm"),
+        *(
+            "timeout",
+            "30",
+            "s",
+            ":",
+            "=",
+            ".",
+            "\n",
+            "- ",
+            "in",
+            "CI",
+            "tabs",
+            "`",
+            ",",
+            "1.x",
+            "%",
+        ),
+    ]
+)
+texts = st.one_of(st.text(max_size=300), st.lists(pieces, max_size=30).map(" ".join))
+
+
+@given(texts)
+@example("port is " * 40)
+@example("- " * 200 + "Python 3.11")
+def test_whatever_is_written_extraction_answers(text):
+    found = extract(text)
+
+    assert len(found) <= CLAIMS_MAX
+    assert len({(one.subject, one.attribute) for one in found}) == len(found)
+    for one in found:
+        assert "" not in (one.subject, one.attribute, one.value, one.sense)
+        assert one.subject == one.subject.lower()
+
+
+@given(texts)
+def test_a_claim_is_evidenced_by_a_sentence_of_the_text_that_claims_the_same_alone(text):
+    flat = " ".join(text.split())
+
+    for one in extract(text):
+        assert " ".join(one.evidence.split()) in flat
+        alone = extract(one.evidence)
+        assert [(each.subject, each.attribute, each.sense) for each in alone] == [
+            (one.subject, one.attribute, one.sense)
+        ]
+
+
+@given(texts)
+def test_white_space_around_changes_nothing(text):
+    inner = [(one.subject, one.attribute, one.sense) for one in extract(text)]
+
+    assert [(one.subject, one.attribute, one.sense) for one in extract(f"  {text}\n ")] == inner
+
+
+@given(
+    st.integers(1, 10**6),
+    st.sampled_from([("s", "ms", 1000), ("min", "s", 60), ("MB", "kB", 1000)]),
+)
+def test_a_value_is_the_same_in_another_unit(number, units):
+    larger, smaller, factor = units
+
+    assert sense(f"{number} {larger}") == sense(f"{number * factor} {smaller}")
+
+
+@given(st.text(max_size=60))
+def test_comparing_twice_is_comparing_once_for_words(value):
+    if not any(char.isdigit() for char in value):
+        assert sense(sense(value)) == sense(value)
+
+
+@given(st.lists(st.sampled_from(["how", "do", "we", "deploy", "the", "API", "to", "staging"])))
+def test_a_question_is_known_by_its_words_in_any_order_and_case(words):
+    assert form(" ".join(words)) == form(" ".join(reversed(words)).upper() + "?")

@@ -1,0 +1,252 @@
+"""What is said after erasing, and of the history of a memory."""
+
+import json
+
+import pytest
+from recording import command
+
+from yaadwatch.cli import parsing
+from yaadwatch.model.errors import YaadError
+
+ERASED = {
+    "erased": ["0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37"],
+    "at": "2026-11-21T09:30:00.000Z",
+    "backups": {"rewritten": 2, "dropped": 1},
+    "snapshots": 1,
+    "also": ["0199b1c2-7d3e-7f00-8a11-5c01f2e4ab38"],
+    "returns": ["CLAUDE.md"],
+    "remains": ["/srv/api/.yaad/yaad.db"],
+}
+HISTORY = {
+    "id": "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37",
+    "version": 3,
+    "archived_at": None,
+    "versions": [
+        {
+            "version": number,
+            "at": "2026-11-21T09:30:00.000Z",
+            "change": change,
+            "by": by,
+            "reason": reason,
+            "kind": "decision",
+            "tier": 1,
+            "text": text,
+        }
+        for number, change, by, reason, text in (
+            (1, "created", "cli", None, "Use jose"),
+            (2, "edited", "agent:claude", None, "Use jose 5"),
+            (3, "archived", "cli", "we use authlib now", "Use jose 5"),
+        )
+    ],
+}
+
+
+def test_erasing_tells_the_receipt_and_what_is_left_to_do_but_not_the_words():
+    ran = command("forget", "--erase", "e4ab37", answers={"erase": ERASED})
+
+    assert ran.calls == [("erase", {"id": "e4ab37"})]
+    told = "\n".join(ran.lines)
+    assert "Erased f2e4ab37 on 2026-11-21" in told
+    assert "Rewrote 2 backups, dropped 1; deleted 1 copy of agent files" in told
+    assert "Memory f2e4ab38 quotes it: yaadwatch forget --erase f2e4ab38" in told
+    assert "CLAUDE.md says it on another branch" in told
+    assert "It still stands in /srv/api/.yaad/yaad.db" in told
+
+
+def test_erasing_for_programs_is_the_answer_itself():
+    ran = command("forget", "--erase", "e4ab37", "--json", answers={"erase": ERASED})
+
+    assert json.loads(ran.lines[0]) == ERASED
+
+
+def test_a_reason_is_not_kept_of_what_is_erased():
+    with pytest.raises(YaadError):
+        parsing.parse(["forget", "--erase", "e4ab37", "--reason", "leaked"])
+
+
+def test_the_history_tells_who_and_why_and_words_once():
+    ran = command("history", "e4ab37", answers={"history": HISTORY})
+
+    assert ran.calls == [("history", {"id": "e4ab37"})]
+    told = "\n".join(ran.lines)
+    assert told.count("Use jose 5") == 1
+    assert "edited" in told
+    assert "by agent:claude" in told
+    assert "by cli: we use authlib now" in told
+    assert "yaadwatch restore f2e4ab37 --version N" in told
+
+
+def test_a_version_to_restore_goes_along():
+    answer = {"id": HISTORY["id"], "text": "Use jose", "undo": "yaadwatch restore x --version 3"}
+    ran = command("restore", "e4ab37", "--version", "1", answers={"restore": answer})
+
+    assert ran.calls == [("restore", {"id": "e4ab37", "version": 1})]
+    assert ran.lines == ["Restored f2e4ab37  Use jose", "Undo: yaadwatch restore x --version 3"]
+
+
+NODE = "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37"
+CLAIM = {
+    "claim": 12,
+    "node": NODE,
+    "subject": "api",
+    "attribute": "port",
+    "value": "8080",
+    "place": "web",
+    "source": "text",
+    "since": "2026-11-21T09:30:00.000Z",
+    "until": None,
+    "holds": True,
+}
+CONTRADICTION = {
+    "id": "1a2b3c4d",
+    "kind": "values",
+    "words": "api port: 8080 (f2e4ab37) or 9090 (f2e4ab38)",
+    "sides": [
+        {"node": NODE, "text": "The API port is 8080", "confirmed_at": "2026-11-21T09:30:00.000Z"}
+    ],
+    "against": None,
+}
+
+
+def test_claims_are_told_one_a_line_with_number_and_memory():
+    ran = command("claims", answers={"claims": {"claims": [CLAIM], "more": False}})
+
+    assert ran.calls == [("claims", {"id": None, "subject": None, "all": False})]
+    assert ran.lines == ["12  api port: 8080 in web/  f2e4ab37  since 2026-11-21  from its words"]
+
+
+def test_a_claim_is_given_with_what_tells_so():
+    given = CLAIM | {"source": "cli", "masked": ["github-token"], "undo": "yaadwatch claims end 12"}
+    ran = command(
+        "claims",
+        *("add", "e4ab37", "api", "port", "8080", "--evidence", "nginx.conf", "--edge", "3"),
+        answers={"add_claim": given},
+    )
+
+    name, fields = ran.calls[0]
+    assert name == "add_claim"
+    assert fields == {
+        "id": "e4ab37",
+        "subject": "api",
+        "attribute": "port",
+        "value": "8080",
+        "evidence": "nginx.conf",
+        "evidence_at": None,
+        "edge": 3,
+    }
+    assert "masked: github-token" in ran.lines[1]
+    assert ran.lines[-1] == "Undo: yaadwatch claims end 12"
+
+
+def test_a_claim_is_ended_by_its_number():
+    ended = CLAIM | {"until": "2026-11-22T09:30:00.000Z", "holds": False}
+    ran = command("claims", "end", "12", answers={"end_claim": ended})
+
+    assert ran.calls == [("end_claim", {"claim": 12})]
+    assert "until 2026-11-22" in ran.lines[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("claims", "add", "e4ab37", "api"),
+        ("claims", "end", "twelve"),
+        ("claims", "one", "two"),
+        ("gaps", "approve"),
+        ("gaps", "frobnicate"),
+        ("feedback", "e4ab37", "edit"),
+        ("feedback", "e4ab37", "approve", "words"),
+    ],
+)
+def test_a_line_that_makes_no_sense_asks_nothing_and_ends_with_2(line):
+    ran = command(*line, answers={})
+
+    assert ran.status == 2
+    assert ran.calls == []
+
+
+def test_contradictions_are_told_with_their_sides_and_how_to_settle_them():
+    answer = {
+        "contradictions": [CONTRADICTION],
+        "settled": [
+            {
+                "id": "99887766",
+                "decision": "kept",
+                "kept": NODE,
+                "by": "cli",
+                "reason": "moved",
+                "at": "2026-11-21T09:30:00.000Z",
+            }
+        ],
+    }
+    ran = command("contradictions", "--settled", answers={"contradictions": answer})
+
+    told = "\n".join(ran.lines)
+    assert "1a2b3c4d  api port: 8080 (f2e4ab37) or 9090 (f2e4ab38)" in told
+    assert "f2e4ab37  The API port is 8080" in told
+    assert "yaadwatch resolve ID --keep MEMORY" in told
+    assert "kept f2e4ab37" in told
+    assert "by cli: moved" in told
+
+
+def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
+    answer = {
+        "id": "1a2b3c4d",
+        "decision": "kept",
+        "words": CONTRADICTION["words"],
+        "kept": NODE,
+        "ended": [12],
+        "superseded": [],
+        "forgotten": [NODE],
+    }
+    ran = command("resolve", "1a2b", "--keep", "e4ab37", "--forget", answers={"resolve": answer})
+
+    assert ran.calls[0][1] == {
+        "id": "1a2b",
+        "keep": "e4ab37",
+        "both": False,
+        "none": False,
+        "forget": True,
+        "reason": "",
+    }
+    assert "1 claim ended." in "\n".join(ran.lines)
+    assert ran.lines[-1] == "Undo: yaadwatch restore f2e4ab37"
+
+
+def test_gaps_are_told_without_words_until_they_are_approved():
+    gap = {"gap": "1a2b3c4d", "asked": 3, "last": "2026-11-21T09:30:00.000Z", "text": None}
+    ran = command("gaps", answers={"gaps": {"gaps": [gap], "more": 2}})
+
+    assert "(its words are not kept)" in ran.lines[0]
+    assert ran.lines[1] == "And 2 more, asked less often."
+
+
+def test_a_question_is_approved_in_its_words():
+    ran = command(
+        "gaps",
+        *("approve", "how", "do", "we", "deploy"),
+        answers={"approve_gap": {"text": "how do we deploy"}},
+    )
+
+    assert ran.calls == [("approve_gap", {"question": "how do we deploy", "reason": ""})]
+    assert ran.lines == ["Kept, and told in the brief: how do we deploy"]
+
+
+def test_feedback_says_what_became_of_the_memory():
+    answer = {"id": NODE, "text": "The port is 9090", "masked": [], "undo": "yaadwatch edit x"}
+    ran = command(
+        "feedback", "e4ab37", "edit", "The", "port", "is", "9090", answers={"feedback": answer}
+    )
+
+    assert ran.calls == [
+        ("feedback", {"id": "e4ab37", "verdict": "edit", "text": "The port is 9090"})
+    ]
+    assert ran.lines == ["Edited f2e4ab37  The port is 9090", "Undo: yaadwatch edit x"]
+
+
+@pytest.mark.parametrize("name", ["claims", "contradictions", "gaps"])
+def test_for_programs_the_answer_itself(name):
+    answer = {"claims": [], "more": 0, "contradictions": [], "settled": [], "gaps": []}
+    ran = command(name, "--json", answers={name: answer})
+
+    assert json.loads(ran.lines[0]) == answer

@@ -1,0 +1,145 @@
+"""What statements claim: a table of them, most of which must claim nothing or exactly one value."""
+
+import pytest
+from claim_statements import CLAIMING, SILENT
+
+from yaadwatch.core.truth.claiming import statements as claims
+from yaadwatch.core.truth.claiming.statements import extract, given, place_of, sense
+
+
+def told(text, **fields):
+    return [(one.subject, one.attribute, one.sense) for one in extract(text, **fields)]
+
+
+def test_the_table_is_long_enough_to_mean_something():
+    assert len(CLAIMING) + len(SILENT) >= 60
+    assert len(SILENT) >= 25
+
+
+@pytest.mark.parametrize(("text", "claim"), CLAIMING)
+def test_a_plain_value_is_claimed(text, claim):
+    assert told(text) == [claim]
+
+
+@pytest.mark.parametrize("text", SILENT)
+def test_what_is_not_plainly_so_now_claims_nothing(text):
+    assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use tabs in Go files", "Use spaces in Makefiles"),
+        ("The request timeout is 30 s", "The connection timeout is 60 s"),
+        ("The API port is 8080", "The admin API port is 9090"),
+        ("The API listens on port 8080", "The database listens on port 5432"),
+        ("Redis runs on port 6379", "Redis runs on port 6380 in staging"),
+        ("We use Python 3.11", "We use Python 3.12 in CI"),
+        ("Node 20 is required", "Node 18 for the lambda"),
+        ("The upload limit is 10 MB", "The download limit is 20 MB"),
+        ("The default branch is main", "The release branch is stable"),
+        ("Line length is 100", "Line length is 120 in tests"),
+        ("We use pnpm", "We use poetry"),
+        ("Use jest", "Use pytest"),
+        ("The cache TTL is 10 minutes", "The session TTL is 20 minutes"),
+        ("Coverage threshold is 85 %", "The alarm threshold is 95 %"),
+    ],
+)
+def test_similar_words_about_different_things_are_about_different_things(one, other):
+    first, second = told(one), told(other)
+
+    assert len(first) == len(second) == 1
+    assert first[0][:2] != second[0][:2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The request timeout is 30 s", "Request timeout: 30 seconds."),
+        ("The request timeout is 30 s", "request timeout = 0.5 min"),
+        ("The API port is 8080", "The API listens on port 8080"),
+        ("We use pnpm", "pnpm is our package manager"),
+        ("Python 3.11", "We run on Python 3.11"),
+        ("React 18", "React 18.x"),
+    ],
+)
+def test_the_same_value_in_other_words_is_the_same_claim(one, other):
+    assert told(one) == told(other)
+
+
+def test_versions_are_compared_as_versions_and_not_as_numbers():
+    assert told("Python 3.1") != told("Python 3.10")
+
+
+def test_a_list_claims_each_of_its_lines():
+    text = "Stack:\n- Python 3.11\n- PostgreSQL 16\n- We like it\n- The API port is 8080"
+
+    assert told(text) == [
+        ("python", "version", "3.11"),
+        ("postgresql", "version", "16"),
+        ("api", "port", "8080"),
+    ]
+
+
+def test_a_text_that_gives_one_thing_two_values_claims_neither():
+    assert told("The API port is 8080. The API port is 9090. Python 3.11.") == [
+        ("python", "version", "3.11")
+    ]
+
+
+def test_a_bare_value_is_about_the_heading_that_it_stands_under():
+    assert told("The port is 8080", headings=["Services", "The API"]) == [("api", "port", "8080")]
+    assert told("The port is 8080") == [("project", "port", "8080")]
+    assert told("We use pnpm", headings=["Setup"]) == told("We use pnpm")
+
+
+def test_a_document_claims_a_few_values_at_most():
+    text = "\n".join(f"The queue{number} size is {number}" for number in range(100))
+
+    assert len(extract(text)) == claims.CLAIMS_MAX
+
+
+@pytest.mark.parametrize(
+    ("origin", "place"),
+    [
+        ("cli", ""),
+        ("agent:claude", ""),
+        ("file:CLAUDE.md", ""),
+        ("file:web/AGENTS.md", "web"),
+        ("file:web/ui/CLAUDE.md", "web/ui"),
+        ("file:.github/copilot-instructions.md", ""),
+        ("file:web/.cursor/rules/style.mdc", "web"),
+    ],
+)
+def test_what_a_file_below_says_holds_there(origin, place):
+    assert place_of(origin) == place
+
+
+def test_what_a_caller_gives_is_compared_like_what_is_read():
+    claim = given(subject="The API", attribute="Port", value="8080")
+
+    assert [(claim.subject, claim.attribute, claim.sense)] == told("The API port is 8080")
+    assert given(subject="a", attribute="version", value="v3.10").sense == "3.10"
+
+
+@pytest.mark.parametrize("name", ["subject", "attribute", "value"])
+def test_a_claim_without_words_is_refused(name):
+    words = {"subject": "api", "attribute": "port", "value": "8080"} | {name: " `.` "}
+
+    with pytest.raises(ValueError, match=f"{name} must have words"):
+        given(**words)
+
+
+@pytest.mark.parametrize(
+    ("value", "as_compared"),
+    [
+        ("30 s", "30000 ms"),
+        ("1,000", "1000"),
+        ("1_000_000", "1000000"),
+        ("10 MiB", "10485760 bytes"),
+        ("`MIT`", "mit"),
+        ("50%", "50 percent"),
+    ],
+)
+def test_values_are_compared_in_their_base(value, as_compared):
+    assert sense(value) == as_compared

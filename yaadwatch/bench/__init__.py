@@ -1,0 +1,1 @@
+"""Answers the contracts of benchmarks, with the functions that the daemon uses."""

@@ -1,0 +1,196 @@
+"""Is the right memory found? Answers a set of questions from a store made for it.
+
+A set is `{docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}`. All documents become
+memories of one fresh project, under their own ids, all of one kind, so that nothing but their words
+(and, with vectors, their meaning) counts. Home, repository and store are in a folder of their own,
+which is removed.
+"""
+
+import contextlib
+import json
+import math
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.engine import projects, recall
+from yaadwatch.engine.memories import inject
+from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenNode
+from yaadwatch.model.settings import Settings
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.command import GitRunner
+
+TOP = 10
+"""Answers to each question that count."""
+_KIND = "spec"
+_BATCH = 1_000
+_TOKENS_MAX = 100_000
+_TIMEOUT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question, and the documents that answer it; unknown when empty."""
+
+    id: str
+    text: str
+    relevant: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Set:
+    """Documents (id and text) and questions."""
+
+    documents: Sequence[tuple[str, str]]
+    queries: Sequence[Query]
+
+
+def retrieval(given: str, out: str | None) -> dict[str, object]:
+    """Answer a set's questions; return how well and at what cost.
+
+    Args:
+        given: the file with the set.
+        out: where `{query id: [document ids, best first]}` is written; None: nowhere.
+
+    Raises:
+        YaadError: BAD_REQUEST when the file is no such set, UNAVAILABLE when `out` cannot be
+            written.
+    """
+    asked = load(given)
+    with _world() as (home, call):
+        start = time.process_time()
+        fill(home, call, asked.documents)
+        filled_s = time.process_time() - start
+        run, costs = ask(home, call, asked.queries)
+    if out is not None:
+        try:
+            Path(out).write_text(json.dumps(run), "utf-8")
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE, f"{out} cannot be written ({error.strerror})."
+            ) from error
+    costs.sort()
+    return {
+        **figures(asked.queries, run),
+        "documents": len(asked.documents),
+        "queries": len(asked.queries),
+        "cpu_ms_median": round(statistics.median(costs), 2),
+        "cpu_ms_p95": round(costs[len(costs) * 95 // 100], 2),
+        "filled_cpu_s": round(filled_s, 2),
+    }
+
+
+def load(path: str) -> Set:
+    """Return the set in a file.
+
+    Raises:
+        YaadError: BAD_REQUEST; it cannot be read, or is not as it should be.
+    """
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+        documents = [(str(row["id"]), str(row["text"])) for row in found["docs"]]
+        queries = [
+            Query(id=str(row["id"]), text=str(row["text"]), relevant=frozenset(row["relevant"]))
+            for row in found["queries"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is no set of documents and questions ({type(error).__name__}: {error}); "
+            "nothing was asked.",
+            hint="It is {docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}.",
+        ) from error
+    if not documents or not queries:
+        raise YaadError(Code.BAD_REQUEST, f"{path} has no documents or no questions.")
+    return Set(documents=documents, queries=queries)
+
+
+def fill(home: Home, call: Call, documents: Sequence[tuple[str, str]]) -> None:
+    """Make a memory of each document."""
+    for start in range(0, len(documents), _BATCH):
+        batch = documents[start : start + _BATCH]
+        inject.inject(
+            home, call, nodes=[GivenNode(id=name, text=text, kind=_KIND) for name, text in batch]
+        )
+
+
+def ask(
+    home: Home, call: Call, queries: Sequence[Query]
+) -> tuple[dict[str, list[str]], list[float]]:
+    """Return the ranked ids of each question, and what each cost, in milliseconds of CPU."""
+    run: dict[str, list[str]] = {}
+    costs = []
+    for query in queries:
+        start = time.process_time()
+        answer = recall.recall(
+            home, call, query=query.text, top_k=TOP, tokens_max=_TOKENS_MAX, depth="summary"
+        )
+        costs.append((time.process_time() - start) * 1000)
+        results = answer["results"]
+        run[query.id] = [str(row["id"]) for row in results] if isinstance(results, list) else []
+    return run, costs
+
+
+def figures(queries: Sequence[Query], run: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the means over all questions, relevance is binary: Hit@1, Hit@3, MRR, nDCG, of ten."""
+    rows = []
+    for query in queries:
+        found = [document in query.relevant for document in run[query.id][:TOP]]
+        gain = sum(1 / math.log2(place + 2) for place, hit in enumerate(found) if hit)
+        ideal = sum(1 / math.log2(place + 2) for place in range(min(len(query.relevant), TOP)))
+        rows.append(
+            (
+                float(found[:1] == [True]),
+                float(any(found[:3])),
+                next((1 / place for place, hit in enumerate(found, start=1) if hit), 0.0),
+                gain / ideal if ideal else 0.0,
+            )
+        )
+    names = ("hit_at_1", "hit_at_3", "mrr_at_10", "ndcg_at_10")
+    return {
+        name: round(statistics.fmean(row[place] for row in rows), 4)
+        for place, name in enumerate(names)
+    }
+
+
+@contextlib.contextmanager
+def _world() -> Iterator[tuple[Home, Call]]:
+    """Lend a home and a watched, empty repository in a folder of their own."""
+    before = os.environ.get("YAAD_HOME")
+    with tempfile.TemporaryDirectory(prefix="yaad-bench-") as folder:
+        os.environ["YAAD_HOME"] = f"{folder}/home"
+        repository = Path(folder, "repository")
+        subprocess.run(
+            ["git", "init", "-q", str(repository)],
+            check=True,
+            capture_output=True,
+        )
+        files.private_folder(places.home())
+        home = Home(
+            user=Database.open(places.user_store(), role="user", create=True),
+            stores=Stores(lambda _: None),
+            clock=Clock(),
+            settings=Settings(),
+            git=GitRunner(_TIMEOUT),
+        )
+        try:
+            call = Call(folder=repository, origin="cli")
+            projects.add(home, call)
+            yield home, call
+        finally:
+            home.close()
+            if before is None:
+                del os.environ["YAAD_HOME"]
+            else:
+                os.environ["YAAD_HOME"] = before

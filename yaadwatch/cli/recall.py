@@ -1,0 +1,139 @@
+"""The command recall: ask a question, say which memories are meant, and how much is told."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, fraction, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, short
+from yaadwatch.model.nodes import SCOPES
+from yaadwatch.model.recall import DEPTHS, MERGES, STRATEGIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_GIVEN = (
+    *("top_k", "scope", "path", "agent", "session", "at", "depth"),
+    *("strategy", "merge", "min_score", "semantic_weight"),
+)
+"""What is asked for only when it was given."""
+
+
+def add_recall(commands: Commands) -> Parser:
+    """Add `recall`."""
+    command = commands.add(
+        "recall",
+        "find what is remembered about a question",
+        recall,
+        examples=[
+            ("yaadwatch recall how do we sign tokens", "in words"),
+            ("yaadwatch recall src/auth.ts", "what is said of a file"),
+            ("yaadwatch recall jose --kind decision --json", "for programs"),
+            ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
+            ("yaadwatch recall deploy --at 2026-03-01", "as known then"),
+            ("yaadwatch recall deploy --agent claude", "what claude kept"),
+        ],
+        more="Any of the words may match, and those that few memories have count most;\n"
+        "words in double quotes are a phrase. A key, a title, a path or the end of one\n"
+        "finds what it names first. What is archived, or was learned on a branch that\n"
+        "is not merged here, is not told.",
+    )
+    command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
+    which = command.add_argument_group("which memories")
+    which.add_argument(
+        "--kind",
+        metavar="KIND",
+        dest="kinds",
+        action="append",
+        default=[],
+        help="only this kind; may be repeated",
+    )
+    which.add_argument("--scope", choices=SCOPES, help="only this project's, or only your own")
+    which.add_argument("--path", help="only what rests on this file, or on one below this folder")
+    which.add_argument(
+        "--tag",
+        metavar="T",
+        dest="tags",
+        action="append",
+        default=[],
+        help="only with this tag; may be repeated: with all of them",
+    )
+    which.add_argument("--agent", metavar="NAME", help="only what this agent remembered")
+    which.add_argument("--session", metavar="ID", help="only what was remembered in this session")
+    which.add_argument("--at", metavar="TIME", help="as known on this day, or at this time")
+    told = command.add_argument_group("how much is told")
+    told.add_argument(
+        "--top", metavar="N", dest="top_k", type=whole_number, help="memories at most (default: 10)"
+    )
+    told.add_argument(
+        "--tokens",
+        metavar="N",
+        dest="tokens_max",
+        type=whole_number,
+        default=800,
+        help="length of the answer at most (default: 800)",
+    )
+    told.add_argument(
+        "--depth", choices=DEPTHS, help="of each memory (default: auto, as much as there is room)"
+    )
+    told.add_argument(
+        "--min-score", metavar="S", type=fraction, help="leave out what scores less, 0 to 1"
+    )
+    found = command.add_argument_group("how they are found")
+    found.add_argument(
+        "--strategy", choices=STRATEGIES, help="words (bm25), or their meaning too (default: auto)"
+    )
+    found.add_argument("--merge", choices=MERGES, help="of words and meaning (default: blend)")
+    found.add_argument(
+        "--semantic-weight", metavar="W", type=fraction, help="how much the meaning counts, 0 to 1"
+    )
+    return command
+
+
+def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the memories that answer a question, best first."""
+    given = {name: getattr(args, name) for name in _GIVEN}
+    answer = client.call(
+        "recall",
+        query=" ".join(args.query),
+        tokens_max=args.tokens_max,
+        kinds=args.kinds,
+        **({"tags": args.tags} if args.tags else {}),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    results = answer["results"]
+    if not results:
+        terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
+        return 0
+    for found in results:
+        _print(found, terminal)
+    for edge in answer.get("edges", ()):
+        terminal.line(
+            styled(f"{short(edge['from'])} {edge['kind']} {short(edge['to'])}", "dim"), indent=10
+        )
+    budget = answer["budget"]
+    terminal.line(
+        styled(
+            f"{count(len(results), 'memory')}, {budget['used']} tokens used, {budget['left']} left",
+            "dim",
+        )
+    )
+    return 0
+
+
+def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
+    own = ", yours" if found.get("scope") == "user" else ""
+    more = "" if found["depth"] == "full" else f", {found['depth']}"
+    terminal.line(
+        styled(short(found["id"]), "bold"),
+        styled(f"  {found['score']:.2f}  {found['kind']}{own}{more}  ", "dim"),
+        str(found["text"]),
+        hang=10,
+    )
+    if found["stale"]:
+        terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)

@@ -1,0 +1,343 @@
+"""Commands about truth beyond files: claims, contradictions, resolve, gaps, feedback."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, listed, short
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+ONE = "id, or a unique part of its beginning or end"
+
+
+def add_claims(commands: Commands) -> Parser:
+    """Add `claims`."""
+    command = commands.add(
+        "claims",
+        "list what memories claim: values of things; add or end one",
+        claims,
+        examples=[
+            ("yaadwatch claims", "what holds now, by subject"),
+            ("yaadwatch claims 5c01f2e4 --all", "of one memory, with what ended"),
+            ("yaadwatch claims --subject api", "what is said of the API"),
+            ("yaadwatch claims add 5c01f2e4 api port 8080", "besides its words"),
+            ("yaadwatch claims end 12", "it holds no longer"),
+        ],
+        more="Claims are taken from sentences that say one value and nothing else, such as\n"
+        '"The API port is 8080". Two values of one thing are shown by: contradictions',
+    )
+    command.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="*",
+        help="the id of a memory; add ID SUBJECT ATTRIBUTE VALUE; end NUMBER",
+    )
+    command.add_argument("--subject", metavar="S", help="only what is claimed of this")
+    command.add_argument("--all", action="store_true", help="what no longer holds, too")
+    command.add_argument(
+        "--evidence", metavar="TEXT", default="", help="for add: what tells so, in words"
+    )
+    command.add_argument(
+        "--evidence-at", metavar="TIME", help="for add: when the evidence is from, such as a day"
+    )
+    command.add_argument(
+        "--edge",
+        metavar="N",
+        type=whole_number,
+        help="for add: the relation it rests on; once that ends, the claim is contradicted",
+    )
+    return command
+
+
+def add_contradictions(commands: Commands) -> Parser:
+    """Add `contradictions`."""
+    command = commands.add(
+        "contradictions",
+        "list what cannot all be true",
+        contradictions,
+        examples=[
+            ("yaadwatch contradictions", "those that are open"),
+            ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "settle one"),
+            ("yaadwatch contradictions --settled", "with what was decided, and why"),
+        ],
+        more="Two values of one thing at once; a claim whose relation has ended; evidence that\n"
+        "is a month newer than what it speaks against. Nothing is lowered by itself.",
+    )
+    command.add_argument("--settled", action="store_true", help="what was decided, too")
+    return command
+
+
+def add_resolve(commands: Commands) -> Parser:
+    """Add `resolve`."""
+    command = commands.add(
+        "resolve",
+        "settle a contradiction",
+        resolve,
+        examples=[
+            ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "that memory is right"),
+            ("yaadwatch resolve 1a2b3c4d --both", "they speak of different things"),
+            ("yaadwatch resolve 1a2b3c4d --none", "neither is right"),
+        ],
+        more="What is not kept claims it no longer. A memory that claimed nothing else is\n"
+        "superseded; with --forget it is archived.",
+    )
+    command.add_argument("id", metavar="ID", help="of the contradiction, or its beginning")
+    how = command.add_mutually_exclusive_group(required=True)
+    how.add_argument("--keep", metavar="MEMORY", help="the memory that is right: " + ONE)
+    how.add_argument("--both", action="store_true", help="both are; it is not shown again")
+    how.add_argument("--none", action="store_true", help="none of them is")
+    command.add_argument("--forget", action="store_true", help="archive those that are not kept")
+    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with it")
+    return command
+
+
+def add_gaps(commands: Commands) -> Parser:
+    """Add `gaps`."""
+    command = commands.add(
+        "gaps",
+        "list how often questions had no good answer; approve or drop one",
+        gaps,
+        examples=[
+            ("yaadwatch gaps", "those asked most often first"),
+            ("yaadwatch gaps approve how do we deploy", "keep its words"),
+            ("yaadwatch gaps drop 1a2b3c4d", "forget it"),
+        ],
+        more="Of a question only a hash is kept. Who knows the question can approve its words,\n"
+        "by giving them again; then agents are told of it in the brief.",
+    )
+    command.add_argument("what", metavar="WHAT", nargs="*", help="approve QUESTION, or drop NAME")
+    command.add_argument(
+        "--reason", metavar="TEXT", default="", help="for approve: why; kept with it"
+    )
+    return command
+
+
+def add_feedback(commands: Commands) -> Parser:
+    """Add `feedback`."""
+    command = commands.add(
+        "feedback",
+        "judge a memory: approve, edit or discard it",
+        feedback,
+        examples=[
+            ("yaadwatch feedback 5c01f2e4 approve", "it is right"),
+            ("yaadwatch feedback 5c01f2e4 edit The port is 9090", "as a new version"),
+            ('yaadwatch feedback 5c01f2e4 discard --reason "not ours"', "archive it"),
+        ],
+    )
+    command.add_argument("id", metavar="ID", help=ONE)
+    command.add_argument("verdict", choices=("approve", "edit", "discard"), help="what it is")
+    command.add_argument("text", metavar="TEXT", nargs="*", help="for edit: the new words")
+    command.add_argument(
+        "--reason", metavar="TEXT", default="", help="for discard: why; kept with it"
+    )
+    return command
+
+
+def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """List claims, or add or end one."""
+    action = args.what[0] if args.what else ""
+    if action == "add":
+        return _add_claim(args, client, terminal)
+    if action == "end":
+        return _end_claim(args, client, terminal)
+    if len(args.what) > 1:
+        raise _usage("claims", "`claims` takes the id of one memory, `add` or `end`")
+    answer = client.call("claims", id=action or None, subject=args.subject, all=args.all)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["claims"]:
+        terminal.line("Nothing is claimed. Sentences such as “The API port is 8080” claim a value.")
+        return 0
+    terminal.table([_claim(one) for one in answer["claims"]], indent=0)
+    if answer["more"]:
+        terminal.line("There are more; name a memory, or --subject.")
+    return 0
+
+
+def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """List open contradictions, and what was decided."""
+    answer = client.call("contradictions", settled=args.settled)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    if not answer["contradictions"]:
+        terminal.line("Nothing contradicts anything here.")
+    for one in answer["contradictions"]:
+        terminal.line(styled(one["id"], "bold"), f"  {one['words']}", hang=10)
+        for side in one["sides"]:
+            terminal.line(
+                f"{short(side['node'])}  {side['text']}  "
+                f"(confirmed {ago(side['confirmed_at'], now)})",
+                indent=10,
+                hang=20,
+            )
+        if one.get("against"):
+            against = one["against"]
+            terminal.line(
+                f"{short(against['node'])}  {against['text']}  (newer)", indent=10, hang=20
+            )
+    if answer["contradictions"]:
+        terminal.line("Settle one: yaadwatch resolve ID --keep MEMORY, --both, or --none")
+    for past in answer["settled"]:
+        kept = f" {short(past['kept'])}" if past.get("kept") else ""
+        why = f": {past['reason']}" if past.get("reason") else ""
+        terminal.line(
+            styled(f"{past['id']}  ", "dim"),
+            f"{past['decision']}{kept}, {ago(past['at'], now)} by {past['by']}{why}",
+        )
+    return 0
+
+
+def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Settle a contradiction; print what that did."""
+    answer = client.call(
+        "resolve",
+        id=args.id,
+        keep=args.keep,
+        both=args.both,
+        none=args.none,
+        forget=args.forget,
+        reason=args.reason,
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    terminal.line("Settled ", styled(answer["id"], "bold"), f"  {answer['words']}", hang=10)
+    if answer["ended"]:
+        terminal.line(f"{count(len(answer['ended']), 'claim')} ended.", indent=2)
+    for what, ids in (("Superseded", answer["superseded"]), ("Forgot", answer["forgotten"])):
+        if ids:
+            terminal.line(f"{what} {listed([short(one) for one in ids])}.", indent=2)
+    for one in answer["forgotten"]:
+        terminal.line(f"Undo: yaadwatch restore {short(one)}")
+    return 0
+
+
+def gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """List questions without a good answer, or approve or drop one."""
+    action = args.what[0] if args.what else ""
+    if action == "approve" and len(args.what) > 1:
+        answer = client.call("approve_gap", question=" ".join(args.what[1:]), reason=args.reason)
+        said = f"Kept, and told in the brief: {answer['text']}"
+    elif action == "drop" and len(args.what) == 2:
+        answer = client.call("drop_gap", gap=args.what[1])
+        said = f"Forgot {answer['gap']}, asked {count(answer['asked'], 'time')}."
+    elif args.what:
+        raise _usage("gaps", "`gaps` takes nothing, `approve QUESTION` or `drop NAME`")
+    else:
+        return _list_gaps(args, client, terminal)
+    if args.json:
+        terminal.json(answer)
+    else:
+        terminal.line(said)
+    return 0
+
+
+def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Judge a memory; print what it says now."""
+    text = " ".join(args.text)
+    if bool(text) != (args.verdict == "edit"):
+        raise _usage("feedback", "new words are for `edit`, and needed there")
+    fields: dict[str, Any] = {"text": text} if text else {}
+    if args.reason:
+        fields["reason"] = args.reason
+    answer = client.call("feedback", id=args.id, verdict=args.verdict, **fields)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    done = {"approve": "Confirmed", "edit": "Edited", "discard": "Forgot"}[args.verdict]
+    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    if answer.get("masked"):
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+    return 0
+
+
+def _add_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    if len(args.what) != 5:
+        raise _usage("claims", "`claims add` takes ID SUBJECT ATTRIBUTE VALUE")
+    _, memory, subject, attribute, value = args.what
+    answer = client.call(
+        "add_claim",
+        id=memory,
+        subject=subject,
+        attribute=attribute,
+        value=value,
+        evidence=args.evidence,
+        evidence_at=args.evidence_at,
+        edge=args.edge,
+    )
+    if args.json:
+        terminal.json(answer)
+        return 0
+    terminal.table([_claim(answer)], indent=0)
+    if answer["masked"]:
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    terminal.line(f"Undo: {answer['undo']}")
+    return 0
+
+
+def _end_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    if len(args.what) != 2 or not args.what[1].isdecimal():
+        raise _usage("claims", "`claims end` takes the number of one claim")
+    answer = client.call("end_claim", claim=int(args.what[1]))
+    if args.json:
+        terminal.json(answer)
+    else:
+        terminal.table([_claim(answer)], indent=0)
+    return 0
+
+
+def _list_gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    answer = client.call("gaps")
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["gaps"]:
+        terminal.line("Every question so far had an answer.")
+        return 0
+    now = client.now()
+    terminal.table(
+        [
+            (
+                styled(one["gap"], "bold"),
+                count(one["asked"], "time"),
+                ago(one["last"], now),
+                str(one["text"] or "(its words are not kept)"),
+            )
+            for one in answer["gaps"]
+        ],
+        indent=0,
+    )
+    if answer["more"]:
+        terminal.line(f"And {answer['more']} more, asked less often.")
+    terminal.line("To keep the words of one, give them again: yaadwatch gaps approve QUESTION")
+    return 0
+
+
+def _claim(one: "dict[str, Any]") -> tuple[str, ...]:
+    """Return a row for a claim: number, what it says, from which memory, when it held."""
+    where = f" in {one['place']}/" if one.get("place") else ""
+    ended = f" until {str(one['until'])[:10]}" if one.get("until") else ""
+    return (
+        str(one["claim"]),
+        f"{one['subject']} {one['attribute']}: {one['value']}{where}",
+        styled(short(one["node"]), "bold"),
+        f"since {str(one['since'])[:10]}{ended}",
+        "from its words" if one["source"] == "text" else str(one["source"]),
+    )
+
+
+def _usage(command: str, said: str) -> YaadError:
+    return YaadError(
+        Code.BAD_REQUEST, f"{said}. Nothing was done.", hint=f"How: yaadwatch {command} --help"
+    )

@@ -1,0 +1,57 @@
+"""The command `history`: every version of a memory, who made it and why."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, short, tier
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.client.connection import Client
+
+
+def add_history(commands: Commands) -> Parser:
+    """Add `history`."""
+    command = commands.add(
+        "history",
+        "show every version of a memory, who made it and why",
+        history,
+        examples=[
+            ("yaadwatch history 5c01f2e4", "oldest first"),
+            ("yaadwatch restore 5c01f2e4 --version 2", "have it say what it said then"),
+            ("yaadwatch history 5c01f2e4 --json", "for programs"),
+        ],
+        more="A forgotten memory has its history too; an erased one has none.",
+    )
+    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    return command
+
+
+def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print every version of a memory, oldest first."""
+    answer = client.call("history", id=args.id)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    before: tuple[object, ...] = ()
+    for past in answer["versions"]:
+        why = f": {past['reason']}" if past.get("reason") else ""
+        terminal.line(
+            styled(f"{past['version']:>3}  ", "bold"),
+            f"{past['change']} {ago(past['at'], now)} by {past['by']}{why}",
+            hang=5,
+        )
+        # A version that only notes a pin or a confirmation says what the one before it says.
+        says = past["text"], past["kind"], past["tier"]
+        if says != before:
+            terminal.line(f"{past['text']}  ({past['kind']}, {tier(past['tier'])})", indent=5)
+        before = says
+    if len(answer["versions"]) > 1:
+        terminal.line(
+            styled(
+                f"To have an older one: yaadwatch restore {short(answer['id'])} --version N", "dim"
+            )
+        )
+    return 0

@@ -1,0 +1,370 @@
+"""What does a statement claim? Values that can be compared: "Python 3.11", "the port is 8080".
+
+Two statements can only contradict each other where both give a value to the same thing, so a claim
+is taken from a sentence that says nothing else: a whole sentence must fit one of a few forms, and
+what a form does not name (a condition, a past, a guess, a comparison) makes it no claim. A claim
+that is missed costs nothing; one that is none costs somebody's trust.
+
+A qualifier belongs to the subject: "tabs in Go files" and "spaces in Python files" are about two
+things.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from yaadwatch.core.truth.claiming.words import (
+    ALONE,
+    CHOICES,
+    EMPTY_WORDS,
+    NAMED_VALUES,
+    PHRASES,
+    SAME,
+    TOOLS,
+    UNITS,
+    WORD_VALUES,
+)
+
+SENTENCE_CHARS_MAX: Final = 240
+"""A longer sentence says more than one value."""
+SENTENCES_MAX: Final = 200
+"""Sentences of a text that are looked at."""
+CLAIMS_MAX: Final = 16
+"""Claims taken from one text; a longer list of values is a document."""
+VERSION: Final = "version"
+VALUE: Final = "value"
+PORT_MAX: Final = 65_535
+PROJECT: Final = "project"
+"""The subject of what is said of nothing in particular."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """`subject` has `value` as its `attribute`.
+
+    `value` is as it was written, `sense` as it is compared: "30 s" and "30 seconds" are one.
+    `place` is the folder in which it holds, from the top of the project; '' for all of it.
+    `evidence` is the sentence.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    sense: str
+    place: str = ""
+    evidence: str = ""
+
+
+def extract(text: str, *, place: str = "", headings: Sequence[str] = ()) -> tuple[Claim, ...]:
+    """Return what a text claims, in its order, each subject and attribute once; at most 16.
+
+    A text that gives one thing two values claims neither.
+
+    Args:
+        text: a statement, masked.
+        place: the folder it holds for; '' for the whole project.
+        headings: those that it stands under, outermost first: "the port is 80" is about the last.
+    """
+    about = _noun(headings[-1]) if headings else ""
+    found: dict[tuple[str, str], Claim] = {}
+    unsure = set()
+    for sentence in _sentences(text):
+        claim = _claim(sentence)
+        if claim is None:
+            continue
+        if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and about:
+            claim = replace(claim, subject=about)
+        key = claim.subject, claim.attribute
+        if key in found and found[key].sense != claim.sense:
+            unsure.add(key)
+        found.setdefault(key, replace(claim, place=place, evidence=sentence))
+    return tuple(claim for key, claim in found.items() if key not in unsure)[:CLAIMS_MAX]
+
+
+def given(
+    *, subject: str, attribute: str, value: str, place: str = "", evidence: str = ""
+) -> Claim:
+    """Return a claim in the words of a caller, as it is compared with others.
+
+    Raises:
+        ValueError: subject, attribute or value has no words.
+    """
+    plain = {"subject": _noun(subject), "attribute": _noun(attribute), "value": _plain(value)}
+    for name, words in plain.items():
+        if not words:
+            raise ValueError(f"{name} must have words, got {words!r}")
+    return Claim(
+        subject=plain["subject"],
+        attribute=plain["attribute"],
+        value=plain["value"],
+        sense=_version_sense(value) if plain["attribute"] == VERSION else sense(value),
+        place=place,
+        evidence=evidence,
+    )
+
+
+def subject_of(words: str) -> str:
+    """Return a subject in the words of a caller, as it is compared with others."""
+    return _noun(words)
+
+
+def place_of(origin: str) -> str:
+    """Return the folder that a statement from `origin` holds for: that of an agent file below.
+
+    Folders of tools (`.github`, `.cursor/rules`) hold for the folder that they are in.
+    """
+    kind, _, path = origin.partition(":")
+    if kind != "file":
+        return ""
+    folders = path.split("/")[:-1]
+    hidden = next((at for at, name in enumerate(folders) if name.startswith(".")), len(folders))
+    return "/".join(folders[:hidden])
+
+
+def sense(value: str) -> str:
+    """Return a value as it is compared: lower case, units in their base, no quotes."""
+    plain = _plain(value).lower()
+    if amount := _AMOUNT.fullmatch(plain):
+        number, unit = float(amount["number"].replace(",", "").replace("_", "")), amount["unit"]
+        if not unit:
+            return f"{number:g}" if number < 1e6 else repr(number).removesuffix(".0")
+        base, factor = UNITS[unit]
+        return f"{number * factor:.12g} {base}"
+    return SAME.get(plain, plain)
+
+
+def _version_sense(value: str) -> str:
+    """Return a version as it is compared; 3.1 and 3.10 are two, 18.x and 18 are one."""
+    plain = _plain(value).lower()
+    found = _A_VERSION.fullmatch(plain)
+    return found["version"].removesuffix(".x").removesuffix(".*") if found else plain
+
+
+_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+_AMOUNT = re.compile(rf"(?P<number>\d[\d,_]*(?:\.\d+)?) ?(?P<unit>{_UNIT})?")
+_A_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+){0,3}(?:\.[x*])?)")
+_NOT_SURE = re.compile(
+    r"\b(?:not|no|never|cannot|can't|don't|doesn't|isn't|aren't|won't|without|unless|except|if|when"
+    r"|whether|until|before|after|while|once|was|were|had|been|used to|old|legacy|formerly"
+    r"|previously|originally|no longer|deprecated|will|would|could|may|might|maybe|perhaps|probably"
+    r"|likely|consider|considering|try|trying|want|wants|plan|planned|propose|proposed|suggest"
+    r"|either|or|between|at least|at most|up to|about|around|approximately|roughly|almost|over"
+    r"|under|above|below|least|most|more|less|fewer|than|from|(?<!defaults )(?<!set )to|since"
+    r"|into|sometimes|usually|often|typically|normally|instead|temporarily|todo|fixme|example|e\.g|eg|and|but"
+    r"|supports?|tested|compatible|works?|introduced|removed|added|dropped|broke|broken|fails?"
+    r"|upgrade|upgraded|migrate|migrated|moved|switched|changed|bumped|raised|increased|lowered"
+    r"|reduced|other|others|another|some|any|each|every|per|both|all)\b|[?<>~≥≤±^]",
+    re.IGNORECASE,
+)
+"""What makes a sentence something else than the plain value of one thing now."""
+_REASON = re.compile(r",? \(?(?:because|so that|due to|as it|which)\b.*$|; .*$", re.IGNORECASE)
+_REPLACED = re.compile(
+    r",? (?:and )?(?:not|instead of|rather than|never) (?:with |the )?"
+    r"[`\"']?(?P<other>[\w.+-]+)[`\"']?$",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:(?:note|decision|rule|convention|important|reminder|decided)(?::| that) )"
+    r"|(?:always|please|only|just|now|currently|we|i|this project|the project|this repo(?:sitory)?"
+    r"|the repo(?:sitory)?|the team|our team|everyone|it) (?=\S)",
+    re.IGNORECASE,
+)
+_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+|\*\*|`|\"|“|”")
+_END = re.compile(r"(?<=[\w`)\]\"'*])[.!](?=\s|$)|\n+")
+_ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNORECASE)
+
+_QUALIFIER = r"(?: (?P<where>(?:in|for|on|at|during|by) (?:the )?[\w./*-]+(?: [\w./*-]+){0,2}))?"
+_VERB_USE = (
+    r"(?:use|uses|using|require|requires|run|runs|run on|runs on|target|targets|need|needs|are on"
+    r"|is on|pin|pins|pinned to|must use|should use|are using|is using|stay on)"
+)
+_NAME = r"(?P<tool>[A-Za-z.][\w.+-]*)"
+_NUMBER = r"v?\d+(?:\.\d+){0,3}(?:\.[x*])?"
+_NOUN = r"(?P<noun>[A-Za-z_][\w./-]*(?: [\w./-]+){0,4}?)"
+_IS = (
+    r"(?: (?:is|are|is set to|defaults to|must be|should be|is always|has to be|equals|stays"
+    r"|stays at)|:| ?=)"
+)
+_WORD = r"[A-Za-z0-9][\w./+:-]*(?:/[\w+-]+)?"
+
+_USES_VERSION = re.compile(
+    rf"(?:{_VERB_USE} )?{_NAME} (?:version )?(?P<version>{_NUMBER})"
+    rf"(?: (?:is|are) (?:used|required|the (?:target|version)))?(?: everywhere)?{_QUALIFIER}",
+    re.IGNORECASE,
+)
+_VERSION_IS = re.compile(rf"{_NAME} version{_IS} (?P<version>{_NUMBER}){_QUALIFIER}", re.IGNORECASE)
+_USES_CHOICE = re.compile(
+    rf"(?:{_VERB_USE}|indent with|package manager(?: is|:)) {_NAME}"
+    r"(?: (?:as (?:the |our )?(?:package manager|test runner|formatter)|for indentation"
+    r"|everywhere))?"
+    rf"{_QUALIFIER}",
+    re.IGNORECASE,
+)
+_CHOICE_IS = re.compile(
+    rf"{_NAME} is (?:the|our) (?:package manager|test runner|formatter){_QUALIFIER}", re.IGNORECASE
+)
+_INDENT = re.compile(
+    rf"(?:indent(?: with| by|ation is|ation:)|use|uses) (?P<amount>\d+[ -](?:spaces?|columns?))"
+    rf"(?: for indentation| indentation)?(?: everywhere)?{_QUALIFIER}",
+    re.IGNORECASE,
+)
+_BARE_PORT = re.compile(r"port:? (?P<value>\d{2,5})", re.IGNORECASE)
+_LISTENS = re.compile(
+    rf"{_NOUN} (?:listens|listen|runs|run|is|is served|serves|is reachable|starts|answers) on port "
+    rf"(?P<value>\d{{2,5}}){_QUALIFIER}",
+    re.IGNORECASE,
+)
+_VALUE_IS = re.compile(
+    rf"{_NOUN}{_IS} (?P<value>\d[\d,_]*(?:\.\d+)? ?(?:{_UNIT})?|{_WORD}){_QUALIFIER}",
+    re.IGNORECASE,
+)
+
+
+_DIGIT = re.compile(r"[0-9]")
+_LETTERS = re.compile(r"[a-z]+")
+_HINTS: Final = frozenset((*CHOICES, *WORD_VALUES, "zone"))
+
+
+def _may_claim(text: str) -> bool:
+    """Return whether a form may fit: most texts have no number and none of the words in them."""
+    lowered = text.lower()
+    return bool(_DIGIT.search(lowered)) or not _HINTS.isdisjoint(_LETTERS.findall(lowered))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    if not _may_claim(text):
+        return
+    for piece in _END.split(text, maxsplit=SENTENCES_MAX)[:SENTENCES_MAX]:
+        sentence = " ".join(piece.split())
+        if len(sentence) <= SENTENCE_CHARS_MAX and _may_claim(sentence):
+            yield sentence
+
+
+def _claim(sentence: str) -> Claim | None:
+    plain = _REASON.sub("", " ".join(_MARK.sub("", sentence).split())).rstrip(" .!,;")
+    replaced = _REPLACED.search(plain)
+    if replaced:
+        plain = plain[: replaced.start()]
+    while lead := _LEAD.match(plain):
+        plain = plain[lead.end() :]
+    plain = _ARTICLE.sub("", plain, count=1)
+    if _NOT_SURE.search(plain):
+        return None
+    return (
+        _version(plain)
+        or _indentation(plain)
+        or _choice(plain, replaced["other"] if replaced else "")
+        or (None if replaced else _port(plain) or _value(plain))
+    )
+
+
+def _version(plain: str) -> Claim | None:
+    found = _USES_VERSION.fullmatch(plain) or _VERSION_IS.fullmatch(plain)
+    if found is None:
+        return None
+    tool = TOOLS.get(found["tool"].lower())
+    if tool is None:
+        return None
+    return Claim(
+        subject=_with(tool, found["where"]),
+        attribute=VERSION,
+        value=found["version"],
+        sense=_version_sense(found["version"]),
+    )
+
+
+def _indentation(plain: str) -> Claim | None:
+    found = _INDENT.fullmatch(plain)
+    if found is None:
+        return None
+    amount = found["amount"].replace("-", " ")
+    return Claim(
+        subject=_with(PROJECT, found["where"]),
+        attribute="indentation",
+        value=amount,
+        sense=sense(amount),
+    )
+
+
+def _choice(plain: str, replaced: str) -> Claim | None:
+    """Return the claim of a choice; what it replaces, if that is said, must be of the same row."""
+    found = _USES_CHOICE.fullmatch(plain) or _CHOICE_IS.fullmatch(plain)
+    if found is None:
+        return None
+    name = found["tool"].lower()
+    attribute = CHOICES.get(name, "")
+    if not attribute or (replaced and CHOICES.get(replaced.lower()) != attribute):
+        return None
+    return Claim(
+        subject=_with(PROJECT, found["where"]), attribute=attribute, value=found["tool"], sense=name
+    )
+
+
+def _port(plain: str) -> Claim | None:
+    bare = _BARE_PORT.fullmatch(plain)
+    found = bare or _LISTENS.fullmatch(plain)
+    if found is None or int(found["value"]) > PORT_MAX:
+        return None
+    if bare:
+        value = bare["value"]
+        return Claim(subject=PROJECT, attribute="port", value=value, sense=sense(value))
+    subject = _noun(found["noun"])
+    if not subject:
+        return None
+    return Claim(
+        subject=_with(subject, found["where"]),
+        attribute="port",
+        value=found["value"],
+        sense=sense(found["value"]),
+    )
+
+
+def _value(plain: str) -> Claim | None:
+    """Return the claim of "the cache size is 12 MB": a noun whose last word has one value."""
+    found = _VALUE_IS.fullmatch(plain)
+    if found is None:
+        return None
+    noun = _noun(found["noun"])
+    for phrase, word in PHRASES.items():
+        noun = re.sub(rf"\b{phrase}$", word, noun)
+    name = next((one for one in ("default branch", *NAMED_VALUES) if _ends(noun, one)), None)
+    value = found["value"].strip()
+    if name is None or (not value[0].isdigit() and name.split()[-1] not in WORD_VALUES):
+        return None
+    if _AMOUNT.fullmatch(value.lower()) is None and not _is_word_value(value):
+        return None
+    subject = noun.removesuffix(name).strip(" _-.") or PROJECT
+    if subject == PROJECT and name not in ALONE:
+        return None
+    return Claim(
+        subject=_with(subject, found["where"]), attribute=name, value=value, sense=sense(value)
+    )
+
+
+def _is_word_value(value: str) -> bool:
+    return value.lower() not in EMPTY_WORDS
+
+
+def _ends(noun: str, name: str) -> bool:
+    """Return whether `name` is the last word of `noun`, or of the identifier that it ends in."""
+    return noun == name or noun.endswith((f" {name}", f"_{name}", f".{name}", f"-{name}"))
+
+
+def _with(subject: str, where: str | None) -> str:
+    """Return a subject with what qualifies it: "project in go files"."""
+    if not where:
+        return subject
+    return f"{subject} {' '.join(word for word in where.lower().split() if word != 'the')}"
+
+
+def _noun(words: str) -> str:
+    """Return a noun as it is compared: lower case, one line, without articles and quotes."""
+    plain = _plain(words).lower()
+    while article := _ARTICLE.match(plain):
+        plain = plain[article.end() :]
+    return plain
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.split()).strip(" `'\"*.,;:")

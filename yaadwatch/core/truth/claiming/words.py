@@ -1,0 +1,109 @@
+"""Words that claims are made of: units, names of tools, what a project has one of, and of what.
+
+Tables, so that a claim can be judged by looking at them.
+"""
+
+from typing import Final
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _units() -> dict[str, tuple[str, float]]:
+    table = (
+        ("ms", 1, "ms millisecond milliseconds msec msecs"),
+        ("ms", 1e3, "s sec secs second seconds"),
+        ("ms", 6e4, "m min mins minute minutes"),
+        ("ms", 3.6e6, "h hr hrs hour hours"),
+        ("ms", 8.64e7, "d day days"),
+        ("ms", 6.048e8, "w week weeks"),
+        ("bytes", 1, "b byte bytes"),
+        ("bytes", 1e3, "kb kilobyte kilobytes"),
+        ("bytes", 1e6, "mb megabyte megabytes"),
+        ("bytes", 1e9, "gb gigabyte gigabytes"),
+        ("bytes", 1024, "kib"),
+        ("bytes", 1024**2, "mib"),
+        ("bytes", 1024**3, "gib"),
+        ("percent", 1, "% percent"),
+        ("characters", 1, "char chars character characters column columns"),
+        ("spaces", 1, "space spaces"),
+        ("times", 1, "time times attempt attempts try tries retry retries"),
+        ("lines", 1, "line lines"),
+        ("requests", 1, "request requests"),
+        ("connections", 1, "connection connections"),
+        ("items", 1, "item items entry entries row rows"),
+        ("px", 1, "px pixel pixels"),
+    )
+    return {name: (base, factor) for base, factor, names in table for name in _words(names)}
+
+
+UNITS: Final = _units()
+"""A unit, the base it is compared in, and how many of these it is."""
+SAME: Final = {"postgres": "postgresql", "node.js": "node", "nodejs": "node", "yes": "true"}
+"""Values that are others in other words."""
+
+TOOLS: Final = {
+    name: name
+    for name in _words(
+        """
+        python node postgresql ruby go java kotlin scala rust php perl swift elixir erlang dart
+        flutter deno bun npm pnpm yarn poetry pip uv mysql mariadb sqlite redis mongodb
+        elasticsearch kafka rabbitmq nginx django flask fastapi rails laravel spring react vue
+        angular svelte next.js nuxt typescript javascript webpack vite babel eslint prettier jest
+        vitest pytest mypy ruff black tailwind bootstrap jquery express nestjs graphql terraform
+        ansible kubernetes helm docker gradle maven cmake gcc clang llvm .net tensorflow pytorch
+        pandas numpy pydantic sqlalchemy celery ubuntu debian alpine
+        """
+    )
+} | {
+    "cpython": "python",
+    "node.js": "node",
+    "nodejs": "node",
+    "postgres": "postgresql",
+    "golang": "go",
+}
+"""Names that a version is said of, and what they are compared by."""
+
+CHOICES: Final = {
+    name: attribute
+    for attribute, names in (
+        ("javascript package manager", "npm pnpm yarn bun"),
+        ("python package manager", "poetry pipenv pdm uv conda"),
+        ("javascript test runner", "jest vitest mocha jasmine"),
+        ("python test runner", "pytest unittest nose"),
+        ("python formatter", "black yapf autopep8"),
+        ("indentation", "tabs spaces"),
+    )
+    for name in _words(names)
+}
+"""Of those with one attribute, a project uses one."""
+
+NAMED_VALUES: Final = _words(
+    """
+    timeout limit port ttl size interval retries version branch length width depth threshold
+    coverage indentation indent delay period lifetime expiry quota capacity timezone count rate
+    level license region locale encoding charset attempts workers replicas
+    """
+)
+"""The last word of what has one value."""
+ALONE: Final = frozenset(
+    (*_words("timeout port license timezone region indentation"), "default branch")
+)
+"""Those that a project may have one of, so that no subject is needed."""
+WORD_VALUES: Final = frozenset(
+    _words("branch timezone license region locale encoding charset level indentation version")
+)
+"""Those whose value may be a word; of the others it is a number."""
+EMPTY_WORDS: Final = frozenset(
+    _words(
+        """
+        a an the set unset wrong right fine good bad too very important required optional
+        configurable here there this that missing empty unknown high low same different correct
+        known defined deprecated protected slow fast large small available enforced fixed
+        """
+    )
+)
+"""What "is" is followed by without a value being said."""
+PHRASES: Final = {"time zone": "timezone"}
+"""Names in two words that are one elsewhere."""

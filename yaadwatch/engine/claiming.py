@@ -1,0 +1,83 @@
+"""What a memory claims, written down in the transaction that writes the memory down."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.core.truth.claiming import statements as claiming
+from yaadwatch.model.claims import Claimed
+from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import claims
+from yaadwatch.store.truth.claims import TEXT
+
+TELLING: Final = frozenset({"task", "session", "bug", "fix", *THINGS})
+"""Kinds that tell what is to be done or what happened, and claim nothing of how things are."""
+
+
+def take(
+    conn: Connection, node: Node, now: datetime, *, headings: Sequence[str] = ()
+) -> list[Claimed]:
+    """Make what the words of a memory claim be what it claims; return what is new.
+
+    What it claimed by other words ends now, and what comes in its place supersedes it. What
+    somebody gave stays.
+    """
+    found = (
+        ()
+        if node.kind in TELLING
+        else claiming.extract(node.text, place=claiming.place_of(node.origin), headings=headings)
+    )
+    before = [] if node.version == 1 else _current(conn, node.id, now)
+    kept = {(one.subject, one.attribute, one.sense, one.place) for one in before}
+    wanted = {(one.subject, one.attribute, one.sense, one.place) for one in found}
+    ended = [
+        one for one in before if (one.subject, one.attribute, one.sense, one.place) not in wanted
+    ]
+    if ended:
+        claims.end(conn, [one.id for one in ended], now)
+    former = {(one.subject, one.attribute): one.id for one in ended}
+    new = [
+        Claimed(
+            node=node.id,
+            subject=one.subject,
+            attribute=one.attribute,
+            value=one.value,
+            sense=one.sense,
+            place=one.place,
+            source=TEXT,
+            evidence=one.evidence,
+            supersedes=former.get((one.subject, one.attribute)),
+            valid_from=now,
+        )
+        for one in found
+        if (one.subject, one.attribute, one.sense, one.place) not in kept
+    ]
+    for one in new:
+        claims.insert(conn, one)
+    return new
+
+
+def again(conn: Connection, node: Node, now: datetime) -> None:
+    """Let the words of a memory that is stated again claim what they did when they last claimed.
+
+    Its headings are not known any more, so what it claimed is looked at, not what it says.
+    """
+    last = {
+        (one.subject, one.attribute): one
+        for one in claims.of_node(conn, node.id)
+        if one.source == TEXT and one.evidence in node.text
+    }
+    for one in last.values():
+        if one.valid_until is not None and one.valid_until <= now:
+            claims.insert(conn, replace(one, supersedes=one.id, valid_from=now, valid_until=None))
+
+
+def _current(conn: Connection, node: str, now: datetime) -> list[Claimed]:
+    """Return what the words of a memory claim so far."""
+    return [
+        one
+        for one in claims.of_node(conn, node)
+        if one.source == TEXT and (one.valid_until is None or one.valid_until > now)
+    ]

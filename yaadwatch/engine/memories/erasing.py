@@ -1,0 +1,348 @@
+"""Erase what must not exist, a leaked secret or somebody's data: no byte of ours says it any more.
+
+Copies first, the store last: whoever is cut off finds the memory still there, and erases it again.
+What only has to be forgotten is better forgotten: this cannot be undone, and copies of a person's
+files that say it go too.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.core import privacy, text
+from yaadwatch.engine import writing
+from yaadwatch.engine.identity import SNAPSHOTS
+from yaadwatch.engine.shelves import Shelf, shelves
+from yaadwatch.engine.syncing import tree as syncing
+from yaadwatch.engine.truth import scrubbing
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.truth import erasing
+from yaadwatch.store.truth.erasing import INSTEAD
+from yaadwatch.system import redacting
+
+USER = "user"
+"""The folder of the backups of the user's own store."""
+QUOTED_CHARS_MIN = 8
+"""Shorter words are erased where they are the whole of a text, and not where they are a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """What is to be found nowhere any more.
+
+    `ids`: the memories that say it; `texts`: how they did, in every version; `hashes`: of those.
+    """
+
+    ids: frozenset[str]
+    texts: tuple[str, ...]
+    hashes: frozenset[str]
+
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """Return what is long enough to be looked for inside other texts, the longest first."""
+        every = {one for each in self.texts for one in _forms(each)}
+        long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
+        return tuple(sorted(long, key=lambda one: (-len(one), one)))
+
+    @property
+    def raw(self) -> tuple[bytes, ...]:
+        """Return `quoted` as bytes, and as they stand in JSON."""
+        forms = [each for one in self.quoted for each in (one, json.dumps(one)[1:-1])]
+        return tuple(dict.fromkeys(each.encode("utf-8", "surrogatepass") for each in forms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a store and what was copied from it may be: the store's file, and its backups."""
+
+    store: Path
+    backups: Path
+
+    @property
+    def snapshots(self) -> Path:
+        """Return the folder of the copies of agent files."""
+        return self.store.parent / SNAPSHOTS
+
+    @property
+    def imports(self) -> Path:
+        """Return the folder of what imports brought."""
+        return self.store.parent / "imports"
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file in which words of the store may stand, its own and its log included."""
+        yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
+        for folder in (self.snapshots, self.imports, self.backups, places.log_file().parent):
+            yield from redacting.files_below(folder)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """What was done to copies: how many were rewritten or dropped, and which remain."""
+
+    rewritten: int = 0
+    dropped: int = 0
+    snapshots: int = 0
+    remains: list[str] = field(default_factory=list)
+    seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+
+def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Erase a memory from store, history, index, log, copies and backups; the answer is Erased.
+
+    Memories that say, or once said, the same are erased with it. One that stands in blocks of agent
+    files is taken out of them first.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
+            when a person's own file says it, or a block cannot be written now; UNAVAILABLE when a
+            copy or the store cannot be rewritten (some may be rewritten; erase it again).
+    """
+    with shelves(home, call) as both:
+        held = both.find(id)
+        db, place = held.db, _place(held.shelf)
+        words = db.read(_words, held.id)
+        db.read(_refuse_said, words.ids)
+        if held.shelf.space is not None:
+            for one in sorted(words.ids):
+                _out_of_blocks(home, call, held.shelf.space, one)
+        words = db.read(_words, *words.ids)
+        hidden = db.read(_hidden, words.ids)
+        done = _Done()
+        _copies(db, place, words, done)
+        also = db.write(_erase, words, home.clock.now())
+        _copies(db, place, words, done)  # those that were made meanwhile
+        scrubbing.scrub(db)
+        done.remains = _remains(place, words)
+    return {
+        "erased": sorted(words.ids),
+        "at": home.clock.now(),
+        "backups": {"rewritten": done.rewritten, "dropped": done.dropped},
+        "snapshots": done.snapshots,
+        "also": also,
+        "returns": hidden,
+        "remains": done.remains,
+    }
+
+
+def _place(shelf: Shelf) -> _Place:
+    if shelf.space is None:
+        return _Place(store=places.user_store(), backups=places.backups(USER))
+    project = shelf.space.project
+    return _Place(store=project.store, backups=places.backups(project.id))
+
+
+def _forms(said: str) -> Iterator[str]:
+    """Yield how a text is told: as it is, in one line, and shortened."""
+    yield said
+    yield " ".join(said.split())
+    yield text.summarise(said).rstrip("…")
+
+
+def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
+    for place in (place for one in sorted(ids) for place in provenance.of_node(conn, one)):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) still says this, and only you change that file;"
+                " it would come back, so nothing was erased.",
+                hint=f"Delete it there, then: yaadwatch forget --erase {place.node[-8:]}",
+            )
+
+
+def _hidden(conn: Connection, ids: Iterable[str]) -> list[str]:
+    """Return the files that say it on another branch, and would bring it back."""
+    return sorted({place.path for one in ids for place in provenance.of_node(conn, one)})
+
+
+def _out_of_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
+    """Take a memory out of every block that it stands in.
+
+    Raises:
+        YaadError: REFUSED when one cannot be written now; the memory is forgotten then.
+    """
+    trees = {worktree for worktree, _ in space.db.read(agreements.places, node_id)}
+    if not trees:
+        return
+
+    def forget(conn: Connection) -> None:
+        node = nodes.get(conn, node_id)
+        if node is not None and node.archived_at is None:
+            now = home.clock.now()
+            writing.archive(conn, node, now, actor=call.origin, reason="to be erased")
+
+    space.db.write(forget)
+    for worktree in sorted(trees):
+        with (
+            contextlib.suppress(YaadError),  # what still stands is told below
+            home.tree(space.project.id, worktree) as there,
+        ):
+            syncing.sync_space(home, there)
+    still = space.db.read(agreements.standing, node_id)
+    if still:
+        raise YaadError(
+            Code.REFUSED,
+            f"It was forgotten, but it still stands in the block of {' and '.join(still)}, which "
+            "cannot be written just now; nothing was erased.",
+            hint=f"Why: yaadwatch files. Then: yaadwatch forget --erase {node_id[-8:]}",
+        )
+
+
+def _words(conn: Connection, *given: str) -> _Words:
+    """Return everything that memories ever said, and the memories that say the same."""
+    ids, texts, hashes = set(given), dict[str, None](), set[str]()
+    new = set(given)
+    while new:
+        for one in sorted(new):
+            node = nodes.get(conn, one)
+            if node is None:
+                continue
+            said = [node.text, *(past.text for past in nodes.versions(conn, one))]
+            texts |= dict.fromkeys(said)
+            hashes |= {node.text_hash, *map(text.text_hash, said)}
+        # A memory that only once said this says something else now: that is not taken along.
+        current = erasing.saying(conn, tuple(texts), hashes)
+        new = current - ids
+        ids |= new
+    return _Words(ids=frozenset(ids), texts=tuple(texts), hashes=frozenset(hashes))
+
+
+def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
+    """Erase the rows; return the other memories that quote them."""
+    touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
+    nodes.erase(conn, words.ids)
+    lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
+    nodes.erase(conn, lonely & _things(conn, lonely))
+    erasing.drop_tombstones(conn, words.hashes)
+    erasing.silence(conn, words.ids)
+    erasing.reword_past(conn, words.texts)
+    erasing.redact(conn, words.quoted)
+    also = []
+    for one in erasing.quoting(conn, words.quoted):
+        node = nodes.get(conn, one)
+        if node is None:
+            continue
+        if node.kind == "session":
+            _reword(conn, node, words.quoted, now)
+        else:
+            also.append(one)
+    for one in sorted(words.ids):
+        log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=one))
+    scrubbing.needed(conn, now)
+    return also
+
+
+def _things(conn: Connection, ids: Iterable[str]) -> set[str]:
+    return {node.id for node in nodes.many(conn, ids).values() if node.kind in THINGS}
+
+
+def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) -> None:
+    """Take a quotation out of what a session left; what else it says stays."""
+    said = node.text
+    for one in quoted:
+        said = said.replace(one, INSTEAD)
+    done = replace(
+        node,
+        text=said,
+        text_hash=text.text_hash(f"{node.id}\0{said}"),
+        summary=text.summarise(said),
+        updated_at=now,
+        version=node.version + 1,
+    )
+    nodes.replace(conn, done, expected_version=node.version)
+    nodes.add_version(conn, writing.version_of(done, now, "redacted", "erase"))
+    if done.archived_at is None:
+        writing.index(conn, done)
+
+
+def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
+    """Take it out of backups, copies of agent files and logs; what was done already is left."""
+    _snapshots(db, place.snapshots, words, done)
+    beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
+    imported = redacting.files_below(place.imports)
+    for path in (*beside, *imported, *redacting.files_below(place.backups)):
+        with _told(path):
+            state = path.stat().st_mtime_ns, path.stat().st_size
+            if done.seen.get(path) != state:
+                _copy(path, words, done)
+            if path.exists():
+                done.seen[path] = path.stat().st_mtime_ns, path.stat().st_size
+    for path in redacting.files_below(places.log_file().parent):
+        with _told(path):
+            redacting.take_out(path, words.raw, INSTEAD.encode())
+
+
+def _copy(path: Path, words: _Words, done: _Done) -> None:
+    """Rewrite a copy of the store without it; drop what holds it and cannot be rewritten."""
+    try:
+        done.rewritten += erasing.rewrite_copy(
+            path, words.ids, texts=words.texts, quoted=words.quoted, hashes=words.hashes
+        )
+    except YaadError:
+        if _holds(path, words):
+            path.unlink()
+            done.dropped += 1
+
+
+def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    gone = []
+    for path in sorted(folder.iterdir()):
+        with _told(path):
+            if path.is_file() and not path.is_symlink() and _holds(path, words):
+                path.unlink()
+                gone.append(path.name)
+    db.write(snapshots.drop, gone)
+    done.snapshots += len(gone)
+
+
+def _holds(path: Path, words: _Words) -> bool:
+    """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
+    raw = path.read_bytes()
+    if any(one in raw for one in words.raw):
+        return True
+    said = raw.decode("utf-8", "replace")
+    lines = (" ".join(said.split()), " ".join(privacy.mask(said).text.split()))
+    return any(one in line for one in words.quoted for line in lines)
+
+
+def _remains(place: _Place, words: _Words) -> list[str]:
+    """Return the files of ours in which it still stands."""
+    found = []
+    for path in place.files():
+        with contextlib.suppress(FileNotFoundError):
+            if redacting.holds(path, words.raw):
+                found.append(str(path))
+    return found
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn a file that cannot be had into words.
+
+    Raises:
+        YaadError: UNAVAILABLE.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        return  # somebody else was faster
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be read or written ({error.strerror}); it may still hold what was to"
+            " be erased.",
+            hint="Look at its permissions, then erase it again.",
+        ) from error

@@ -1,0 +1,151 @@
+"""What became of a memory, change by change; and an older version of it brought back."""
+
+from dataclasses import replace
+
+from yaadwatch.core import text
+from yaadwatch.engine import claiming, writing
+from yaadwatch.engine.memories import curate, mend
+from yaadwatch.engine.remember import preparing, relating
+from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node, Version
+from yaadwatch.store import anchors, nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth.erasing import INSTEAD
+
+
+def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
+    """Return every version of a memory with who made it and why, oldest first.
+
+    The answer is History.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
+    """
+    with shelves(home, call) as both:
+        held = both.find(id)
+        node, past = held.db.read(_with_versions, held.id)
+    return {
+        "id": node.id,
+        "version": node.version,
+        "archived_at": node.archived_at,
+        "versions": [
+            {
+                "version": one.version,
+                "at": one.at,
+                "change": one.change,
+                "by": one.actor,
+                "reason": one.reason or None,
+                "kind": one.kind,
+                "tier": one.tier,
+                "text": one.text,
+            }
+            for one in past
+        ],
+    }
+
+
+def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> dict[str, object]:
+    """Bring a forgotten memory back; or its words, kind and tier as they were in one version.
+
+    With `version` that is a new version, and the answer is Updated; else Changed. It rests on what
+    the words name, as that is now.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        id: of the memory, archived or not.
+        version: the number of the version that it shall read like; None: as it reads now.
+
+    Raises:
+        YaadError: NOT_FOUND (no such version, too), BAD_REQUEST, CONFLICT as for `show`; CONFLICT
+            when another living memory says the same, or somebody changed it meanwhile; REFUSED when
+            a person's own file says it, or the words of that version were erased.
+    """
+    if version is None:
+        return curate.restore(home, call, id=id)
+    with shelves(home, call) as both:
+        held = both.find(id)
+        node, versions = held.db.read(_with_versions, held.id)
+        past = _named(node, versions, version)
+        held.db.read(writing.refuse_said, node, past.text)
+        old = held.db.read(_anchors, node.id)
+        now = home.clock.now()
+        back = replace(
+            node,
+            kind=past.kind,
+            tier=past.tier,
+            text=past.text,
+            text_hash=text.text_hash(past.text),
+            summary=text.summarise(past.text),
+            confidence=1.0,
+            confirmed_at=now,
+            updated_at=now,
+            archived_at=None,
+            archive_reason=None,
+            version=node.version + 1,
+        )
+        kept = [anchor for anchor in old if anchor.trust != "text"]
+        rests_on = preparing.anchor_again(home, held.shelf.space, back, kept)
+        named = preparing.named_in(home, held.shelf.space, back.text)
+
+        def commit(conn: Connection) -> None:
+            writing.refuse_twin(conn, back)
+            writing.refuse_said(conn, node, back.text)
+            writing.index(conn, back)
+            claiming.take(conn, back, now)
+            writing.confirm(
+                conn,
+                home,
+                back,
+                rests_on,
+                now,
+                actor=call.origin,
+                reason=f"as in version {version}",
+                change="restored",
+            )
+            relating.relate(conn, home, back, named, now, others=True)
+
+        held.db.write(commit)
+    return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {
+        "undo": f"yaadwatch restore {node.id[-8:]} --version {node.version}"
+    }
+
+
+def _named(node: Node, versions: list[Version], number: int) -> Version:
+    """Return the version with this number.
+
+    Raises:
+        YaadError: NOT_FOUND, with those that there are; REFUSED when its words were erased.
+    """
+    short = node.id[-8:]
+    past = next((one for one in versions if one.version == number), None)
+    if past is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"Memory {short} has no version {number}; it has {versions[0].version} to "
+            f"{versions[-1].version}. Nothing was restored."
+            if versions
+            else f"Memory {short} has no versions; nothing was restored.",
+            hint=f"What each of them says: yaadwatch history {short}",
+        )
+    if past.text == INSTEAD:
+        raise YaadError(
+            Code.REFUSED,
+            f"The words of version {number} of memory {short} were erased; nothing was restored.",
+            hint=f"The others: yaadwatch history {short}",
+        )
+    return past
+
+
+def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {node_id[-8:]} was erased meanwhile.")
+    return node, nodes.versions(conn, node_id)
+
+
+def _anchors(conn: Connection, node_id: str) -> list[Anchor]:
+    return list(anchors.of_nodes(conn, [node_id]).get(node_id, ()))

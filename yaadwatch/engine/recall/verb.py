@@ -1,0 +1,293 @@
+"""The verb: a question to the project's store and the user's own, answered within a budget."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from yaadwatch.core.recall import budget, sections, shelving
+from yaadwatch.core.recall.budget import Fitted, Item
+from yaadwatch.core.recall.rank import Ranked
+from yaadwatch.core.recall.shelving import Answers
+from yaadwatch.core.text import estimate_tokens
+from yaadwatch.engine import shelves, telling
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.recall import gathering, lineage
+from yaadwatch.engine.recall.gathering import CANDIDATES_MAX, Elsewhere, Gathered, Question
+from yaadwatch.engine.remember import given
+from yaadwatch.engine.shelves import Shelf, Shelves
+from yaadwatch.engine.vectors import search
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.anchors import Flag
+from yaadwatch.model.edges import CURRENT, Edge
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node, canonical_kind
+from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
+from yaadwatch.model.times import instant
+from yaadwatch.store import edges
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import steps
+from yaadwatch.store.recall import candidates
+
+EDGES_MAX = 100
+"""Relations told between the memories of one answer, at most; the strongest."""
+
+SECTION_CHARS_MIN = 400
+"""A shorter text is told as a whole, or by its summary."""
+
+FILTERED_MAX = 2_000
+"""Memories taken by their meaning when a filter leaves out most of them."""
+
+WORDS = "words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What was found in all stores, best first, and in which store each memory is.
+
+    `meant`: their meaning was searched, too.
+    """
+
+    meant: bool
+    ranked: Sequence[Ranked]
+    known: Mapping[str, Node]
+    shelf: Mapping[str, Shelf]
+
+
+def recall(
+    home: Home,
+    call: Call,
+    *,
+    query: str,
+    top_k: int | None = None,
+    tokens_max: int = 800,
+    kinds: Sequence[str] = (),
+    scope: str | None = None,
+    path: str | None = None,
+    tags: Sequence[str] = (),
+    agent: str | None = None,
+    session: str | None = None,
+    at: str | None = None,
+    depth: str = AUTO,
+    strategy: str = AUTO,
+    merge: str = BLEND,
+    min_score: float | None = None,
+    semantic_weight: float | None = None,
+) -> dict[str, object]:
+    """Answer a question with the memories of this project and the user's own; the answer is
+    Recalled.
+
+    What is archived, what only another branch's files say, and what was learned on another branch
+    that is not merged here, is not among them.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        query: words, a path, a definition's name; phrases in double quotes.
+        top_k: memories at most; None: as set.
+        tokens_max: the budget; the best memory is shown even when it alone is over.
+        kinds: only these; all when empty. The next ones are as in `Filter`:
+        scope: 'user' or 'project',
+        path: a file or folder, from the top of the work tree or from where the call comes,
+        tags: all of these,
+        agent: its name,
+        session: its id,
+        at: a time or a day, not to come.
+        depth: how much of each is told.
+        strategy: what is searched: words, or their meaning too when a model is ready.
+        merge: how both become one list.
+        min_score: scores below are left out, 0.0 to 1.0; None: as set.
+        semantic_weight: how much the meaning counts, 0.0 to 1.0; None: as set.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here and not only the user's own memories
+            are asked for; BAD_REQUEST for a time to come.
+    """
+    now = home.clock.now()
+    usual = home.settings.recall
+    weight = usual.semantic_weight if semantic_weight is None else semantic_weight
+    with shelves.shelves(home, call) as there:
+        if there.project is None and scope != "user":
+            there.require_project()
+        question = Question(
+            text=query,
+            wanted=Filter(
+                kinds=tuple(canonical_kind(kind) for kind in kinds),
+                scope=scope,
+                path=_place(path, call, there),
+                tags=tuple(tags),
+                agent=agent,
+                session=session,
+                at=_past(at, now),
+            ),
+            merge=merge,
+            semantic_weight=0.0 if strategy == BM25 else weight,
+            top_k=usual.top_k if top_k is None else top_k,
+        )
+        found = _ask(home, there, question, now)
+        least = usual.min_score if min_score is None else min_score
+        best = [each for each in found.ranked if each.score >= least][: question.top_k]
+        fitted = budget.fit(_items(query, best, found, depth), tokens_max, depth)
+        doubts = _doubts(found, fitted)
+        related, left = _edges(found, fitted)
+        if there.project is not None and there.project.space is not None:
+            project = there.project.space.project.id
+            own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
+            home.accessed(project, iter(own))
+    scores = {each.candidate.id: each.score for each in best}
+    return {
+        "results": [
+            {
+                "id": shown.id,
+                "text": shown.text,
+                "kind": found.known[shown.id].kind,
+                "tier": found.known[shown.id].tier,
+                "scope": found.known[shown.id].scope,
+                "score": round(scores[shown.id], 4),
+                "depth": shown.depth,
+                "stale": telling.doubt_in_short(doubts.get(shown.id)),
+            }
+            for shown in fitted.items
+        ],
+        "edges": [_edge_row(edge) for edge in related],
+        "search": HYBRID if found.meant else WORDS,
+        "budget": {"used": fitted.used + fitted.left - left, "left": left},
+    }
+
+
+def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Found:
+    """Ask each store by itself, and put the answers together."""
+    stores: list[tuple[Shelf, Gathered]] = []
+    meant = False
+    for shelf in (there.project, there.own):
+        if shelf is None:
+            continue
+        meaning = _meaning(home, shelf, question)
+        meant = meant or meaning is not None
+        gathered = shelf.db.read(
+            gathering.gather,
+            question,
+            dict(meaning or ()),
+            worktree=shelf.worktree,
+            elsewhere=_elsewhere(home, shelf),
+            settings=home.settings,
+            now=now,
+        )
+        stores.append((shelf, gathered))
+    known: dict[str, Node] = {}
+    shelf_of: dict[str, Shelf] = {}
+    shadowed: set[str] = set()
+    for shelf, gathered in stores:
+        own = [gathered.known[each.candidate.id] for each in gathered.ranked]
+        if shelf is there.own and there.project is not None:
+            keys = [node.key for node in own if node.key is not None]
+            taken = there.project.db.read(candidates.keys, keys) if keys else set()
+            shadowed = {node.id for node in own if node.key in taken or node.id in known}
+            own = [node for node in own if node.id not in shadowed]
+        known |= {node.id: node for node in own}
+        shelf_of |= {node.id: shelf for node in own}
+    answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
+    ranked = shelving.merged(answers, shadowed=shadowed)
+    return _Found(meant=meant, ranked=ranked, known=known, shelf=shelf_of)
+
+
+def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[str, float]] | None:
+    """Return what means the same in a store; None without a model that is ready."""
+    if question.semantic_weight <= 0.0:
+        return None
+    few = question.wanted == EVERYTHING
+    limit = CANDIDATES_MAX if few else FILTERED_MAX
+    return search.nearest(home, shelf.db, question.text, limit=limit)
+
+
+def _elsewhere(home: Home, shelf: Shelf) -> Elsewhere:
+    space = shelf.space
+    if space is None:
+        return lambda _: frozenset()
+    return lambda learned: lineage.elsewhere(home, space, learned)
+
+
+def _place(path: str | None, call: Call, there: Shelves) -> str | None:
+    """Return a path as it is from the top of the work tree; None for all of that.
+
+    Raises:
+        YaadError: BAD_REQUEST; it leads out of the work tree, or there is none.
+    """
+    if path is None:
+        return None
+    space = there.require_project()
+    place = given.place_of(path, given.folder_of(call, space), space)
+    if place is None:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is outside of {space.root}; nothing was looked up.",
+            hint="Name a file or folder of this work tree.",
+        )
+    return None if place == "." else place
+
+
+def _past(at: str | None, now: datetime) -> datetime | None:
+    if at is None:
+        return None
+    then = instant("at", at)
+    if then > now:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"at is {at}, which is still to come; nothing was looked up.",
+            hint="Name a day or a time that has been.",
+        )
+    return then
+
+
+def _items(query: str, best: Sequence[Ranked], found: _Found, depth: str) -> list[Item]:
+    """Return what may be told; the best part only of what may not fit as a whole."""
+    items = []
+    for each in best:
+        node = found.known[each.candidate.id]
+        long = depth == SECTION or (depth == AUTO and len(node.text) > SECTION_CHARS_MIN)
+        part = sections.section(query, node.text) if long else ""
+        items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
+    return items
+
+
+def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
+    doubts: dict[str, Flag] = {}
+    for shelf, ids in _by_shelf(found, fitted):
+        doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
+    return doubts
+
+
+def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:
+    """Return the relations between what is told, as many as there is room for, and what is left."""
+    related: list[Edge] = []
+    left = fitted.left
+    for shelf, ids in _by_shelf(found, fitted):
+        for edge in shelf.db.read(_between, ids):
+            price = estimate_tokens(f"{edge.kind} {edge.from_node} {edge.to_node}")
+            if price > left:
+                break
+            related.append(edge)
+            left -= price
+    return related, left
+
+
+def _by_shelf(found: _Found, fitted: Fitted) -> Iterator[tuple[Shelf, list[str]]]:
+    shelves_of: dict[int, tuple[Shelf, list[str]]] = {}
+    for each in fitted.items:
+        shelf = found.shelf[each.id]
+        shelves_of.setdefault(id(shelf), (shelf, []))[1].append(each.id)
+    yield from shelves_of.values()
+
+
+def _between(conn: Connection, ids: Sequence[str]) -> list[Edge]:
+    numbers = steps.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)
+    strength = {edge.id: edge for edge in edges.many(conn, numbers)}
+    return [strength[number] for number in numbers]
+
+
+def _edge_row(edge: Edge) -> dict[str, object]:
+    return {
+        "kind": edge.kind,
+        "from": edge.from_node,
+        "to": edge.to_node,
+        "weight": edge.weight,
+    }

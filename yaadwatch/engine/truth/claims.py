@@ -1,0 +1,217 @@
+"""What memories claim: told, given by a caller, and ended."""
+
+from datetime import datetime
+
+from yaadwatch.core import privacy
+from yaadwatch.core.truth.claiming import statements as claiming
+from yaadwatch.engine.shelves import Shelf, shelves
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.claims import Claimed
+from yaadwatch.model.edges import Edge
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import CLAIMS_TOLD_MAX
+from yaadwatch.model.times import instant
+from yaadwatch.store import edges, nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import claims as table
+
+
+def claims(
+    home: Home,
+    call: Call,
+    *,
+    id: str | None = None,
+    subject: str | None = None,
+    all: bool = False,
+) -> dict[str, object]:
+    """Return what is claimed, by subject; the answer is Claims.
+
+    Args:
+        home: what may be reached.
+        call: whose project; the user's own memories are among them.
+        id: only what this memory claims.
+        subject: only what is claimed of this.
+        all: what no longer holds, too.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
+    """
+    now = home.clock.now()
+    about = claiming.subject_of(subject) if subject is not None else None
+    rows: list[dict[str, object]] = []
+    with shelves(home, call) as both:
+        held = both.find(id) if id is not None else None
+        wanted = [held.shelf] if held is not None else _both(both.project, both.own)
+        for shelf in wanted:
+            found = shelf.db.read(
+                table.found,
+                node=held.id if held is not None else None,
+                subject=about,
+                ended=all,
+                now=now,
+                limit=CLAIMS_TOLD_MAX + 1,
+            )
+            rows += [claim_row(one, now) for one in found]
+    return {"claims": rows[:CLAIMS_TOLD_MAX], "more": len(rows) > CLAIMS_TOLD_MAX}
+
+
+def add_claim(
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    subject: str,
+    attribute: str,
+    value: str,
+    evidence: str = "",
+    evidence_at: str | None = None,
+    edge: int | None = None,
+) -> dict[str, object]:
+    """Say what a memory claims besides its words; the answer is Claim.
+
+    What it claimed of the same subject and attribute by a caller's word ends now.
+
+    Args:
+        home: what may be reached.
+        call: who says it.
+        id: of the memory.
+        subject: what it is about.
+        attribute: of that.
+        value: of that.
+        evidence: what tells so, in words; masked.
+        evidence_at: when that is from, a day or a time.
+        edge: the number of a relation of the memory; when it ends, the claim is contradicted.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
+            when it is archived; NOT_FOUND when the memory has no such relation.
+    """
+    words = [privacy.mask(one) for one in (subject, attribute, value, evidence)]
+    masked = sorted({kind for one in words for kind in one.kinds})
+    try:
+        given = claiming.given(
+            subject=words[0].text,
+            attribute=words[1].text,
+            value=words[2].text,
+            evidence=" ".join(words[3].text.split()),
+        )
+    except ValueError as error:
+        raise YaadError(Code.BAD_REQUEST, f"{error}; nothing was stored.") from error
+    at = instant("evidence_at", evidence_at) if evidence_at is not None else None
+    now = home.clock.now()
+
+    def commit(conn: Connection) -> Claimed:
+        node = nodes.get(conn, held.id)
+        if node is None or node.archived_at is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"Memory {held.id[-8:]} is archived; what it claims does not count.",
+                hint=f"Bring it back first: yaadwatch restore {held.id[-8:]}",
+            )
+        bound = _edge(conn, held.id, edge) if edge is not None else None
+        former = [
+            one
+            for one in table.of_node(conn, held.id)
+            if (one.subject, one.attribute) == (given.subject, given.attribute)
+            and one.source != table.TEXT
+            and _holds(one, now)
+        ]
+        table.end(conn, [one.id for one in former], now)
+        number = table.insert(
+            conn,
+            Claimed(
+                node=held.id,
+                subject=given.subject,
+                attribute=given.attribute,
+                value=given.value,
+                sense=given.sense,
+                place=claiming.place_of(node.origin),
+                source=call.origin,
+                evidence=given.evidence,
+                evidence_at=at,
+                edge=bound.id if bound is not None else None,
+                supersedes=former[-1].id if former else None,
+                valid_from=now,
+            ),
+        )
+        return table.many(conn, [number])[number]
+
+    with shelves(home, call) as both:
+        held = both.find(id)
+        done = held.db.write(commit)
+    return claim_row(done, now) | {
+        "masked": masked,
+        "undo": f"yaadwatch claims end {done.id}",
+    }
+
+
+def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:
+    """Say that a claim no longer holds; the answer is Claim.
+
+    One that the words of a memory make comes back when they are said again: to change what it says,
+    edit it.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such claim.
+    """
+    now = home.clock.now()
+
+    def commit(conn: Connection) -> Claimed | None:
+        table.end(conn, [claim], now)
+        return table.many(conn, [claim]).get(claim)
+
+    with shelves(home, call) as both:
+        for shelf in _both(both.project, both.own):
+            if claim in shelf.db.read(table.many, [claim]):
+                done = shelf.db.write(commit)
+                if done is not None:
+                    return claim_row(done, now)
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"There is no claim {claim} here; nothing was ended.",
+        hint="Their numbers: yaadwatch claims --all",
+    )
+
+
+def claim_row(claim: Claimed, now: datetime) -> dict[str, object]:
+    """Return the JSON of a claim."""
+    return {
+        "claim": claim.id,
+        "node": claim.node,
+        "subject": claim.subject,
+        "attribute": claim.attribute,
+        "value": claim.value,
+        "place": claim.place or None,
+        "source": claim.source,
+        "evidence": claim.evidence or None,
+        "evidence_at": claim.evidence_at,
+        "edge": claim.edge,
+        "supersedes": claim.supersedes,
+        "since": claim.valid_from,
+        "until": claim.valid_until,
+        "holds": _holds(claim, now),
+    }
+
+
+def _holds(claim: Claimed, now: datetime) -> bool:
+    return claim.valid_from <= now and (claim.valid_until is None or claim.valid_until > now)
+
+
+def _edge(conn: Connection, node: str, number: int) -> Edge:
+    """Return a relation of a memory by its number.
+
+    Raises:
+        YaadError: NOT_FOUND when it has none of that number.
+    """
+    found = edges.get(conn, number)
+    if found is None or node not in (found.from_node, found.to_node):
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"Memory {node[-8:]} has no relation {number}; nothing was stored.",
+            hint=f"Its relations with their numbers: yaadwatch show {node[-8:]} --view all",
+        )
+    return found
+
+
+def _both(project: Shelf | None, own: Shelf) -> list[Shelf]:
+    return [shelf for shelf in (project, own) if shelf is not None]

@@ -1,0 +1,145 @@
+"""Which questions had no good answer? Their hashes and counts; their words once somebody approves.
+
+Where would the words come from, when only a hash is stored? From whoever asks again: who approves
+gives the question, and its hash must be one that is there. So nothing that was asked can be read
+back by anybody who does not know it already.
+"""
+
+import hashlib
+from datetime import datetime, timedelta
+from typing import Final
+
+from yaadwatch import places
+from yaadwatch.core import privacy
+from yaadwatch.core.recall import asked
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model import events
+from yaadwatch.model.claims import Gap
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.settings import GAPS_TOLD_MAX
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.truth import gaps as table
+from yaadwatch.system import keys
+
+KEPT_FOR: Final = timedelta(days=180)
+"""A question that nobody asked for so long, and whose words nobody approved, is forgotten."""
+NAME_CHARS: Final = 8
+
+
+def open_gaps(db: Database, limit: int) -> list[Gap]:
+    """Return at most `limit` gaps whose words may be shown, those asked most often first."""
+    return db.read(table.approved, limit)
+
+
+def write_down(home: Home, project: str, db: Database) -> None:
+    """Write down what was answered poorly since the last time."""
+    counts = home.take_poorly_answered(project)
+    now = home.clock.now()
+    if counts:
+        key = keys.load(places.key_file())
+        keyed = {_keyed(key, one): times for one, times in counts.items()}
+        db.write(table.count, keyed, now)
+
+
+def forget_old(conn: Connection, now: datetime) -> int:
+    """Forget the questions that nobody asks any more; return how many."""
+    return table.drop_old(conn, now - KEPT_FOR)
+
+
+def gaps(home: Home, call: Call) -> dict[str, object]:
+    """Return the questions that were answered poorly, those asked most often first.
+
+    The answer is Gaps. What was asked since the last upkeep is among them.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        write_down(home, space.project.id, space.db)
+        found = space.db.read(table.everything, GAPS_TOLD_MAX)
+        total = space.db.read(table.total)
+    return {"gaps": [_row(gap) for gap in found], "more": max(total - len(found), 0)}
+
+
+def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> dict[str, object]:
+    """Keep the words of a question that was answered poorly, masked; the answer is Gap.
+
+    Args:
+        home: what may be reached.
+        call: who approves.
+        question: as it was asked, in words that come to the same.
+        reason: why; masked.
+
+    Raises:
+        YaadError: NOT_FOUND when no such question was answered poorly, or no project is here.
+    """
+    masked = privacy.mask(question.strip())
+    why = privacy.mask(reason.strip()).text
+    words = asked.form(masked.text)
+    digest = _keyed(keys.load(places.key_file()), digest_of(words))
+    now = home.clock.now()
+
+    def commit(conn: Connection) -> Gap | None:
+        said = " ".join(masked.text.split())
+        if not table.approve(conn, digest, text=said, by=call.origin, reason=why, at=now):
+            return None
+        body: dict[str, object] = {"by": call.origin}
+        log.append(conn, Event(kind=events.GAP_APPROVED, at=now, subject=digest[:16], body=body))
+        return table.get(conn, digest)
+
+    with home.space(call) as space:
+        write_down(home, space.project.id, space.db)
+        gap = space.db.write(commit)
+    if gap is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            "No question of these words was answered poorly here; nothing was kept.",
+            hint="Only who knows the question can approve it. How many there are: yaadwatch gaps",
+        )
+    return _row(gap) | {"masked": list(masked.kinds)}
+
+
+def drop_gap(home: Home, call: Call, *, gap: str) -> dict[str, object]:
+    """Forget a question that was answered poorly, and its words; the answer is Gap.
+
+    Raises:
+        YaadError: NOT_FOUND or CONFLICT when `gap` does not name exactly one.
+    """
+    with home.space(call) as space:
+        found = [
+            one for one in space.db.read(table.everything, -1) if one.hash.startswith(gap.lower())
+        ]
+        if len(found) != 1:
+            raise YaadError(
+                Code.CONFLICT if found else Code.NOT_FOUND,
+                f"{gap} names {len(found) or 'no'} question{'s' * (len(found) != 1)}; nothing was "
+                "forgotten.",
+                hint="Their names: yaadwatch gaps",
+            )
+        space.db.write(table.drop, found[0].hash)
+    return _row(found[0])
+
+
+def digest_of(words: str) -> str:
+    """Return what a process keeps of the words of a question until they are written down."""
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keyed(key: bytes, digest: str) -> str:
+    return keys.keyed(key, digest.encode())
+
+
+def _row(gap: Gap) -> dict[str, object]:
+    return {
+        "gap": gap.hash[:NAME_CHARS],
+        "asked": gap.asked,
+        "first": gap.first,
+        "last": gap.last,
+        "text": gap.text,
+        "approved_at": gap.approved_at,
+        "approved_by": gap.approved_by,
+        "reason": gap.reason or None,
+    }

@@ -1,0 +1,1 @@
+"""What a question asks of the store, beside the full-text index."""

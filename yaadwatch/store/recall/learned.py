@@ -1,0 +1,55 @@
+"""At which commits memories were learned."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import apsw
+
+from yaadwatch.store.codec import json_list, to_ms
+
+_KEPT = 4
+
+
+def note(conn: apsw.Connection, node: str, commit: str, at: datetime) -> None:
+    """Note that a memory was learned, or said again, at a commit; the last four are kept.
+
+    Raises:
+        apsw.ConstraintError: the node is not there.
+    """
+    conn.execute(
+        """
+        INSERT INTO learned (node, commit_id, at_ms)
+        VALUES (?, ?, ?)
+        ON CONFLICT (node, commit_id) DO UPDATE SET at_ms = excluded.at_ms
+        """,
+        (node, commit, to_ms(at)),
+    )
+    conn.execute(
+        """
+        DELETE FROM learned
+         WHERE node = ?1
+           AND commit_id NOT IN (SELECT commit_id
+                                   FROM learned
+                                  WHERE node = ?1
+                                  ORDER BY at_ms DESC, commit_id
+                                  LIMIT ?2)
+        """,
+        (node, _KEPT),
+    )
+
+
+def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
+    """Return, for those of `ids` that were learned at commits, which these are."""
+    rows = conn.execute(
+        """
+        SELECT node, commit_id
+          FROM learned
+         WHERE node IN (SELECT value FROM json_each(?))
+         ORDER BY node, commit_id
+        """,
+        (json_list(ids),),
+    )
+    found: dict[str, set[str]] = {}
+    for node, commit in rows:
+        found.setdefault(node, set()).add(commit)
+    return found

@@ -1,0 +1,173 @@
+"""What memories claim: values of things, from when until when, and where each is from."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.model.claims import Claimed
+from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+
+TEXT: Final = "text"
+"""The source of a claim that was taken from the words of its memory."""
+
+_COLUMNS: Final = (
+    "claims.id, claims.node, claims.subject, claims.attribute, claims.value, claims.sense,"
+    " claims.place, claims.source, claims.evidence, claims.evidence_ms, claims.edge,"
+    " claims.supersedes, claims.valid_from_ms, claims.valid_until_ms"
+)
+
+
+def insert(conn: apsw.Connection, claim: Claimed) -> int:
+    """Add a claim, whatever its `id` is; return the number it got.
+
+    Raises:
+        apsw.ConstraintError: its memory or relation is not there, or it ends before it begins.
+    """
+    conn.execute(
+        """
+        INSERT INTO claims (node, subject, attribute, value, sense, place, source, evidence,
+                            evidence_ms, edge, supersedes, valid_from_ms, valid_until_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            claim.node,
+            claim.subject,
+            claim.attribute,
+            claim.value,
+            claim.sense,
+            claim.place,
+            claim.source,
+            claim.evidence,
+            to_ms_or_null(claim.evidence_at),
+            claim.edge,
+            claim.supersedes,
+            to_ms(claim.valid_from),
+            to_ms_or_null(claim.valid_until),
+        ),
+    )
+    return conn.last_insert_rowid()
+
+
+def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
+    """Return those of the claims with these numbers that exist, in the order of the numbers."""
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM claims WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
+        (f"[{','.join(str(one) for one in sorted(set(ids)))}]",),
+    )
+    return {claim.id: claim for claim in map(_claim, rows)}
+
+
+def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
+    """Return what a memory claims, ended claims too, in the order they were made."""
+    rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
+    return list(map(_claim, rows))
+
+
+def found(
+    conn: apsw.Connection,
+    *,
+    node: str | None,
+    subject: str | None,
+    ended: bool,
+    now: datetime,
+    limit: int,
+) -> list[Claimed]:
+    """Return claims by subject, then attribute, at most `limit`.
+
+    Args:
+        conn: a snapshot.
+        node: only those of this memory.
+        subject: only those about this subject, or about it with a qualifier.
+        ended: those that no longer hold, and those of archived memories, too.
+        now: what holds is what holds then.
+        limit: how many at most.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+          FROM claims JOIN nodes ON nodes.id = claims.node
+         WHERE (:node IS NULL OR claims.node = :node)
+           AND (:subject IS NULL OR claims.subject = :subject
+                OR substr(claims.subject, 1, length(:subject) + 1) = :subject || ' ')
+           AND (:ended OR (nodes.archived_ms IS NULL AND claims.valid_from_ms <= :now_ms
+                AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)))
+         ORDER BY claims.subject, claims.attribute, claims.id
+         LIMIT :limit
+        """,  # noqa: S608
+        {
+            "node": node,
+            "subject": subject,
+            "ended": int(ended),
+            "now_ms": to_ms(now),
+            "limit": limit,
+        },
+    )
+    return list(map(_claim, rows))
+
+
+def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
+    """Let claims hold until `at`, or for no time when they begin later; return how many did still.
+
+    One that had an end keeps the earlier of both.
+    """
+    conn.execute(
+        """
+        UPDATE claims
+           SET valid_until_ms = max(valid_from_ms, :at_ms)
+         WHERE id IN (SELECT value FROM json_each(:ids))
+           AND (valid_until_ms IS NULL OR valid_until_ms > max(valid_from_ms, :at_ms))
+        """,
+        {"ids": f"[{','.join(str(one) for one in sorted(set(ids)))}]", "at_ms": to_ms(at)},
+    )
+    return conn.changes()
+
+
+def let_go(conn: apsw.Connection, claim: int) -> None:
+    """Have a claim rest on no relation any more: it stands by itself."""
+    conn.execute("UPDATE claims SET edge = NULL WHERE id = ?", (claim,))
+
+
+def count(conn: apsw.Connection, nodes: Iterable[str]) -> int:
+    """Return how many claims, ended ones too, some memories make."""
+    rows = conn.execute(
+        "SELECT count(*) FROM claims WHERE node IN (SELECT value FROM json_each(?))",
+        (json_list(nodes),),
+    )
+    return int(rows.get)
+
+
+def _claim(row: tuple[Any, ...]) -> Claimed:
+    (
+        number,
+        node,
+        subject,
+        attribute,
+        value,
+        sense,
+        place,
+        source,
+        evidence,
+        evidence_ms,
+        edge,
+        supersedes,
+        valid_from_ms,
+        valid_until_ms,
+    ) = row
+    return Claimed(
+        id=number,
+        node=node,
+        subject=subject,
+        attribute=attribute,
+        value=value,
+        sense=sense,
+        place=place,
+        source=source,
+        evidence=evidence,
+        evidence_at=from_ms_or_null(evidence_ms),
+        edge=edge,
+        supersedes=supersedes,
+        valid_from=from_ms(valid_from_ms),
+        valid_until=from_ms_or_null(valid_until_ms),
+    )

@@ -1,0 +1,218 @@
+"""Which current claims contradict something now; and what was decided about those that did.
+
+Only claims that hold now, of living memories that nothing supersedes, are looked at. Words are
+never compared: without an equal subject and attribute there is no contradiction.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.model.claims import EVIDENCE, LINK, VALUES, Clash, Settled
+from yaadwatch.store.codec import from_ms, json_list, to_ms
+
+_CURRENT: Final = """
+    current AS MATERIALIZED (
+        SELECT claims.id, claims.node, claims.subject, claims.attribute, claims.place,
+               claims.sense, claims.edge, claims.evidence_ms, nodes.confirmed_ms
+          FROM claims JOIN nodes ON nodes.id = claims.node
+         WHERE claims.valid_from_ms <= :now_ms
+           AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)
+           AND nodes.archived_ms IS NULL
+           AND claims.node NOT IN (SELECT value FROM json_each(:hidden))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM edges
+                WHERE to_node = claims.node AND kind = 'supersedes' AND valid_until_ms IS NULL))
+"""
+
+
+def values(
+    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), limit: int
+) -> list[Clash]:
+    """Return pairs of claims that give one thing two values, at most `limit`, oldest claims first.
+
+    A version that is the beginning of another (3 and 3.11) is none. Two claims about nothing in
+    particular are compared only if their memories rest on a file in common, or one on none.
+    """
+    rows = conn.execute(
+        f"""
+        WITH {_CURRENT},
+        torn AS (
+            SELECT subject, attribute, place
+              FROM current
+             GROUP BY subject, attribute, place
+            HAVING min(sense) <> max(sense)),
+        sides AS MATERIALIZED (
+            SELECT current.id, current.node, current.subject, current.attribute, current.place,
+                   current.sense
+              FROM current JOIN torn USING (subject, attribute, place))
+        SELECT one.id, other.id
+          FROM sides AS one JOIN sides AS other USING (subject, attribute, place)
+         WHERE one.id < other.id AND one.sense <> other.sense AND one.node <> other.node
+           AND NOT (attribute = 'version'
+                    AND (instr(other.sense || '.', one.sense || '.') = 1
+                         OR instr(one.sense || '.', other.sense || '.') = 1))
+           AND NOT (subject = 'project'
+                    AND EXISTS (SELECT 1 FROM file_watch WHERE node = one.node)
+                    AND EXISTS (SELECT 1 FROM file_watch WHERE node = other.node)
+                    AND NOT EXISTS (
+                        SELECT 1
+                          FROM file_watch AS mine JOIN file_watch AS theirs USING (path)
+                         WHERE mine.node = one.node AND theirs.node = other.node))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM contradictions
+                WHERE kind = 'values' AND decision = 'both'
+                  AND ((claim = one.id AND contradictions.other = other.id)
+                       OR (claim = other.id AND contradictions.other = one.id)))
+         ORDER BY one.id, other.id
+         LIMIT :limit
+        """,  # noqa: S608
+        _given(now, hidden, limit),
+    )
+    return [Clash(kind=VALUES, claim=claim, other=other) for claim, other in rows]
+
+
+def links(
+    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), limit: int
+) -> list[Clash]:
+    """Return claims whose relation has ended and was not begun again, at most `limit`."""
+    rows = conn.execute(
+        f"""
+        WITH {_CURRENT}
+        SELECT current.id, edges.valid_until_ms
+          FROM current JOIN edges ON edges.id = current.edge
+         WHERE edges.valid_until_ms <= :now_ms
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM edges AS again
+                WHERE again.from_node = edges.from_node AND again.kind = edges.kind
+                  AND again.to_node = edges.to_node
+                  AND (again.valid_until_ms IS NULL OR again.valid_until_ms > :now_ms))
+         ORDER BY current.id
+         LIMIT :limit
+        """,  # noqa: S608
+        _given(now, hidden, limit),
+    )
+    return [Clash(kind=LINK, claim=claim, at=from_ms(at_ms)) for claim, at_ms in rows]
+
+
+def evidence(
+    conn: apsw.Connection,
+    *,
+    now: datetime,
+    after: timedelta,
+    hidden: Iterable[str] = (),
+    limit: int,
+) -> list[Clash]:
+    """Return claims with evidence that is newer than their memory's confirmation, at most `limit`.
+
+    Evidence is what the giver of a claim dated, and a living memory that says so by a relation: it
+    is `evidence` for, `contradicts` or is `caused_by` the one that claims, or that one `led_to` it.
+
+    Args:
+        conn: a snapshot.
+        now: what holds is what holds then.
+        after: how much newer it must be.
+        hidden: memories that are left out.
+        limit: how many at most; of each claim the newest evidence.
+    """
+    rows = conn.execute(
+        f"""
+        WITH {_CURRENT},
+        found AS (
+            SELECT id, '' AS against, evidence_ms AS at_ms, confirmed_ms
+              FROM current
+             WHERE evidence_ms IS NOT NULL
+             UNION ALL
+            SELECT current.id, edges.from_node, nodes.created_ms, current.confirmed_ms
+              FROM current
+              JOIN edges ON edges.to_node = current.node
+                        AND edges.kind IN ('caused_by', 'contradicts', 'evidence')
+                        AND edges.valid_until_ms IS NULL
+              JOIN nodes ON nodes.id = edges.from_node AND nodes.archived_ms IS NULL
+             UNION ALL
+            SELECT current.id, edges.to_node, nodes.created_ms, current.confirmed_ms
+              FROM current
+              JOIN edges ON edges.from_node = current.node AND edges.kind = 'led_to'
+                        AND edges.valid_until_ms IS NULL
+              JOIN nodes ON nodes.id = edges.to_node AND nodes.archived_ms IS NULL)
+        SELECT id, against, max(at_ms)
+          FROM found
+         WHERE at_ms >= confirmed_ms + :after_ms AND at_ms <= :now_ms
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM contradictions
+                WHERE kind = 'evidence' AND claim = found.id
+                  AND contradictions.at_ms >= found.at_ms)
+         GROUP BY id
+         ORDER BY id
+         LIMIT :limit
+        """,  # noqa: S608
+        _given(now, hidden, limit) | {"after_ms": after // timedelta(milliseconds=1)},
+    )
+    return [
+        Clash(kind=EVIDENCE, claim=claim, against=against, at=from_ms(at_ms))
+        for claim, against, at_ms in rows
+    ]
+
+
+def settle(conn: apsw.Connection, settled: Settled) -> None:
+    """Write down what was decided.
+
+    Raises:
+        apsw.ConstraintError: a claim of it is not there.
+    """
+    conn.execute(
+        """
+        INSERT INTO contradictions (name, kind, claim, other, decision, kept, actor, reason, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            settled.name,
+            settled.kind,
+            settled.claim,
+            settled.other,
+            settled.decision,
+            settled.kept,
+            settled.actor,
+            settled.reason,
+            to_ms(settled.at),
+        ),
+    )
+
+
+def decided(conn: apsw.Connection, limit: int) -> list[Settled]:
+    """Return what was decided, the newest first, at most `limit`."""
+    rows = conn.execute(
+        """
+        SELECT name, kind, claim, other, decision, kept, actor, reason, at_ms
+          FROM contradictions
+         ORDER BY at_ms DESC, id DESC
+         LIMIT ?
+        """,
+        (limit,),
+    )
+    return list(map(_settled, rows))
+
+
+def _given(now: datetime, hidden: Iterable[str], limit: int) -> dict[str, int | str]:
+    return {"now_ms": to_ms(now), "hidden": json_list(hidden), "limit": limit}
+
+
+def _settled(row: tuple[Any, ...]) -> Settled:
+    name, kind, claim, other, decision, kept, actor, reason, at_ms = row
+    return Settled(
+        name=name,
+        kind=kind,
+        claim=claim,
+        other=other,
+        decision=decision,
+        kept=kept,
+        actor=actor,
+        reason=reason,
+        at=from_ms(at_ms),
+    )
