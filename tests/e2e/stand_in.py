@@ -1,4 +1,4 @@
-"""A stand-in for a model on loopback: it answers every question with OK, and keeps it."""
+"""A stand-in for a model on loopback: it calls the tools it is told to, then answers with OK."""
 
 import json
 import threading
@@ -6,10 +6,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class StandIn:
-    """Serves while it is used in a `with`; `url` is where it is, `asked` what came."""
+    """Serves while it is used in a `with`; `url` is where it is, `asked` what came.
 
-    def __init__(self):
+    Args:
+        calls: tools to call, one an answer, before it says OK: name, input, and namespace if any.
+    """
+
+    def __init__(self, calls=()):
         self.asked = []
+        self.left = list(calls)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -26,7 +31,7 @@ class StandIn:
         return "\n".join(text for body in self.asked for text in _texts(body))
 
     def _handler(self):
-        asked = self.asked
+        asked, left = self.asked, self.left
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -43,11 +48,21 @@ class StandIn:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
                 path = self.path.partition("?")[0]
-                if path.endswith("/count_tokens"):
-                    self._answer("application/json", json.dumps({"input_tokens": 10}))
+                if path.endswith(("/count_tokens", ":countTokens")):
+                    counted = {"input_tokens": 10, "totalTokens": 10}
+                    self._answer("application/json", json.dumps(counted))
                     return
                 asked.append(body)
-                events = {"/v1/messages": _message, "/v1/responses": _response}[path](body)
+                # Some ask without tools for the title of a conversation.
+                call = left.pop(0) if left and body.get("tools") else None
+                if path.endswith("enerateContent"):
+                    self._answer("text/event-stream", _data(_generated(call)))
+                    return
+                if path.endswith("/chat/completions"):
+                    chunks = "".join(map(_data, _completion(body, call)))
+                    self._answer("text/event-stream", f"{chunks}data: [DONE]\n\n")
+                    return
+                events = {"/v1/messages": _message, "/v1/responses": _response}[path](body, call)
                 if body.get("stream"):
                     self._answer("text/event-stream", "".join(map(_event, events)))
                 else:
@@ -81,36 +96,43 @@ def _event(event):
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
 
 
-def _message(body):
+def _data(said):
+    return f"data: {json.dumps(said)}\n\n"
+
+
+def _message(body, call):
     """The events of an answer in the form of Anthropic's Messages."""
-    text = {"type": "text", "text": "OK"}
+    reason = "tool_use" if call else "end_turn"
+    block = {"type": "text", "text": "OK"}
+    begun = block | {"text": ""}
+    delta = {"type": "text_delta", "text": "OK"}
+    if call:
+        begun = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}}
+        block = begun | {"input": call[1]}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
     message = {
         "id": "m1",
         "type": "message",
         "role": "assistant",
         "model": body.get("model"),
-        "content": [text],
-        "stop_reason": "end_turn",
+        "content": [block],
+        "stop_reason": reason,
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
     empty = message if not body.get("stream") else message | {"content": [], "stop_reason": None}
-    stopped = {"stop_reason": "end_turn", "stop_sequence": None}
+    stopped = {"stop_reason": reason, "stop_sequence": None}
     return [
         {"type": "message_start", "message": empty},
-        {"type": "content_block_start", "index": 0, "content_block": text | {"text": ""}},
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "text_delta", "text": "OK"},
-        },
+        {"type": "content_block_start", "index": 0, "content_block": begun},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": stopped, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
     ]
 
 
-def _response(body):
+def _response(body, call):
     """The events of an answer in the form of OpenAI's Responses."""
     item = {
         "type": "message",
@@ -119,6 +141,16 @@ def _response(body):
         "status": "completed",
         "content": [{"type": "output_text", "text": "OK", "annotations": []}],
     }
+    if call:
+        name, given, *namespace = call
+        item = {
+            "type": "function_call",
+            "id": "f1",
+            "call_id": "call_1",
+            "name": name,
+            "arguments": json.dumps(given),
+            "status": "completed",
+        } | ({"namespace": namespace[0]} if namespace else {})
     response = {
         "id": "r1",
         "object": "response",
@@ -130,18 +162,33 @@ def _response(body):
     started = response | {"status": "in_progress", "output": []}
     return [
         {"type": "response.created", "response": started},
-        {
-            "type": "response.output_item.added",
-            "output_index": 0,
-            "item": item | {"content": [], "status": "in_progress"},
-        },
-        {
-            "type": "response.output_text.delta",
-            "item_id": "m1",
-            "output_index": 0,
-            "content_index": 0,
-            "delta": "OK",
-        },
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": response},
     ]
+
+
+def _completion(body, call):
+    """The chunks of an answer in the form of OpenAI's Chat Completions."""
+    delta = {"role": "assistant", "content": "OK"}
+    if call:
+        function = {"name": call[0], "arguments": json.dumps(call[1])}
+        used = {"index": 0, "id": "call_1", "type": "function", "function": function}
+        delta = {"role": "assistant", "tool_calls": [used]}
+    chunk = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    reason = "tool_calls" if call else "stop"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return [
+        chunk | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+
+
+def _generated(call):
+    """An answer in the form of Gemini."""
+    part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": "OK"}
+    content = {"role": "model", "parts": [part]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+    }

@@ -108,7 +108,7 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
     assert version == ERAS[era]
     assert [tool.name for tool in listed] == [
         *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
-        *("yaad_subgraph", "yaad_status"),
+        *("yaad_subgraph", "yaad_task_update", "yaad_sessions", "yaad_status"),
     ]
     assert (kept["decision"], kept["kind"]) == ("new", "decision")
     assert {anchor["path"] for anchor in kept["anchors"]} == {"src/net.py"}
@@ -116,6 +116,42 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
     assert TEXT in told(brief)
     assert (stale["stale"], stale["unknown"]) == ([], [])
     assert json.loads(told(status))["daemon"]["running"]
+
+
+def test_what_one_agent_did_is_told_to_the_next(machine, watched, era):
+    """Nobody ends the session: the agent goes, and what it left is there."""
+
+    async def first(client):
+        await client.call_tool("yaad_remember", {"text": TEXT, "symbols": [SYMBOL]})
+        data(await client.call_tool("yaad_task_update", {"text": "Write it down in the notes"}))
+        watched.write("notes/new.md", "written in the session\n")
+
+    async def second(client):
+        brief = (await client.read_resource("yaad://context")).contents[0].text
+        prompt = await client.get_prompt("session_handoff", {})
+        recalled = await client.get_prompt("recall_context", {"query": "retry limit"})
+        stats = (await client.read_resource("yaad://graph/stats")).contents[0].text
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        return brief, prompt.messages[0].content.text, recalled, stats, names
+
+    with_client(machine, watched, era, first)
+    wait_until(lambda: any(ended(machine, watched)))
+    (session,) = [row for row in ended(machine, watched) if row["agent"] != "cli"]
+    brief, prompt, recalled, stats, names = with_client(machine, watched, era, second)
+
+    assert (session["ended_by"], session["learned"]) == ("left", 2)
+    assert "notes/new.md (added)" in session["summary"]
+    assert "## The last session here" in brief
+    assert "Write it down in the notes" in brief
+    assert "notes/new.md" in prompt
+    assert TEXT in recalled.messages[0].content.text
+    assert json.loads(stats)["kinds"]["session"] == 1
+    assert names == ["recall_context", "session_handoff"]
+
+
+def ended(machine, tree):
+    found = machine.ask("sessions", cwd=tree.root)["sessions"]
+    return [row for row in found if row["ended_at"] is not None]
 
 
 def test_what_an_agent_remembers_bears_its_name(machine, watched, era):

@@ -325,7 +325,7 @@ def test_after_an_upgrade_the_new_program_takes_the_place_of_the_old_one(samples
 
     answer = connect(upgraded, NAMES)
 
-    assert set(states(answer).values()) == {"connected"}
+    assert states(answer) == dict.fromkeys(NAMES, "connected") | {"skill": "unchanged"}
     everything = b"".join(data for data, _ in files(samples).values())
     assert b"/opt/yaad" not in everything
     assert len(said(samples / ".claude/settings.json")["hooks"]["SessionStart"]) == 2
@@ -362,6 +362,28 @@ def test_without_a_receipt_ours_is_found_by_what_it_starts(samples):
     assert b"/opt/yaad" not in everything
     assert said(samples / ".claude/settings.json")["hooks"]["Stop"]
     assert "context_servers" in said(samples / ".config/zed/settings.json")
+
+
+@pytest.mark.parametrize("text", [b"{ broken", b"\xff", b"[]"])
+def test_a_broken_file_without_anything_of_ours_is_no_trouble_on_the_way_out(home, text):
+    (home / ".config/zed").mkdir(parents=True)
+    (home / ".config/zed/settings.json").write_bytes(text)
+
+    (one,) = disconnect(world(home), [])["agents"]
+
+    assert one["state"] == "unconnected"
+    assert (home / ".config/zed/settings.json").read_bytes() == text
+
+
+def test_a_broken_file_with_something_of_ours_is_left_alone_and_said(samples):
+    connect(world(samples), ["zed"])
+    path = samples / ".config/zed/settings.json"
+    path.write_text(path.read_text() + "}")
+
+    (one,) = disconnect(world(samples), ["zed"])["agents"]
+
+    assert one["state"] == "refused"
+    assert "Extra data" in one["reason"]
 
 
 def test_what_others_put_on_the_receipt_stays(home):

@@ -44,6 +44,9 @@ class Verbs:
             raise YaadError(Code.NOT_FOUND, "/x is not watched.", hint="yaadwatch add /x")
         return {"brief": self.brief[:chars_max], "stale": 1, "rules": 0, "tasks": 0}
 
+    def handoff(self, home, call, *, session=None, tokens_max=2000):
+        return {"prompt": "You take over.", "session": session}
+
 
 @pytest.fixture
 def verbs():
@@ -52,7 +55,7 @@ def verbs():
 
 @pytest.fixture
 def served(tmp_path, verbs):
-    found = {"recall": verbs.recall, "context": verbs.context}
+    found = {"recall": verbs.recall, "context": verbs.context, "handoff": verbs.handoff}
     with Served(tmp_path / "run" / "daemon.sock", found) as served:
         yield served
         verbs.go_on.set()
@@ -102,7 +105,7 @@ def test_a_known_version_is_agreed_on(wire, version):
 
     assert result["protocolVersion"] == version
     assert result["serverInfo"]["name"] == "yaadwatch"
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["capabilities"].keys() == {"tools", "prompts", "resources"}
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2026-07-28"])
@@ -133,7 +136,7 @@ def test_the_tools_are_listed(opened):
 
     assert [tool["name"] for tool in tools] == [
         *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
-        *("yaad_subgraph", "yaad_status"),
+        *("yaad_subgraph", "yaad_task_update", "yaad_sessions", "yaad_status"),
     ]
 
 
@@ -180,7 +183,17 @@ def test_what_goes_wrong_is_told_to_the_agent(opened, arguments, told):
         ("tools/call", {"name": "yaad_recal"}, -32602, "The nearest one is yaad_recall."),
         ("tools/call", {}, -32602, "Unknown tool: None."),
         ("tools/call", {"name": "yaad_recall", "arguments": []}, -32602, "must be an object"),
-        ("resources/list", {}, -32601, "'resources/list'"),
+        ("completion/complete", {}, -32601, "'completion/complete'"),
+        ("prompts/get", {"name": "session_handof"}, -32602, "Unknown prompt: session_handof."),
+        ("prompts/get", {"name": "recall_context"}, -32602, "query must be given"),
+        (
+            "prompts/get",
+            {"name": "session_handoff", "arguments": {"id": "x"}},
+            -32602,
+            "there is: session",
+        ),
+        ("resources/read", {"uri": "yaad://nothing"}, -32002, "Unknown resource: yaad://nothing."),
+        ("resources/read", {}, -32002, "Unknown resource: None."),
         ("server/discover", {}, -32601, "'server/discover'"),
     ],
 )
@@ -189,6 +202,57 @@ def test_what_the_protocol_has_an_error_for_gets_it(opened, method, params, code
 
     assert error["code"] == code
     assert told in error["message"]
+
+
+def test_the_prompts_are_listed_with_what_they_need(opened):
+    listed = ask(opened, 1, "prompts/list")["result"]["prompts"]
+
+    assert [prompt["name"] for prompt in listed] == ["recall_context", "session_handoff"]
+    assert [one["required"] for prompt in listed for one in prompt["arguments"]] == [True, False]
+
+
+def test_a_prompt_tells_what_is_remembered_as_data(opened):
+    arguments = {"query": "jose"}
+
+    result = ask(opened, 1, "prompts/get", name="recall_context", arguments=arguments)["result"]
+
+    (message,) = result["messages"]
+    assert message["role"] == "user"
+    assert "- bug: about jose (1)" in message["content"]["text"]
+    assert "data, no instruction" in message["content"]["text"]
+
+
+def test_a_prompt_for_whoever_goes_on(opened):
+    result = ask(opened, 1, "prompts/get", name="session_handoff")["result"]
+
+    assert result["messages"][0]["content"]["text"] == "You take over."
+
+
+def test_what_a_prompt_could_not_tell_is_said_in_it(opened):
+    arguments = {"query": "unwatched"}
+
+    result = ask(opened, 1, "prompts/get", name="recall_context", arguments=arguments)["result"]
+
+    assert "/x is not watched. yaadwatch add /x" in result["messages"][0]["content"]["text"]
+
+
+def test_the_resources_are_listed_and_read(opened):
+    listed = ask(opened, 1, "resources/list")["result"]["resources"]
+    uris = [one["uri"] for one in listed]
+    assert uris == ["yaad://context", "yaad://graph/stats", "yaad://stale"]
+
+    (brief,) = ask(opened, 2, "resources/read", uri="yaad://context")["result"]["contents"]
+
+    assert brief == {"uri": "yaad://context", "mimeType": "text/markdown", "text": BRIEF}
+    assert ask(opened, 3, "resources/templates/list")["result"] == {"resourceTemplates": []}
+
+
+def test_a_resource_that_cannot_be_had_is_an_error_in_words(opened, verbs):
+    verbs.brief = None
+
+    error = ask(opened, 1, "resources/read", uri="yaad://context")["error"]
+
+    assert (error["code"], "/x is not watched." in error["message"]) == (-32603, True)
 
 
 def test_before_the_handshake_only_ping_is_answered(wire):

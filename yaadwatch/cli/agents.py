@@ -42,14 +42,22 @@ def add_hook(commands: Commands) -> Parser:
         hook,
         examples=[
             ("yaadwatch hook session-start --agent claude", "for Claude Code"),
-            ("yaadwatch hook session-start --agent claude < payload.json", "a trial"),
+            ("yaadwatch hook post-tool-use --agent codex < payload.json", "a trial"),
         ],
         starts_daemon=False,
         more="Reads the agent's JSON from standard input. Takes 150 ms at most,\n"
-        "ends with status 0, and says nothing when there is nothing to say.",
+        "ends with status 0, and says nothing when there is nothing to say.\n"
+        "`yaadwatch connect` writes these into your agents' settings.",
     )
-    command.add_argument("event", metavar="EVENT", help="session-start")
-    command.add_argument("--agent", metavar="NAME", default="", help="claude")
+    command.add_argument(
+        "event", metavar="EVENT", help="session-start, prompt-submit, post-tool-use, session-end"
+    )
+    command.add_argument(
+        "--agent",
+        metavar="NAME",
+        default="",
+        help="claude, codex, gemini, cursor, copilot, opencode or cline",
+    )
     return command
 
 

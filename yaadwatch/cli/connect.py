@@ -6,7 +6,6 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -79,7 +78,8 @@ def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # no
     from yaadwatch.connecting import verbs
 
     answer = verbs.connect(_world(args), _agents(args), dry_run=args.dry_run)
-    return _tell(answer, args, terminal, "connect")
+    undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
+    return tell(answer, terminal, as_json=args.json, undo=" ".join(undo))
 
 
 def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
@@ -87,7 +87,7 @@ def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
     from yaadwatch.connecting import verbs
 
     answer = verbs.disconnect(_world(args), _agents(args), dry_run=args.dry_run)
-    return _tell(answer, args, terminal, "disconnect")
+    return tell(answer, terminal, as_json=args.json)
 
 
 def _agents(args: Namespace) -> list[str]:
@@ -108,25 +108,29 @@ def _world(args: Namespace) -> "World":
     )
 
 
-def _tell(answer: "dict[str, Any]", args: Namespace, terminal: Terminal, verb: str) -> int:
+def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: str = "") -> int:
+    """Print what was written, and return the exit status.
+
+    Args:
+        answer: Connected.
+        terminal: where to.
+        as_json: as it is.
+        undo: the command that takes it back.
+    """
     refused = any(one["state"] == "refused" for one in answer["agents"])
-    if args.json:
+    if as_json:
         terminal.json(answer)
         return REFUSED if refused else 0
-    if not answer["agents"]:
-        terminal.line("No agent was found that could be connected: none has left traces here.")
-        terminal.line(f"To name one: yaadwatch {verb} claude")
-        return 0
     for one in answer["agents"]:
         _tell_agent(one, terminal, dry_run=answer["dry_run"])
-    done = [one for one in answer["agents"] if one["state"] in ("connected", "disconnected")]
+    written = any(one["state"] in ("connected", "disconnected") for one in answer["agents"])
     if answer["dry_run"]:
         terminal.line(styled("Nothing was written.", "bold"))
-    elif done and verb == "connect":
-        names = " ".join(args.agents)
-        level = " --project-level" if args.project_level else ""
-        undo = " ".join(f"yaadwatch disconnect {names}".split())
-        terminal.line(f"{count(len(done), 'agent')} connected. Undo: {undo}{level}")
+    elif written and undo:
+        terminal.line(f"Undo: {undo}")
+    if not answer["agents"]:
+        terminal.line("No agent was found here: none has left traces in your home folder.")
+        terminal.line("To name one: yaadwatch connect claude")
     return REFUSED if refused else 0
 
 

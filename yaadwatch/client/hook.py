@@ -1,13 +1,17 @@
-"""Tells an agent the brief when its session starts: what `yaadwatch hook` is.
+"""Answers the hooks of agents: what `yaadwatch hook` is.
+
+When a session starts it tells the brief; when a prompt is sent, what is new since; when a file was
+changed, what rests on it. Everything it tells comes from the daemon; how each agent wants it, is in
+`hooks/agents.py`.
 
 The agent waits for it, so it takes 150 ms at most, whatever happens: when the time is over it says
 nothing rather than go on. It always ends with status 0; what is wrong is a line on standard error
 and in the log. Like the shim it can be run as a file with `python -I -S`.
 """
 
-import json
+# The C module beneath `signal`, which makes enumerations of all its numbers.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 import time
 
@@ -15,17 +19,21 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
+from yaadwatch.client import quick_json as json
+from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
 from yaadwatch.client.shim import reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 LIMIT_S = 0.150
 """From the start of the process to its end."""
 BRIEF_CHARS_MAX = 8_000
 BRIEF_TOKENS_MAX = 2_000
+NEWS_TOKENS_MAX = 400
+TOUCHED_TOKENS_MAX = 200
 PAYLOAD_BYTES_MAX = 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
 """The log of hooks begins anew when it is longer than this."""
@@ -34,7 +42,6 @@ _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
 _SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
-_EVENTS = {"session-start": "SessionStart"}
 
 
 class Trouble(Exception):
@@ -54,8 +61,8 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     told = b""
     try:
         event, agent = _asked(argv)
-        told = AGENTS[agent](event, end_s)
-    except Trouble as trouble:
+        told = _answer(event, agent, end_s)
+    except (Trouble, WrongPayloadError) as trouble:
         complain(str(trouble))
     except (OSError, ValueError, RuntimeError) as error:
         complain(f"{type(error).__name__}: {error}")
@@ -72,7 +79,7 @@ def complain(what: str) -> None:
     """Say in one line, on standard error and in the log, why nothing was told."""
     _end_quietly()
     line = " ".join(what.split())
-    sys.stderr.write(f"yaadwatch: nothing was told at the start of the session: {line}\n")
+    sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entry = json.dumps({"at": stamp, "event": "hook.failed", "why": line})
     try:
@@ -81,24 +88,41 @@ def complain(what: str) -> None:
         return
 
 
-def _claude(event: str, end_s: float) -> bytes:
-    """Return what Claude Code takes: JSON that names the event, or nothing at all."""
+def _answer(event: str, name: str, end_s: float) -> bytes:
+    """Return what the agent takes: JSON of its own form, or nothing at all."""
+    agent = AGENTS[name]
     payload = _payload()
-    named = payload.get("hook_event_name", _EVENTS[event])
-    if named != _EVENTS[event]:
-        raise Trouble(f"the payload is of {named!r}, and this hook answers {_EVENTS[event]!r}")
-    folder = payload.get("cwd") or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109
-    if not isinstance(folder, str) or not os.path.isabs(folder):  # noqa: PTH117
-        raise Trouble(f"the payload's cwd is no absolute folder: {folder!r}")
-    brief = _brief(folder, "claude", end_s)
-    if not brief:
-        return b""
-    told = {"hookSpecificOutput": {"hookEventName": _EVENTS[event], "additionalContext": brief}}
-    return _line(told)
+    agent.check(payload, event)
+    environment = os.environ.get("CLAUDE_PROJECT_DIR")
+    folder = agent.folder_of(payload) or environment or os.getcwd()  # noqa: PTH109
+    requests = _requests(event, agent, payload, folder, end_s)
+    answers = _ask(folder, name, requests) if requests else []
+    pairs = zip(requests, answers, strict=True)
+    texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
+    text = "\n".join(filter(None, texts))
+    if text:
+        return _line(agent.tell(agent.names[event], text))
+    return b"" if agent.nothing is None else _line(agent.nothing)
 
 
-AGENTS: "dict[str, Callable[[str, float], bytes]]" = {"claude": _claude}
-"""How each agent's hook is answered."""
+def _requests(
+    event: str, agent: Agent, payload: "dict[str, Any]", folder: str, end_s: float
+) -> "list[tuple[str, dict[str, Any], str]]":
+    """Return what to ask the daemon: the operation, its fields, and where its words are."""
+    named = {"name": agent.session_of(payload)}
+    news = ("session_news", named | {"tokens_max": NEWS_TOKENS_MAX}, "news")
+    if event == "session-start":
+        wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
+        limits = {"tokens_max": BRIEF_TOKENS_MAX, "chars_max": BRIEF_CHARS_MAX}
+        return [("session_start", named | limits | {"wait_ms": wait_ms}, "brief")]
+    if event == "prompt-submit":
+        return [news]
+    if event == "session-end":
+        return [("session_end", named, "")]
+    paths = agent.files_of(payload, folder)
+    touched = named | {"paths": paths, "tokens_max": TOUCHED_TOKENS_MAX}
+    asked = [("session_touched", touched, "told")] if paths else []
+    return asked if agent.hears_prompts else [*asked, news]
 
 
 def _asked(argv: "Sequence[str]") -> tuple[str, str]:
@@ -109,8 +133,8 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
         at = words.index("--agent")
         agent = "".join(words[at + 1 : at + 2])
         del words[at : at + 2]
-    if len(words) != 1 or words[0] not in _EVENTS:
-        raise Trouble(f"no such hook: {' '.join(argv)}; there is: {', '.join(_EVENTS)}")
+    if len(words) != 1 or words[0] not in EVENTS:
+        raise Trouble(f"no such hook: {' '.join(argv)}; there are: {', '.join(EVENTS)}")
     if agent not in AGENTS:
         known = ", ".join(AGENTS)
         raise Trouble(f"the hooks of agent {agent!r} are not known; --agent may be: {known}")
@@ -133,8 +157,10 @@ def _payload() -> "dict[str, Any]":
     return found
 
 
-def _brief(folder: str, agent: str, end_s: float) -> str:
-    """Ask the daemon for the brief; empty when there is nothing to tell."""
+def _ask(
+    folder: str, agent: str, requests: "list[tuple[str, dict[str, Any], str]]"
+) -> "list[dict[str, Any]]":
+    """Ask the daemon; where nobody watches the folder, the answers are empty."""
     daemon = reach()
     if daemon is None:
         raise Trouble("no daemon is running; any command starts it, for instance: yaadwatch list")
@@ -145,31 +171,34 @@ def _brief(folder: str, agent: str, end_s: float) -> str:
         "agent": agent,
         "speaks": "rpc",
     }
-    fields = {
-        "tokens_max": BRIEF_TOKENS_MAX,
-        "chars_max": BRIEF_CHARS_MAX,
-        "wait_ms": max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000)),
-    }
-    request = {"jsonrpc": "2.0", "id": 1, "method": "context", "params": fields}
+    frames = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": fields}
+        for number, (method, fields, _) in enumerate(requests, start=1)
+    ]
     daemon.setblocking(True)
-    daemon.sendall(_line(hello) + _line(request))
+    daemon.sendall(b"".join(map(_line, [hello, *frames])))
     said = bytearray()
-    while said.count(b"\n") < 2:
+    while said.count(b"\n") < 1 + len(frames):
         chunk = daemon.recv(65536)
         if not chunk:
             break
         said += chunk
     daemon.close()
-    frame = json.loads(said.splitlines()[-1]) if said else {}
+    heard = {frame.get("id"): frame for frame in map(json.loads, said.splitlines()[1:])}
+    greeting = json.loads(said.splitlines()[0]) if said else {}
+    return [_result(heard.get(frame["id"], greeting)) for frame in frames]
+
+
+def _result(frame: "dict[str, Any]") -> "dict[str, Any]":
     error = frame.get("error")
     if error is not None and error.get("code") in _SILENT:
-        return ""
+        return {}
     if error is not None:
         raise Trouble(f"{error.get('message', '')} {error.get('hint') or ''}")
     result = frame.get("result")
     if not isinstance(result, dict):
         raise Trouble("the daemon ended before it answered")
-    return str(result["brief"])
+    return result
 
 
 def _out_of_time(number: int, frame: object) -> None:  # noqa: ARG001
@@ -211,8 +240,7 @@ def _append(path: str, entry: str) -> None:
 
 
 def _line(frame: "dict[str, Any]") -> bytes:
-    text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 if __name__ == "__main__":

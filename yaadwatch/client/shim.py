@@ -7,7 +7,6 @@ a file, `python -I -S .../yaadwatch/client/shim.py`, it needs nothing but the st
 the folder it lies in.
 """
 
-import json
 import os
 import select
 import sys
@@ -20,6 +19,7 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
+from yaadwatch.client import quick_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -499,8 +499,7 @@ def _alone(frame: "dict[str, Any]", reason: str) -> "dict[str, Any]":
 
 
 def _line(frame: "dict[str, Any]") -> bytes:
-    text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 def _decoded(line: bytes) -> "dict[str, Any] | None":

@@ -1,7 +1,8 @@
-"""Files that are ours from the first byte: a plugin for OpenCode, and hooks for Cline."""
+"""Files that are ours from the first byte: OpenCode's plugin, hooks for Cline, our skill."""
 
 import json
 import shlex
+from pathlib import Path
 from typing import Final
 
 from yaadwatch.connecting.programs import Program
@@ -115,6 +116,11 @@ def opencode_plugin(program: Program) -> str:
         .replace("@ENV@", json.dumps(dict(program.env), ensure_ascii=False))
         .replace("@TIME@", str(PLUGIN_TIME_MS))
     )
+
+
+def skill() -> str:
+    """Return what teaches an agent when to remember, recall, confirm and correct."""
+    return Path(__file__).with_name("SKILL.md").read_text(encoding="utf-8")
 
 
 def cline_hook(program: Program, event: str) -> str:

@@ -19,6 +19,8 @@ Change = Literal["new", "changed", "same"]
 
 OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
 """What everything of ours starts."""
+MARK: Final = "Written by `yaadwatch "
+"""Stands in files that are ours as a whole and start nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | 
     if spot.how == "file":
         if text == spot.value:
             return text, known, "same"
-        if text and not OURS.search(text):
+        if text and not _is_our_file(text):
             raise NotUnderstoodError("something else stands there already, which is not ours")
         return spot.value, None, "changed" if text else "new"
     there = next(_ours(text, spot), None)
@@ -82,7 +84,7 @@ def without_ours(text: str, spot: Spot, known: Added | None) -> str:
         NotUnderstoodError: the text makes no sense, or ours is woven into it.
     """
     if spot.how == "file":
-        return "" if OURS.search(text) else text
+        return "" if _is_our_file(text) else text
     if spot.how == "default":
         return _without_default(text, spot, known)
     while (there := next(_ours(text, spot), None)) is not None:
@@ -101,6 +103,10 @@ def is_ours(value: Any) -> bool:
         case list() | tuple():
             return any(is_ours(one) for one in value)
     return False
+
+
+def _is_our_file(text: str) -> bool:
+    return OURS.search(text) is not None or MARK in text
 
 
 def _put(text: str, spot: Spot) -> tuple[str, Added, Change]:

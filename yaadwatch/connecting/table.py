@@ -216,7 +216,6 @@ def _cursor(program: Program, place: Place) -> Sequence[Spot]:
     mode = _mode(place)
     names = {
         _START: "sessionStart",
-        _PROMPT: "beforeSubmitPrompt",
         _TOUCHED: "postToolUse",
         _END: "sessionEnd",
     }
@@ -259,7 +258,6 @@ def _opencode(program: Program, place: Place) -> Sequence[Spot]:
 def _cline(program: Program, place: Place) -> Sequence[Spot]:
     names = {
         _START: "TaskStart",
-        _PROMPT: "UserPromptSubmit",
         _TOUCHED: "PostToolUse",
         _END: "SessionShutdown",
     }
@@ -303,6 +301,23 @@ _KNOWN: Final = {agent.name: agent for agent in AGENTS}
 def _row(agent: str, spots: Spots, **more: Any) -> Connection:
     known = _KNOWN[agent]
     return Connection(agent=agent, title=known.title, homes=known.homes, spots=spots, **more)
+
+
+SKILL: Final = "skill"
+"""The row of our skill, which no agent's traces ask for: `yaadwatch skill install` does."""
+
+
+def _skill(program: Program, place: Place) -> Sequence[Spot]:  # noqa: ARG001
+    folders = [".claude", ".agents"]
+    if place.project is None:
+        others = any((place.home / one).exists() for row in AGENTS[1:] for one in row.homes)
+        claude = (place.home / ".claude").exists()
+        folders = [".claude"] * claude + [".agents"] * (others or not claude)
+    paths = [f"{folder}/skills/yaadwatch/SKILL.md" for folder in folders]
+    return [
+        Spot(path=place.of(path, path), how="file", value=own_files.skill(), mode=_mode(place))
+        for path in paths
+    ]
 
 
 _TRUST_FOLDER: Final = "has to trust the folder once; it asks when it starts there"
@@ -363,5 +378,6 @@ CONNECTIONS: Final = (
         _servers_only("windsurf", ".codeium/windsurf/mcp_config.json", "", "mcpServers"),
         by_project=False,
     ),
+    Connection(agent=SKILL, title="Skill", homes=(), spots=_skill),
 )
 """Every agent that can be connected, in the order of the help."""

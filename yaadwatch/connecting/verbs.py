@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.connecting import receipts
 from yaadwatch.connecting.programs import Program, this_program
 from yaadwatch.connecting.receipts import Entry
-from yaadwatch.connecting.spots import Spot, with_ours, without_ours
+from yaadwatch.connecting.spots import Spot, is_ours, with_ours, without_ours
 from yaadwatch.connecting.table import CONNECTIONS, Connection, Place
 from yaadwatch.core.privacy import mask
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
@@ -124,13 +124,14 @@ def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool)
     told = []
     with settings_files.alone(places.receipt().with_suffix(".lock")):
         written = {one.agent for one in receipts.load(places.receipt()).entries}
-        for row in rows:
+        # Backwards on the way out: a folder that was made for one may hold what came after it.
+        for row in rows if connects else reversed(rows):
             if not agents and row.agent not in written and not is_used(row.homes):
                 continue
             if world.place.project is not None and not row.by_project:
                 continue
             told.append(_agent(world, row, connects=connects, dry_run=dry_run))
-    return {"dry_run": dry_run, "agents": told}
+    return {"dry_run": dry_run, "agents": told if connects else told[::-1]}
 
 
 def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> dict[str, Any]:
@@ -204,6 +205,8 @@ def _plans(world: World, row: Connection, *, connects: bool) -> list[_Plan]:
             else:
                 plans.append(_without(here, known, found))
         except NotUnderstoodError as error:
+            if not connects and not is_ours((found.data or b"").decode("utf-8", "replace")):
+                continue  # whatever it is, there is nothing of ours in it
             raise YaadError(
                 Code.REFUSED,
                 f"{path} was not understood: {error}. Nothing of {row.title} was written.",

@@ -193,6 +193,7 @@ async def _stop(parts: "Parts") -> None:
 
     from yaadwatch.daemon.supervisor import attempt, log_crash
     from yaadwatch.engine import upkeep
+    from yaadwatch.engine.sessions import ending
 
     parts.bell.close()
     await parts.intake.stop()
@@ -200,10 +201,11 @@ async def _stop(parts: "Parts") -> None:
     # Whoever waits for git in a thread gets an error now, and ends.
     parts.home.git.close()
     parts.dispatcher.close()
-    flushing = asyncio.wait_for(asyncio.to_thread(upkeep.flush, parts.home), _FLUSH_S)
-    error = await attempt(flushing)
-    if error is not None:
-        log_crash("daemon.not_flushed", error, effect="some memories fade a little sooner")
+    for flush in (upkeep.flush, ending.flush):
+        flushing = asyncio.wait_for(asyncio.to_thread(flush, parts.home), _FLUSH_S)
+        error = await attempt(flushing)
+        if error is not None:
+            log_crash("daemon.not_flushed", error, effect="what was shown lately is not counted")
     parts.home.close()
 
 

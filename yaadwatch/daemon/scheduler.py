@@ -18,7 +18,7 @@ from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.model.settings import Watch
 
-Name = Literal["upkeep", "sweep", "poll", "backup", "trim"]
+Name = Literal["upkeep", "sweep", "poll", "backup", "trim", "sessions"]
 
 CLOCK_LOOK_S: Final = 5.0
 JUMP_S: Final = 2.0
@@ -50,6 +50,7 @@ JOBS: Final = (
     Job(name="trim", every=timedelta(days=1), kept=True, mend="yaadwatch compact"),
     Job(name="sweep", every=timedelta(hours=1), kept=True, mend="yaadwatch stale"),
     Job(name="poll", every=None, kept=False, mend="yaadwatch stale"),
+    Job(name="sessions", every=timedelta(minutes=1), kept=False, mend="yaadwatch sessions"),
 )
 
 

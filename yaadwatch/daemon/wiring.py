@@ -24,6 +24,7 @@ from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.events import Event
@@ -147,6 +148,8 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
     def left(call: Call) -> None:
         home.left(call)
         intake.quiet(call.folder.resolve())
+        # What git has to say of a session takes its time; nobody waits for it.
+        asyncio.get_running_loop().run_in_executor(None, ending.left, home, call)
 
     dispatcher = Dispatcher(home, mask, on_left=left)
     path = places.default_socket()
@@ -239,6 +242,10 @@ def _follower(home: Home, intake: Intake, health: Health) -> Follower:
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
         await asyncio.to_thread(upkeep.run_daily, home)
+        await asyncio.to_thread(ending.expire, home, everywhere=True)
+
+    async def expire() -> None:
+        await asyncio.to_thread(ending.expire, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)
@@ -253,6 +260,7 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
             "trim": trim,
             "sweep": intake.sweep,
             "poll": intake.poll,
+            "sessions": expire,
         },
         records.runs_of(home, mask),
         clock=home.clock,

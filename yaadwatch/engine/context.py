@@ -1,28 +1,35 @@
-"""What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks.
+"""What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks,
+then what the last session left.
 
-What the agent reads in the checked-out agent files anyway is not told again. A doubt about
-such a statement is told, because the file cannot tell it.
+What the agent reads in the checked-out agent files anyway, in our block or in a file of our own, is
+not told again. A doubt about such a statement is told, because the file cannot tell it.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
 from bridges import agents
-from bridges.agents import AGENTS
+from bridges.agents import AGENTS, Agent
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
 from yaadwatch.engine import stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.learning import current
+from yaadwatch.engine.syncing import reading as syncing
+from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import nodes, provenance
+from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
+from yaadwatch.store import agent_files, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import rows, tasks
+from yaadwatch.store.sessions.tasks import TaskRow
 
 RULES_MAX = 500
 """Hot memories looked at for one brief; far more than any budget holds."""
@@ -38,6 +45,7 @@ class _Told:
     doubts: list[Doubt]
     rules: list[Statement]
     tasks: list[Statement]
+    last: str
 
 
 def context(
@@ -64,34 +72,50 @@ def context(
     with home.space(call) as space:
         checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
         now = home.clock.now()
+        agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
+        read = _read_by(home, space, agent)
+        carried = syncing.carried(
+            space,
+            space.db.read(agent_files.of_worktree, space.worktree.id),
+            read=read,
+            formats=agent.reads if agent else None,
+        )
         told = space.db.read(
             _look,
             worktree=space.worktree.id,
-            read=_read_by(home, space, call),
+            session=current.current(home, call, space).id if _is_agent(call) else "",
+            read=read,
+            carried=carried,
             settings=home.settings,
             now=now,
         )
-    composed = brief.compose(
-        told.doubts,
-        told.rules,
-        told.tasks,
-        tokens_max=tokens_max,
-        chars_max=chars_max,
-        note="" if checked else _UNCHECKED,
-    )
+        composed = brief.compose(
+            told.doubts,
+            told.rules,
+            told.tasks,
+            last=told.last.splitlines(),
+            tokens_max=tokens_max,
+            chars_max=chars_max,
+            note="" if checked else _UNCHECKED,
+        )
+        current.shown(home, call, space, composed.shown)
     return {
         "brief": composed.text,
         "stale": composed.doubts,
         "rules": composed.rules,
         "tasks": composed.tasks,
+        "last": composed.last,
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
 
 
-def _read_by(home: Home, space: Space, call: Call) -> frozenset[str] | None:
-    """Return the agent files that whoever asks takes in by itself; None when nobody can tell."""
-    agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
+def _is_agent(call: Call) -> bool:
+    return call.origin.startswith(AGENT)
+
+
+def _read_by(home: Home, space: Space, agent: Agent | None) -> frozenset[str] | None:
+    """Return the agent files that an agent takes in by itself; None when nobody can tell."""
     if agent is None:
         return None
     there = reading.fleet(home, space)
@@ -124,7 +148,9 @@ def _look(
     conn: Connection,
     *,
     worktree: int,
+    session: str,
     read: frozenset[str] | None,
+    carried: frozenset[str],
     settings: Settings,
     now: datetime,
 ) -> _Told:
@@ -137,13 +163,41 @@ def _look(
     raised.sort(key=lambda flag: (-flag.score, flag.node))
     doubted = nodes.many(conn, [flag.node for flag in raised])
     left_out = hidden | provenance.spoken(conn, worktree, read) | doubted.keys()
-    rules = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
-    tasks = [node for node in nodes.of_kind(conn, "task", TASKS_MAX) if node.id not in left_out]
+    hot = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
+    rules = [node for node in hot if as_stored(node.text) not in carried]
+    last = rows.last_told(conn, worktree, session)
     return _Told(
         doubts=[_doubt(flag, doubted[flag.node]) for flag in raised],
         rules=_ranked(conn, rules, settings, now),
-        tasks=_ranked(conn, tasks, settings, now),
+        tasks=_tasks(conn, left_out),
+        last=last.summary if last is not None else "",
     )
+
+
+def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
+    """Return the tasks that are not done, what comes first at the front."""
+    found = tasks.of_states(conn, UNFINISHED, TASKS_MAX)
+    known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
+    return [
+        Statement(
+            id=row.node,
+            text=known[row.node].text,
+            summary=known[row.node].summary,
+            pinned=known[row.node].pinned,
+            source=_source(known[row.node]),
+            state=_state(row),
+        )
+        for row in found
+        if row.node in known
+    ]
+
+
+def _state(row: TaskRow) -> str:
+    """Return what is worth telling of how a task is."""
+    words = ["under way"] if row.state == DOING else []
+    words += [row.priority] if row.priority != NORMAL else []
+    words += ["waits for another"] if row.waits_for else []
+    return ", ".join(words)
 
 
 def _ranked(

@@ -172,7 +172,9 @@ class Conversation:
             if self._under_way:
                 await asyncio.wait(set(self._under_way))
         finally:
-            self._dispatcher.left(hello, session.agent, session.name)
+            # When the daemon ends, the agent goes on, with the next daemon.
+            if not self._ending:
+                self._dispatcher.left(hello, session.agent, session.name)
 
     def _understood(self, frame: dict[str, object]) -> codec.Request:
         if self._ending:

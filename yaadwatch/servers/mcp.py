@@ -8,7 +8,7 @@ this module is imported with the first client that speaks the protocol.
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from yaadwatch.api.messages.wire import AGENT_FORM, Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.dispatch import Answer, Dispatcher, Line
+from yaadwatch.servers.mcp_texts import BY_PROMPT, BY_URI, PROMPTS, RESOURCES
 from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -26,6 +27,8 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+RESOURCE_NOT_FOUND: Final = -32002
 UNSUPPORTED_VERSION: Final = -32022
 
 INSTRUCTIONS_CHARS_MAX: Final = 2_000
@@ -37,8 +40,13 @@ _USAGE = (
     " above."
 )
 _BRIEF: Final = {"tokens_max": 600, "chars_max": INSTRUCTIONS_CHARS_MAX - 300, "wait_ms": 300}
-_TOOLS_KEEP_MS: Final = 3_600_000
-"""A client may remember the list of tools for so long: it changes with the program only."""
+_LISTS_KEEP_MS: Final = 3_600_000
+"""A client may remember a list for so long: it changes with the program only."""
+_CAPABILITIES_OURS: Final[dict[str, object]] = {
+    "tools": {"listChanged": False},
+    "prompts": {"listChanged": False},
+    "resources": {"subscribe": False, "listChanged": False},
+}
 
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _CLIENT, _CAPABILITIES = (
@@ -165,7 +173,13 @@ class Session:
         stateless = _is_stateless(params)
         if method == "server/discover" and stateless:
             return await self._discover(identity, params)
-        if method not in {"tools/list", "tools/call"}:
+        listed = _LISTS.get(method)
+        serve = {
+            "tools/call": self._call,
+            "prompts/get": self._prompt,
+            "resources/read": self._read,
+        }.get(method)
+        if listed is None and serve is None:
             raise Refused(METHOD_NOT_FOUND, f"There is no method {method!r} here.")
         if not stateless and not self._shook_hands:
             raise Refused(
@@ -173,10 +187,10 @@ class Session:
                 f"{method!r} came before `initialize`, and without the envelope of"
                 f" {STATELESS_VERSIONS[-1]}.",
             )
-        if method == "tools/list":
-            listed: Answer = {"tools": [tool.listed() for tool in TOOLS]}
-            return _line(identity, self._dressed(listed, _TOOLS_KEEP_MS) if stateless else listed)
-        return await self._call(identity, params, stateless=stateless)
+        if serve is not None:
+            return await serve(identity, params, stateless=stateless)
+        answer = listed() if listed is not None else {}
+        return _line(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
 
     async def _shake_hands(self, identity: int | str, params: Params) -> bytes:
         asked = params.get("protocolVersion")
@@ -188,7 +202,7 @@ class Session:
         _log.info("mcp.opened", extra={"agent": self._agent(params), "protocol": spoken})
         answer: Answer = {
             "protocolVersion": spoken,
-            "capabilities": {"tools": {"listChanged": False}},
+            "capabilities": _CAPABILITIES_OURS,
             "serverInfo": self._server,
         }
         return await self._with_instructions(identity, params, answer)
@@ -199,7 +213,7 @@ class Session:
         )
         answer: Answer = {
             "supportedVersions": list(STATELESS_VERSIONS),
-            "capabilities": {"tools": {"listChanged": False}},
+            "capabilities": _CAPABILITIES_OURS,
         }
         return await self._with_instructions(identity, params, self._dressed(answer, 0))
 
@@ -252,6 +266,57 @@ class Session:
         )
         return told(identity, too_large)
 
+    async def _prompt(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        prompt = BY_PROMPT.get(name) if isinstance(name, str) else None
+        if prompt is None:
+            raise Refused(INVALID_PARAMS, f"Unknown prompt: {name}.")
+        if not isinstance(arguments, dict) or not arguments.keys() <= prompt.arguments.keys():
+            known = ", ".join(prompt.arguments)
+            raise Refused(INVALID_PARAMS, f"arguments must be an object; there is: {known}")
+        given = {key: value for key, value in arguments.items() if value not in (None, "")}
+        missing = [key for key in prompt.needed if key not in given]
+        if missing:
+            raise Refused(INVALID_PARAMS, f"{missing[0]} must be given")
+
+        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+            result = prompt.result(found)
+            return _line(identity, self._dressed(result) if stateless else result)
+
+        return await self._asked(identity, params, prompt.operation, given, told)
+
+    async def _read(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
+        uri = params.get("uri")
+        resource = BY_URI.get(uri) if isinstance(uri, str) else None
+        if resource is None:
+            raise Refused(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}.", {"uri": uri})
+
+        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+            if isinstance(found, YaadError):
+                message = f"{found.message} {found.hint}".strip()
+                error = {"code": INTERNAL_ERROR, "message": message}
+                return frames.encode({"jsonrpc": "2.0", "id": identity, "error": error})
+            result = resource.result(found)
+            return _line(identity, self._dressed(result, 0) if stateless else result)
+
+        return await self._asked(identity, params, resource.operation, resource.fields, told)
+
+    async def _asked(
+        self,
+        identity: int | str,
+        params: Params,
+        operation: str,
+        fields: "Mapping[str, object]",
+        told: Line,
+    ) -> bytes:
+        """Ask for an operation with fields that a client gave; what is wrong is told, too."""
+        asked = {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
+        try:
+            request = codec.request(asked)
+        except YaadError as error:
+            return told(identity, error)
+        return await self._ask(params, request, told)
+
     async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
         hello = replace(self._hello, agent=self._agent(params))
         async with self._places:
@@ -270,6 +335,15 @@ class Session:
         meta = {f"{_PREFIX}serverInfo": self._server}
         dressed: Answer = result | {"resultType": "complete", "_meta": meta}
         return dressed if keep_ms is None else dressed | {"ttlMs": keep_ms, "cacheScope": "private"}
+
+
+_LISTS: Final[dict[str, Callable[[], Answer]]] = {
+    "tools/list": lambda: {"tools": [tool.listed() for tool in TOOLS]},
+    "prompts/list": lambda: {"prompts": [prompt.listed() for prompt in PROMPTS]},
+    "resources/list": lambda: {"resources": [one.listed() for one in RESOURCES]},
+    "resources/templates/list": lambda: {"resourceTemplates": []},
+}
+"""What is listed, by method."""
 
 
 def agent_name(client: object) -> str:

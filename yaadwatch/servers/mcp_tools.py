@@ -161,6 +161,21 @@ TOOLS: Final = (
         arguments={"id": "", "query": "", "depth": "steps, to 10"},
     ),
     Tool(
+        operation="task_update",
+        about="Add a task, or say how far one is. Open ones are in the next brief.",
+        arguments={
+            "id": "none: a new task",
+            "text": "",
+            "state": "open, doing, done, dropped",
+            "priority": "urgent, high, normal, low",
+        },
+    ),
+    Tool(
+        operation="sessions",
+        about="What earlier sessions did, learned and left.",
+        arguments={"query": "words to find one by", "id": ""},
+    ),
+    Tool(
         operation="status",
         about="Whether the memory works: what is watched, and what is wrong.",
         arguments={},

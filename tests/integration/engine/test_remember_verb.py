@@ -338,7 +338,7 @@ def test_one_memory_and_all_that_goes_with_it_are_one_transaction(repo):
         nodes_in_store = table(db, "nodes")
         assert sorted(row[3] for row in table(db, "edges")) == ["learned_in", "touches", "touches"]
         assert len(table(db, "file_watch")) == 2
-        assert len(table(db, "node_versions")) == 1
+        assert len(table(db, "node_versions")) == 2
     assert sorted(row[2] for row in nodes_in_store) == ["entity", "file", "session", "spec"]
 
 

@@ -22,7 +22,7 @@ def test_agents_that_are_used_are_connected_and_it_is_said_how_to_undo_that(home
     assert ran.lines[0] == "Claude Code: connected"
     assert f"  made {home}/.claude.json" in ran.lines
     assert any("to do: Codex runs new hooks only once you trust them" in line for line in ran.lines)
-    assert ran.lines[-1] == "2 agents connected. Undo: yaadwatch disconnect"
+    assert ran.lines[-1] == "Undo: yaadwatch disconnect"
 
 
 def test_twice_is_once(home):
@@ -83,6 +83,19 @@ def test_an_unknown_agent_is_an_error_with_the_nearest_name(home):
 
 def test_without_agents_it_says_how_to_name_one(environment):
     assert command("connect").lines[-1] == "To name one: yaadwatch connect claude"
+
+
+def test_the_skill_for_agents_is_installed_and_taken_away(home):
+    ran = command("skill", "install")
+
+    made = [home / folder / "skills/yaadwatch/SKILL.md" for folder in (".claude", ".agents")]
+    assert ran.status == 0
+    assert [path.exists() for path in made] == [True, True]
+    assert ran.lines[-1] == "Undo: yaadwatch disconnect skill"
+    assert command("skill", "install").lines == ["Skill: connected already"]
+    command("disconnect", "skill")
+    assert [path.exists() for path in made] == [False, False]
+    assert command("skill", "install", "mine").status == 2
 
 
 def test_names_and_all_do_not_go_together(home):

@@ -32,6 +32,11 @@ LINES = {
     "recall": "recall some words --top 3 --tokens 400 --kind fix",
     "show": "show ab12",
     "context": "context --tokens 500",
+    "tasks": "tasks --state done --state open",
+    "task": "task add Move the parser --priority high",
+    "skill": "skill export release --to .claude/skills",
+    "sessions": "sessions search slow parser --limit 5",
+    "handoff": "handoff --session 5c01f2e4 --tokens 800",
     "stale": "stale --all --no-check",
     "impact": "impact src/auth.ts --no-check",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
@@ -90,6 +95,8 @@ ASKED_BY = {
 )
 ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
+ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
+ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",

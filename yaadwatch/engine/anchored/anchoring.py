@@ -22,12 +22,16 @@ _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A text, the folder where its relative paths start, and what the caller says it rests on."""
+    """A text, the folder where its relative paths start, and what the caller says it rests on.
+
+    `touched`: files that were worked on while it was learned; a name of several means that one.
+    """
 
     text: str
     folder: str = ""
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,6 +109,10 @@ def _name(one: Sought, view: View) -> None:
         if path is not None:
             one.files.setdefault(path, "text")
             continue
+        path = _touched(mention, source.touched)
+        if path is not None and view.find(path) is not None:
+            one.files.setdefault(path, "session")
+            continue
         folder = tree.match_folder(mention, folder=source.folder)
         if folder is not None and folder not in one.folders:
             one.folders.append(folder)
@@ -121,6 +129,13 @@ def _name(one: Sought, view: View) -> None:
         for word in dict.fromkeys((*parts, *_forms(one.spoken.words)))
         if is_telling(word) and word not in stems
     ]
+
+
+def _touched(mention: str, touched: Sequence[str]) -> str | None:
+    """Return the one file worked on lately that a name of several files means, or None."""
+    tail = "/" + mention.removeprefix("./")
+    found = [path for path in touched if f"/{path}".endswith(tail)]
+    return found[0] if len(found) == 1 else None
 
 
 def _forms(words: Iterable[str]) -> Iterator[str]:

@@ -19,22 +19,26 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 from yaadwatch.system.livesessions import Live
 
+LEFT_AFTER = timedelta(minutes=5)
+"""A session that a hook has named is over so long after its agent's last connection ended."""
 IDLE_PERSON = timedelta(hours=12)
 """As IDLE, for a session that a person began at the command line."""
 
 
-def current(home: Home, call: Call, space: Space) -> Live:
+def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
     """Return the session that a call is part of; one begins when there is none.
 
-    That of its connection; else one of the same agent in this work tree that has no connection yet
-    (a hook began it, or the daemon was restarted); at the command line the one that was begun
-    there, else the day.
+    The one of this name, where the agent gives one. Else that of its connection; else one of the
+    same agent in this work tree that has no connection yet (a hook began it, or the daemon was
+    restarted); at the command line the one that was begun there, else the day.
     """
     now = home.clock.now()
     with home.live.lock:
-        live = _known(home, call, space, now)
+        name = privacy.mask(named).text or _name(call, now)
+        live = _called(home, call, space, name) if named else _known(home, call, space, now)
         if live is None:
-            live = _stored(home, call, space, now) or new(home, call, space, _name(call, now))
+            stored = _stored(home, call, space, now, name=name, only=bool(named))
+            live = stored or new(home, call, space, name)
             home.live.enter(live)
         if call.session:
             live.connections.add(call.session)
@@ -172,12 +176,19 @@ def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
     return next(begun, None) or next(today, None)
 
 
-def _stored(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
-    """Return the session in the store that a call goes on with; the lock is held."""
+def _called(home: Home, call: Call, space: Space, name: str) -> Live | None:
+    """Return the session in memory that its agent calls so."""
+    found = home.live.of(space.project.id, space.worktree.id, call.origin)
+    return next((live for live in found if live.session.name == name), None)
+
+
+def _stored(
+    home: Home, call: Call, space: Space, now: datetime, *, name: str, only: bool
+) -> Live | None:
+    """Return the session in the store that a call goes on with; `only` the one of this name."""
     since = now - idle_after(call.origin)
-    open_ones = space.db.read(rows.going_on, space.worktree.id, call.origin, since)
+    open_ones = [] if only else space.db.read(rows.going_on, space.worktree.id, call.origin, since)
     session = next((one for one in open_ones if home.live.get(one.id) is None), None)
-    name = _name(call, now)
     if session is None and name:
         session = space.db.read(rows.named, space.worktree.id, call.origin, name)
     if session is None:

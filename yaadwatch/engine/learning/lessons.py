@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from yaadwatch.core import text
+from yaadwatch.engine import writing
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
@@ -68,4 +69,5 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> Node:
         updated_at=now,
     )
     nodes.insert(conn, node)
+    nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     return node

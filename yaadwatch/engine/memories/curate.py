@@ -8,6 +8,7 @@ from datetime import datetime
 from yaadwatch.core import privacy
 from yaadwatch.engine import telling, writing
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -247,7 +248,10 @@ def _changed(home: Home, call: Call, fragment: str, change: _Change) -> tuple[No
 
         def commit(conn: Connection) -> tuple[Node, Node]:
             node = _require(conn, held.id)
-            return node, change(conn, node, now)
+            done = change(conn, node, now)
+            if done.version != node.version:
+                retelling.around(conn, node.id, now)
+            return node, done
 
         return held.db.write(commit)
 

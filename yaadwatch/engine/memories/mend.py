@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.engine import claiming, stale, telling, writing
+from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import given, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.shelves import shelves
@@ -224,6 +225,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     writing.confirm(
         conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
     )
+    retelling.around(conn, done.after.id, done.after.updated_at)
     relating.relate(conn, home, done.after, done.entities, done.after.updated_at, others=True)
 
 

@@ -11,6 +11,7 @@ from yaadwatch.core.recall.shelving import Answers
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine import shelves, telling
 from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import gathering, lineage
 from yaadwatch.engine.recall.gathering import CANDIDATES_MAX, Elsewhere, Gathered, Question
 from yaadwatch.engine.remember import given
@@ -133,6 +134,8 @@ def recall(
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.accessed(project, iter(own))
+            told = {each.id: each.tokens for each in fitted.items if each.id in own}
+            current.shown(home, call, there.project.space, told)
     scores = {each.candidate.id: each.score for each in best}
     return {
         "results": [

@@ -23,7 +23,8 @@ class Draft:
 
     One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
     the statement is kept under; `expected_version`: the version of the memory under that key that
-    it is meant for, any when None. `session`: the id of the session that it is said in, if any.
+    it is meant for, any when None. `session`: the id of the session that it is said in, if any;
+    `touched`: the files that were worked on in it.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Draft:
     baseline: bool = False
     has_id: bool = False
     session: str | None = None
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,13 @@ def _anchored(
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
-        Source(text=draft.text, folder=draft.folder, files=draft.files, symbols=draft.symbols)
+        Source(
+            text=draft.text,
+            folder=draft.folder,
+            files=draft.files,
+            symbols=draft.symbols,
+            touched=draft.touched,
+        )
         for draft in drafts
     ]
     anchored = []

@@ -14,6 +14,7 @@ from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_key, canonical_kind
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings
 
 
 def remember(
@@ -84,9 +85,11 @@ def remember(
         admitted = admit(home, None, [draft])[0]
     else:
         with home.space(call) as space:
+            learned = current.session_of(home, call, space, session)
             placed = replace(
                 _placed(draft, call, space),
-                session=current.session_of(home, call, space, session),
+                session=learned,
+                touched=tuple(space.db.read(doings.files, learned)),
             )
             admitted = admit(home, space, [placed])[0]
     return _told(admitted)

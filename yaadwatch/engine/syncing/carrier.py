@@ -30,6 +30,8 @@ HEAD: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is written anew whenever a rule changes. -->",
     "",
 )
+DOUBTED: Final = " (May be out of date: "
+"""What stands behind a rule that is in doubt begins so."""
 _HEAD_BYTES: Final = 1024
 """The first line of ours is within so many bytes: front matter may stand above it."""
 
@@ -176,7 +178,7 @@ def _rules(conn: Connection, worktree: int) -> tuple[list[Node], dict[str, Flag]
 def _doubt(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
-    return f" (May be out of date: {' '.join(flag.reason.split())} Check before relying on it.)"
+    return f"{DOUBTED}{' '.join(flag.reason.split())} Check before relying on it.)"
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:

@@ -6,10 +6,13 @@ from pathlib import Path
 from bridges import agents
 from bridges.agents import AGENTS, CARRIERS
 from bridges.block import Block, find
+from bridges.items import items
 from bridges.registry import for_path
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine.agent_files.finding import Fleet
 from yaadwatch.engine.agent_files.reading import parsed
+from yaadwatch.engine.syncing.carrier import DOUBTED
+from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE, PRIVATE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
@@ -46,6 +49,39 @@ def by_agent(
             }
         )
     return found
+
+
+def carried(
+    space: Space,
+    rows: Mapping[str, AgentFileRow],
+    *,
+    read: Collection[str] | None,
+    formats: Collection[str] | None,
+) -> frozenset[str]:
+    """Return the rules that our blocks and carriers tell an agent, as the graph says them.
+
+    Args:
+        space: the work tree.
+        rows: its agent files.
+        read: the files that the agent takes in; None when nobody can tell: any.
+        formats: the names of the formats that it reads; None likewise.
+    """
+    said: set[str] = set()
+    for path, row in rows.items():
+        is_carrier = path in CARRIERS and row.mode == PRIVATE
+        if is_carrier:
+            is_read = formats is None or path in _carriers_of(formats, rows)
+        else:
+            is_read = row.mode == INLINE and (read is None or path in read)
+        if not is_read:
+            continue
+        seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        text = (seen.data or b"").decode("utf-8", "replace")
+        if not is_carrier:
+            block = find(seen.data or b"")
+            text = block.text if isinstance(block, Block) else ""
+        said.update(item.text.partition(DOUBTED)[0] for item in items(text.splitlines()))
+    return frozenset(map(as_stored, said))
 
 
 def _carriers_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> set[str]:

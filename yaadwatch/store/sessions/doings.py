@@ -14,10 +14,10 @@ def shown(conn: apsw.Connection, session: str, tokens: Mapping[str, int], at: da
     conn.execute(
         """
         INSERT INTO session_nodes (session, node, role, at_ms, tokens)
-        SELECT ?1, key, ?2, ?3, value
-          FROM json_each(?4)
-         WHERE EXISTS (SELECT 1 FROM nodes WHERE nodes.id = key)
-         ORDER BY key
+        SELECT ?1, given.key, ?2, ?3, given.value
+          FROM json_each(?4) AS given
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE nodes.id = given.key)
+         ORDER BY given.key
             ON CONFLICT (session, node, role) DO UPDATE SET tokens = tokens + excluded.tokens
         """,
         (session, SHOWN, to_ms(at), to_json(dict(tokens))),
@@ -41,6 +41,11 @@ def note_nodes(
 def forget_role(conn: apsw.Connection, session: str, role: Role) -> None:
     """Take back every node of a role: it is about to be found out anew."""
     conn.execute("DELETE FROM session_nodes WHERE session = ? AND role = ?", (session, role))
+
+
+def drop_node(conn: apsw.Connection, session: str, node: str) -> None:
+    """Take back that a session had anything to do with a node."""
+    conn.execute("DELETE FROM session_nodes WHERE session = ? AND node = ?", (session, node))
 
 
 def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:

@@ -179,6 +179,26 @@ def last_told(conn: apsw.Connection, worktree: int, but: str) -> Session | None:
     )
 
 
+def say(conn: apsw.Connection, id: str, *, text: str, summary: str, at: datetime) -> None:
+    """Give the node of a session, if it has one, these words.
+
+    They are made of what is kept elsewhere, so no version of them is kept: what is erased there is
+    gone here.
+    """
+    conn.execute(
+        """
+        UPDATE nodes SET text = ?, summary = ?, updated_ms = ?
+         WHERE id = ? AND kind = 'session' AND text <> ?
+        """,
+        (text, summary, to_ms(at), id, text),
+    )
+
+
+def set_told(conn: apsw.Connection, id: str, seq: int) -> None:
+    """Note that events up to number `seq` are no news to a session any more."""
+    conn.execute("UPDATE sessions SET told_seq = max(told_seq, ?) WHERE id = ?", (seq, id))
+
+
 def drop(conn: apsw.Connection, id: str) -> None:
     """Take a session away, with what it was shown, its notes and its words; its node stays."""
     conn.execute("DELETE FROM sessions WHERE id = ?", (id,))

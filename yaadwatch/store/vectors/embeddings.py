@@ -28,7 +28,7 @@ def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> lis
         """
         SELECT num, text
           FROM nodes
-         WHERE num > ? AND archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+         WHERE num > ? AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
          ORDER BY num
          LIMIT ?
@@ -45,7 +45,7 @@ def missing_of(conn: apsw.Connection, space: str, ids: Iterable[str]) -> list[Un
         SELECT num, text
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
-           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity')
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
          ORDER BY num
         """,

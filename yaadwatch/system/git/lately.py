@@ -10,11 +10,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.model.settings import FILE_BYTES_MAX, REFLOG_STEPS_MAX, TREE_PATHS_MAX
+from yaadwatch.model.settings import (
+    FILE_BYTES_MAX,
+    HISTORY_COMMITS_MAX,
+    REFLOG_STEPS_MAX,
+    TREE_PATHS_MAX,
+)
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import path_texts
@@ -30,28 +35,30 @@ _STEP = re.compile(r"HEAD@\{(\d+)\}")
 _FORMAT = "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"
 _HOW = {"A": ADDED, "D": REMOVED}
 _MINUTE_S = 60
+_LAG_NS = 50_000_000  # file systems keep coarser time than clocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A commit that was made in a work tree; the subject is as it stands there."""
+    """A commit that was made in a work tree, and when HEAD came to it; the subject as it stands."""
 
     id: str
     subject: str
+    at: datetime
 
 
-def commits(git: Git, since: datetime) -> list[Made]:
+def commits(git: Git, since: datetime, start: str) -> list[Made]:
     """Return the commits that were made in a work tree since a time, oldest first.
 
-    At most 1,000 steps of HEAD are looked back. Git writes times in whole seconds, so `since` is
-    taken as its second.
+    At most 1,000 steps of HEAD are looked back. Git writes times in whole seconds; what the commit
+    `start` (hex, or '') leads to was there before.
 
     Raises:
         YaadError: as every method of `Repository`.
     """
     log = ["log", "-z", "-g", "--date=unix", _FORMAT, f"--max-count={REFLOG_STEPS_MAX}"]
     since_s = int(since.timestamp())
-    made: dict[str, str] = {}
+    made: dict[str, Made] = {}
     for row in git.ask([*log, "HEAD", "--"]).decode("utf-8", "replace").split("\0"):
         commit, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]
         at = _STEP.fullmatch(step)
@@ -60,9 +67,11 @@ def commits(git: Git, since: datetime) -> list[Made]:
         if int(at[1]) < since_s - _MINUTE_S:
             break
         if int(at[1]) >= since_s and int(authored) >= since_s and _MADE.match(what):
-            made[commit] = subject
-    lost = _unreachable(git, made)
-    return [Made(id=one, subject=made[one]) for one in reversed(list(made)) if one not in lost]
+            when = datetime.fromtimestamp(int(at[1]), UTC)
+            made[commit] = Made(id=commit, subject=subject, at=when)
+    gone = _beyond(git, made, ["HEAD", "--branches"])
+    new = _beyond(git, made, [start]) if start else set(made)
+    return [one for one in reversed(made.values()) if one.id in new - gone]
 
 
 def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
@@ -97,11 +106,11 @@ def fold(found: dict[str, str], path: str, how: str) -> None:
     found[path] = how
 
 
-def uncommitted(repository: Repository, since: datetime) -> dict[str, str]:
+def uncommitted(repository: Repository, since: datetime, until: datetime) -> dict[str, str]:
     """Return the files of a work tree that were changed since a time and differ from HEAD.
 
-    Path to how. What git ignores is left out, and so is everything in a work tree of more than
-    200,000 files.
+    Path to how. Left out: what was written after `until`, what git ignores, and everything in a
+    work tree of more than 200,000 files.
 
     Raises:
         YaadError: as every method of `Repository`.
@@ -116,7 +125,8 @@ def uncommitted(repository: Repository, since: datetime) -> dict[str, str]:
     head, names = at.commit, layouts.object_format(repository.layout, at)
     since_ns = int(since.timestamp()) * 1_000_000_000
     found = {}
-    for path, there in _stirred(root, (*tracked, *others), since_ns):
+    until_ns = (int(until.timestamp()) + 1) * 1_000_000_000
+    for path, there in _stirred(root, (*tracked, *others), since_ns - _LAG_NS, until_ns + _LAG_NS):
         blob = repository.blob_at(head, path)
         if not there and blob is not None:
             found[path] = REMOVED
@@ -125,17 +135,19 @@ def uncommitted(repository: Repository, since: datetime) -> dict[str, str]:
     return found
 
 
-def _unreachable(git: Git, ids: Iterable[str]) -> set[str]:
-    """Return those of the commits that no branch has any more, nor HEAD."""
+def _beyond(git: Git, ids: Iterable[str], known: list[str]) -> set[str]:
+    """Return commits that lead to none of `known`: those of `ids` that nothing there has."""
     given = "".join(f"{one}\n" for one in ids).encode()
     if not given:
         return set()
-    walk = ["rev-list", f"--max-count={REFLOG_STEPS_MAX}", "--stdin", "--not", "HEAD", "--branches"]
+    walk = ["rev-list", f"--max-count={HISTORY_COMMITS_MAX}", "--stdin", "--not", *known]
     return set(git.ask(walk, given=given).decode().split())
 
 
-def _stirred(root: Path, paths: Iterable[str], since_ns: int) -> Iterator[tuple[str, bool]]:
-    """Yield the files that were written since, or went, and whether they are there."""
+def _stirred(
+    root: Path, paths: Iterable[str], since_ns: int, until_ns: int
+) -> Iterator[tuple[str, bool]]:
+    """Yield the files that were written in that time, or went since, and whether they are there."""
     for path in paths:
         try:
             looked = os.lstat(f"{root}/{path}")
@@ -145,7 +157,8 @@ def _stirred(root: Path, paths: Iterable[str], since_ns: int) -> Iterator[tuple[
         except OSError:
             continue  # a folder that we may not look into
         else:
-            if max(looked.st_mtime_ns, looked.st_ctime_ns) >= since_ns:
+            last_ns = max(looked.st_mtime_ns, looked.st_ctime_ns)
+            if last_ns >= since_ns and looked.st_mtime_ns <= until_ns:
                 yield path, True
 
 

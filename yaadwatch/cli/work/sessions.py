@@ -1,0 +1,215 @@
+"""Commands about past work: sessions, handoff."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, short, span, when
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+ACTIONS = ("list", "show", "search", "start", "note", "end")
+_NEEDED = {"show": "which session", "search": "what to look for", "note": "what to note"}
+
+
+def add_sessions(commands: Commands) -> Parser:
+    """Add `sessions`."""
+    command = commands.add(
+        "sessions",
+        "see past sessions, find one, or keep one of your own",
+        sessions,
+        examples=[
+            ("yaadwatch sessions", "the latest, and what each left"),
+            ("yaadwatch sessions show 5c01f2e4", "what it was shown, and used"),
+            ("yaadwatch sessions search slow parser", "in which one was that?"),
+            ("yaadwatch sessions start", "what you say is learned in it"),
+            ("yaadwatch sessions note tests need redis", "for whoever is next"),
+            ("yaadwatch sessions end", "say what was done in it"),
+        ],
+        more="Sessions of agents begin and end by themselves. What you say at the\n"
+        "command line without one belongs to the day.",
+    )
+    command.add_argument(
+        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+    )
+    command.add_argument(
+        "what", metavar="ID|WORDS", nargs="*", help="a session (show, end), or words"
+    )
+    command.add_argument(
+        "--session", metavar="ID", help="for note: another session than the one here"
+    )
+    command.add_argument("--name", default="", help="for start: what it is called; goes on by it")
+    command.add_argument(
+        "--limit",
+        metavar="N",
+        type=whole_number,
+        default=20,
+        help="sessions at most (default: 20)",
+    )
+    return command
+
+
+def add_handoff(commands: Commands) -> Parser:
+    """Add `handoff`."""
+    command = commands.add(
+        "handoff",
+        "make a prompt for whoever goes on",
+        handoff,
+        examples=[
+            ("yaadwatch handoff | claude -p", "hand the work to an agent"),
+            ("yaadwatch handoff --tokens 800", "a shorter one"),
+        ],
+        more="What was done, what is open, what is in doubt, which files.",
+    )
+    command.add_argument("--session", metavar="ID", help="of this one (default: the last one here)")
+    command.add_argument(
+        "--tokens",
+        metavar="N",
+        dest="tokens_max",
+        type=whole_number,
+        default=2000,
+        help="length of the prompt at most (default: 2000)",
+    )
+    return command
+
+
+def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Do what was asked about sessions, and print it."""
+    answer = _ask(args, client)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    if args.action == "show":
+        _tell_receipt(answer["sessions"][0], terminal, now)
+    elif args.action == "start":
+        again = "Goes on" if answer["again"] else "Began"
+        terminal.line(f"{again}: session ", styled(short(answer["session"]), "bold"))
+        terminal.line("End it: yaadwatch sessions end")
+    elif args.action == "note":
+        terminal.line("Noted in session ", styled(short(answer["session"]), "bold"))
+        terminal.line(str(answer["text"]), indent=2)
+    elif args.action == "end":
+        _tell_end(answer, terminal, now)
+    else:
+        _tell_list(answer["sessions"], args, terminal, now)
+    return 0
+
+
+def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print a prompt, and nothing else: it may be read by an agent."""
+    answer = client.call("handoff", session=args.session, tokens_max=args.tokens_max)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    for line in str(answer["prompt"]).splitlines():
+        terminal.line(line)
+    return 0
+
+
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+    words = " ".join(args.what)
+    if args.action in _NEEDED and not words:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Say {_NEEDED[args.action]}; nothing was done.",
+            hint=f"yaadwatch sessions {args.action} --help",
+        )
+    if args.action == "show":
+        return client.call("sessions", id=words)
+    if args.action == "search":
+        return client.call("sessions", query=words, limit=args.limit)
+    if args.action == "start":
+        return client.call("session_start", name=args.name)
+    if args.action == "note":
+        return client.call("session_note", text=words, session=args.session)
+    if args.action == "end":
+        return client.call("session_end", session=words or args.session, name=args.name)
+    return client.call("sessions", limit=args.limit)
+
+
+def _tell_list(
+    found: "list[dict[str, Any]]", args: Namespace, terminal: Terminal, now: "datetime"
+) -> None:
+    if not found:
+        terminal.line(
+            "No session is about that."
+            if args.action == "search"
+            else "There are no sessions here yet. They begin with what agents ask, and with:"
+            " yaadwatch sessions start"
+        )
+        return
+    for one in found:
+        _tell_row(one, terminal, now)
+
+
+def _tell_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    who = str(one["agent"]).partition(":")[2] or str(one["name"] or "command line")
+    state = (
+        "goes on" if one["ended_at"] is None else f"{_took(one)}, ended by {_END[one['ended_by']]}"
+    )
+    terminal.line(
+        styled(short(one["id"]), "bold"),
+        f"  {who}, {ago(one['started_at'], now)}, {state};"
+        f" learned {one['learned']}, shown {one['shown']}, used {one['used']},"
+        f" {count(one['files'], 'file')}, {count(one['commits'], 'commit')}",
+        hang=10,
+    )
+    for line in str(one["summary"]).splitlines()[1:]:
+        terminal.line(styled(line, "dim"), indent=10)
+
+
+_END = {"asked": "request", "left": "its agent leaving", "idle": "quiet"}
+
+
+def _took(one: "dict[str, Any]") -> str:
+    begun, ended = when(one["started_at"]), when(one["ended_at"])
+    return span((ended - begun).total_seconds()) if begun and ended else "goes on"
+
+
+def _tell_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    _tell_row(one, terminal, now)
+    shown = [
+        (
+            short(row["id"]),
+            f"{row['tokens']} tokens",
+            "used" if row["used"] else "",
+            _since(row),
+            str(row["text"]),
+        )
+        for row in one["shown_memories"]
+    ]
+    learned = [
+        (short(row["id"]), str(row["kind"]), _since(row), str(row["text"]))
+        for row in one["learned_memories"]
+    ]
+    notes = [(ago(row["at"], now), str(row["text"])) for row in one["notes"]]
+    for title, rows in (("Shown", shown), ("Learned", learned), ("Noted", notes)):
+        if rows:
+            terminal.gap()
+            terminal.line(styled(title, "bold"))
+            terminal.table(rows)
+    terminal.gap()
+    terminal.line(f"{one['tokens']} tokens were spent on what it was shown.")
+
+
+def _since(row: "dict[str, Any]") -> str:
+    """Return what became of a memory since: "changed" for one in doubt, "archived"."""
+    if row["archived"]:
+        return "archived"
+    return str(row["stale"]["verdict"]) if row["stale"] else ""
+
+
+def _tell_end(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    if not answer["kept"]:
+        terminal.line("Nothing happened in it, so it is not kept.")
+        return
+    terminal.line("Ended.")
+    _tell_row(answer["session"], terminal, now)
+    terminal.line("Hand it on: yaadwatch handoff")

@@ -1,0 +1,170 @@
+"""The command about ways of working: list, show, add, export."""
+# ruff: noqa: PTH103, PTH118, PTH123
+
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import short
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+ACTIONS = ("list", "show", "add", "export", "install")
+_BODY_CHARS_MAX = 500_000
+"""Read from standard input or a file at most; the daemon's limit is far below."""
+
+
+def add_skill(commands: Commands) -> Parser:
+    """Add `skill`."""
+    command = commands.add(
+        "skill",
+        "keep ways of working, and show or export them",
+        skill,
+        examples=[
+            ("yaadwatch skill", "which there are"),
+            ("yaadwatch skill show release", "all of one"),
+            ("yaadwatch skill add NAME --about LINE < BODY", "a new one, or new words"),
+            ("yaadwatch skill export NAME --to DIR", "as NAME/SKILL.md"),
+            ("yaadwatch skill install", "teach agents to use yaadwatch"),
+        ],
+        more="A skill that names files and definitions is in doubt when those change.",
+    )
+    command.add_argument(
+        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+    )
+    command.add_argument("name", metavar="NAME", nargs="?", help="of the skill: small letters, '-'")
+    command.add_argument("--about", metavar="LINE", help="for add: when to use it, in a line")
+    command.add_argument(
+        "--file", metavar="PATH", help="for add: where its body is (default: standard input)"
+    )
+    command.add_argument(
+        "--to", metavar="DIR", default=".", help="for export: the folder (default: here)"
+    )
+    return command
+
+
+def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Do what was asked about skills, and print it."""
+    if args.action == "install":
+        return _install(args, terminal)
+    if args.action != "list" and not args.name:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Which skill do you mean? Nothing was done.",
+            hint=f"yaadwatch skill {args.action} NAME",
+        )
+    if args.action == "add":
+        return _add(args, client, terminal)
+    answer = client.call("skills", name=args.name)
+    if args.action == "export":
+        return _export(answer["skills"][0], args, terminal)
+    if args.json:
+        terminal.json(answer)
+    elif args.name:
+        _tell(answer["skills"][0], terminal)
+    elif not answer["skills"]:
+        terminal.line("No skill is kept here. Keep one: yaadwatch skill add --help")
+    for found in [] if args.json or args.name else answer["skills"]:
+        stale = [styled("  may be stale", "yellow")] if found["stale"] else []
+        terminal.line(styled(found["name"], "bold"), f"  {found['description']}", *stale)
+    return 0
+
+
+def _install(args: Namespace, terminal: Terminal) -> int:
+    """Put the skill that teaches agents when to remember, recall, confirm and correct."""
+    from yaadwatch.cli.connect import tell
+    from yaadwatch.connecting import table, verbs
+
+    if args.name:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "There is one skill to install, and it needs no name. Nothing was done.",
+            hint="yaadwatch skill install",
+        )
+    answer = verbs.connect(verbs.this_machine(None), [table.SKILL])
+    return tell(answer, terminal, as_json=args.json, undo="yaadwatch disconnect skill")
+
+
+def _add(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    if not args.about:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Say when to use it, with --about; nothing was kept.",
+            hint="yaadwatch skill add NAME --about LINE < BODY",
+        )
+    body = _body(args, terminal)
+    answer = client.call("skill_add", name=args.name, description=args.about, body=body)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    terminal.line("Kept ", styled(answer["name"], "bold"), f"  {answer['description']}")
+    terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
+    return 0
+
+
+def _body(args: Namespace, terminal: Terminal) -> str:
+    """Return the body of a skill: of a file, else of standard input.
+
+    Raises:
+        YaadError: bad_request, when it is not text; unavailable, when the file cannot be read.
+    """
+    try:
+        if args.file is None:
+            return terminal.keys.read(_BODY_CHARS_MAX)
+        with open(args.file, encoding="utf-8") as file:
+            return file.read(_BODY_CHARS_MAX)
+    except UnicodeDecodeError:
+        raise YaadError(
+            Code.BAD_REQUEST, "The body is not text in UTF-8. Nothing was kept."
+        ) from None
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE, f"{args.file} cannot be read ({error.strerror}). Nothing was kept."
+        ) from None
+
+
+def _export(found: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    """Write NAME/SKILL.md; a file that reads otherwise is left alone.
+
+    Raises:
+        YaadError: refused, when another file stands there; unavailable, when it cannot be written.
+    """
+    folder = os.path.join(args.to, str(found["name"]))
+    path = os.path.join(folder, "SKILL.md")
+    about = str(found["description"]).replace("\\", "\\\\").replace('"', '\\"')
+    text = f'---\nname: {found["name"]}\ndescription: "{about}"\n---\n\n{found["body"]}\n'
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            there = file.read()
+        if there != text:
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} is there, and reads otherwise; it was left alone.",
+                hint="Move it away, or export to another folder with --to",
+            ) from None
+    except OSError as error:
+        raise YaadError(Code.UNAVAILABLE, f"{path} cannot be written ({error.strerror}).") from None
+    if args.json:
+        terminal.json({"name": found["name"], "path": os.path.abspath(path)})  # noqa: PTH100
+    else:
+        terminal.line(f"Wrote {path}")
+    return 0
+
+
+def _tell(found: "dict[str, Any]", terminal: Terminal) -> None:
+    terminal.line(styled(found["name"], "bold"), f"  {found['description']}")
+    if found["stale"]:
+        terminal.line(styled("may be stale: yaadwatch stale", "yellow"))
+    terminal.gap()
+    for line in str(found["body"]).splitlines():
+        terminal.line(line)

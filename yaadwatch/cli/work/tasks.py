@@ -1,0 +1,138 @@
+"""Commands about what is to be done: tasks, task."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import ago, count, short
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.tasks import NORMAL, PRIORITIES, STATES, UNFINISHED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_STATES = {"start": "doing", "done": "done", "drop": "dropped", "open": "open"}
+ACTIONS = ("add", *_STATES, "edit")
+_COLOURS = {"doing": "green", "done": "dim", "dropped": "dim"}
+
+
+def add_tasks(commands: Commands) -> Parser:
+    """Add `tasks`."""
+    command = commands.add(
+        "tasks",
+        "list what is to be done, what comes first at the front",
+        tasks,
+        examples=[
+            ("yaadwatch tasks", "open ones, and those under way"),
+            ("yaadwatch tasks --state done", "what was done"),
+            ("yaadwatch tasks --all --json", "everything, for programs"),
+        ],
+        more="Agents are told of the open ones when they start.",
+    )
+    command.add_argument(
+        "--state",
+        dest="states",
+        choices=STATES,
+        action="append",
+        default=[],
+        help="only in this state; may be repeated",
+    )
+    command.add_argument("--all", action="store_true", help="in every state")
+    return command
+
+
+def add_task(commands: Commands) -> Parser:
+    """Add `task`."""
+    command = commands.add(
+        "task",
+        "add a task, or say how far one is",
+        task,
+        examples=[
+            ("yaadwatch task add Move the parser out", "a new one"),
+            ("yaadwatch task add Stop it --priority urgent", "first of all"),
+            ("yaadwatch task start 5c01f2e4", "somebody is at it"),
+            ("yaadwatch task done 5c01f2e4", "it leaves the brief"),
+            ("yaadwatch task edit 5c01f2e4 Stop both leaks", "in other words"),
+        ],
+        more="A task waits for another: yaadwatch link ID depends_on OTHER",
+    )
+    command.add_argument("action", choices=ACTIONS, help="what to do")
+    command.add_argument(
+        "what", metavar="ID|TEXT", nargs="+", help="a task, or the words of a new one"
+    )
+    command.add_argument(
+        "--priority", choices=PRIORITIES, help="what comes first (default: normal)"
+    )
+    return command
+
+
+def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the tasks."""
+    states = list(STATES) if args.all else args.states or list(UNFINISHED)
+    answer = client.call("tasks", states=states)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    for row in answer["tasks"]:
+        _tell(row, terminal, f"  ({ago(row['updated_at'], client.now())})")
+    counts = answer["counts"]
+    told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    if not answer["tasks"]:
+        terminal.line("Nothing is to be done. Add a task: yaadwatch task add TEXT")
+    terminal.line(styled(told, "dim")) if told else None
+    return 0
+
+
+def task(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Add or change a task; print how it is then."""
+    answer = client.call("task_update", **_fields(args))
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if args.action == "add":
+        terminal.line("Added:" if answer["made"] else "There is one already; it is open again:")
+    _tell(answer, terminal, "")
+    if args.action in {"done", "drop"}:
+        terminal.line(f"Undo: yaadwatch task open {short(answer['id'])}")
+    return 0
+
+
+def _fields(args: Namespace) -> "dict[str, Any]":
+    priority = {"priority": args.priority} if args.priority else {}
+    if args.action == "add":
+        return {"text": " ".join(args.what)} | priority
+    identity, *words = args.what
+    if args.action == "edit":
+        if not words and not priority:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "Say how it shall read; nothing was changed.",
+                hint="yaadwatch task edit ID TEXT, or --priority",
+            )
+        return {"id": identity} | ({"text": " ".join(words)} if words else {}) | priority
+    if words:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"`task {args.action}` takes one task, got {count(len(args.what), 'word')}; nothing was"
+            " changed.",
+            hint="See their ids: yaadwatch tasks",
+        )
+    return {"id": identity, "state": _STATES[args.action]} | priority
+
+
+def _tell(row: "dict[str, Any]", terminal: Terminal, more: str) -> None:
+    state = str(row["state"])
+    priority = "" if row["priority"] == NORMAL else f", {row['priority']}"
+    waits = [f"; waits for {', '.join(map(short, row['waits_for']))}"] if row["waits_for"] else []
+    terminal.line(
+        styled(short(row["id"]), "bold"),
+        "  ",
+        styled(f"{state}{priority}", _COLOURS.get(state, "yellow")),
+        f"  {row['text']}",
+        *waits,
+        styled(more, "dim"),
+        hang=10,
+    )

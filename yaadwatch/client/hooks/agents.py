@@ -1,0 +1,255 @@
+"""AGENTS: what each agent's hooks say, and how they are answered. A row each; nothing is read.
+
+The forms are those of payloads recorded from the real agents (tests/integration/hook_payloads), but
+for Cursor, of which there are its documents only. Standard library only, and little of it: this is
+imported with every hook.
+"""
+# ruff: noqa: PTH117, PTH118
+
+import os
+
+from yaadwatch.client import quick_json as json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Payload = Mapping[str, Any]
+
+EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end")
+PATHS_MAX = 200
+"""Files told of with one tool call, at most."""
+
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
+
+
+class WrongPayloadError(ValueError):
+    """A payload is not what this agent sends. The message says in what."""
+
+
+class Agent:
+    """How one agent's hooks are read and answered.
+
+    Args:
+        names: what it calls each of our events.
+        event: where its payload names the event; '' if it does not.
+        session: where the payload has the name of the session.
+        folder: where it has the folder that the agent works on.
+        files: returns the files that a tool was to change; none for tools that change none.
+        tell: returns the answer that brings a text to the model.
+        nothing: the answer when there is nothing to say.
+        hears_prompts: whether the model is told what the answer to a prompt says. If it is not,
+            news are told after the next change of a file.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: "Mapping[str, str]",
+        event: str,
+        session: str,
+        folder: str,
+        files: "Callable[[Payload], list[str]]",
+        tell: "Callable[[str, str], Any]",
+        nothing: "Any" = None,
+        hears_prompts: bool = True,
+    ) -> None:
+        self.names = names
+        self.event = event
+        self.session = session
+        self.folder = folder
+        self.files = files
+        self.tell = tell
+        self.nothing = nothing
+        self.hears_prompts = hears_prompts
+
+    def check(self, payload: "Payload", event: str) -> None:
+        """Raise when a payload is of another event.
+
+        Raises:
+            WrongPayloadError: it is; the message names both.
+        """
+        named = payload.get(self.event, self.names[event]) if self.event else self.names[event]
+        if named != self.names[event]:
+            told = f"the payload is of {named!r}, and this hook answers {self.names[event]!r}"
+            raise WrongPayloadError(told)
+
+    def folder_of(self, payload: "Payload") -> str:
+        """Return the folder that the agent works on; '' when the payload does not tell.
+
+        Raises:
+            WrongPayloadError: it is no absolute path.
+        """
+        found = payload.get(self.folder) or ""
+        if isinstance(found, list):
+            found = found[0]
+        if not isinstance(found, str) or (found and not os.path.isabs(found)):
+            told = f"the payload's {self.folder} is no absolute folder: {found!r}"
+            raise WrongPayloadError(told)
+        return found
+
+    def session_of(self, payload: "Payload") -> str:
+        """Return what the agent calls its session; '' when it does not tell."""
+        found = payload.get(self.session)
+        return found[:200] if isinstance(found, str) else ""
+
+    def files_of(self, payload: "Payload", folder: str) -> list[str]:
+        """Return the absolute paths of the files that a tool was to change, each once.
+
+        Raises:
+            WrongPayloadError: it is a tool that changes files, and which ones is not told.
+        """
+        try:
+            found = self.files(payload)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            told = f"the payload does not tell which file was changed: {error!r}"
+            raise WrongPayloadError(told) from None
+        return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
+            :PATHS_MAX
+        ]
+
+
+def patched(patch: str) -> list[str]:
+    """Return the files that a patch in the form of Codex names."""
+    return [
+        line[len(mark) :].strip()
+        for line in patch.splitlines()
+        for mark in _PATCHED
+        if line.startswith(mark)
+    ]
+
+
+def _path(given: "Payload", *keys: str) -> list[str]:
+    for key in keys:
+        if isinstance(given.get(key), str):
+            return [given[key]]
+    raise KeyError(keys[0])
+
+
+def _claude_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"Edit", "MultiEdit", "Write", "NotebookEdit"}:
+        return _path(payload["tool_input"], "file_path", "notebook_path")
+    return []
+
+
+def _codex_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] == "apply_patch":
+        return patched(payload["tool_input"]["command"])
+    return _claude_files(payload)
+
+
+def _gemini_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"write_file", "replace"}:
+        return _path(payload["tool_input"], "file_path")
+    return []
+
+
+def _copilot_files(payload: "Payload") -> list[str]:
+    tool, given = payload["toolName"], payload["toolArgs"]
+    if isinstance(given, str) and tool == "apply_patch":
+        return patched(given)
+    if tool in {"create", "edit", "str_replace_editor", "str_replace", "insert"}:
+        return _path(
+            json.loads(given.encode()) if isinstance(given, str) else given, "path", "file_path"
+        )
+    return []
+
+
+def _cursor_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}:
+        given = payload["tool_input"]
+        given = json.loads(given.encode()) if isinstance(given, str) else given
+        return _path(given, "file_path", "path", "target_file", "target_notebook")
+    return []
+
+
+def _opencode_files(payload: "Payload") -> list[str]:
+    tool, given = payload["tool"], payload["args"]
+    if tool in {"edit", "write", "multiedit"}:
+        return _path(given, "filePath", "path")
+    if tool in {"patch", "apply_patch"}:
+        return patched(given["patchText"])
+    return []
+
+
+def _cline_files(payload: "Payload") -> list[str]:
+    used = payload["postToolUse"]
+    tool, given = used["toolName"], used["parameters"]
+    if tool in {"editor", "write_to_file", "replace_in_file", "new_file"}:
+        return _path(given, "path", "absolutePath")
+    if tool == "apply_patch":
+        return patched(given["input"])
+    return []
+
+
+def _named(*names: str) -> "dict[str, str]":
+    return dict(zip(EVENTS, names, strict=True))
+
+
+def _specific(name: str, text: str) -> "dict[str, Any]":
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+
+
+AGENTS = {
+    "claude": Agent(
+        names=_named("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd"),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_claude_files,
+        tell=_specific,
+    ),
+    "codex": Agent(
+        names=_named("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd"),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_codex_files,
+        tell=_specific,
+    ),
+    "gemini": Agent(
+        names=_named("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_gemini_files,
+        tell=_specific,
+    ),
+    "copilot": Agent(
+        names=_named("sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd"),
+        event="",
+        session="sessionId",
+        folder="cwd",
+        files=_copilot_files,
+        tell=lambda _, text: {"additionalContext": text},
+    ),
+    "cursor": Agent(
+        names=_named("sessionStart", "beforeSubmitPrompt", "postToolUse", "sessionEnd"),
+        event="hook_event_name",
+        session="conversation_id",
+        folder="workspace_roots",
+        files=_cursor_files,
+        tell=lambda _, text: {"additional_context": text},
+        hears_prompts=False,
+    ),
+    "opencode": Agent(
+        names=_named(*EVENTS),
+        event="",
+        session="session",
+        folder="cwd",
+        files=_opencode_files,
+        tell=lambda _, text: {"text": text},
+    ),
+    "cline": Agent(
+        names=_named("agent_start", "prompt_submit", "tool_result", "session_shutdown"),
+        event="hookName",
+        session="taskId",
+        folder="workspaceRoots",
+        files=_cline_files,
+        tell=lambda _, text: {"cancel": False, "contextModification": text},
+        nothing={"cancel": False},
+        hears_prompts=False,
+    ),
+}
+"""How each agent's hooks are answered."""

@@ -1,0 +1,80 @@
+"""The words of a session, made from what is kept of it: when it ends, and when a memory goes."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from yaadwatch.core import text
+from yaadwatch.core.recall import past
+from yaadwatch.core.recall.past import Lesson
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.sessions import LEARNED, Session
+from yaadwatch.store import nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings, rows, tasks
+
+
+def told(conn: Connection, session: Session) -> str:
+    """Return what there is to tell of a session now; '' when nothing happened in it."""
+    return past.tell(
+        session,
+        facts=session.facts,
+        learned=lessons_of(conn, session.id),
+        notes=[note.text for note in doings.notes(conn, session.id)],
+        ended_at=session.ended_at,
+    )
+
+
+def lessons_of(conn: Connection, session: str) -> list[Lesson]:
+    """Return the living memories that a session learned, in the order in which it did."""
+    order = [one.node for one in doings.of_session(conn, session) if one.role == LEARNED]
+    found = nodes.many(conn, order)
+    states = tasks.states(conn, order)
+    return [
+        Lesson(id=node, kind=found[node].kind, text=_said(found[node]), state=states.get(node, ""))
+        for node in order
+        if node in found and found[node].archived_at is None
+    ]
+
+
+def retell(conn: Connection, session: str, now: datetime) -> str:
+    """Give a session, and its node, the words that it has now, inside a transaction; return them.
+
+    What was erased, or forgotten, is not in them any more.
+    """
+    row = rows.get(conn, session)
+    if row is None:
+        return ""
+    summary = told(conn, row)
+    rows.put(conn, replace(row, summary=summary))
+    notes = "\n".join(note.text for note in doings.notes(conn, session))
+    rows.index(conn, session, summary=summary, notes=notes)
+    if summary:
+        rows.say(conn, session, text=summary, summary=text.summarise(summary), at=now)
+    return summary
+
+
+def around(conn: Connection, node: str, now: datetime) -> None:
+    """Make anew the words of the ended sessions that learned a memory, inside a transaction.
+
+    Call it when the memory was changed, archived or brought back.
+    """
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
+
+
+def without(conn: Connection, node: str, now: datetime) -> None:
+    """Have every session that learned a memory tell of it no more; it is about to be erased.
+
+    Call it inside the transaction that erases the memory, before that.
+    """
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        doings.drop_node(conn, session.id, node)
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
+
+
+def _said(node: Node) -> str:
+    return node.text if len(node.text) <= past.LINE_CHARS_MAX else node.summary

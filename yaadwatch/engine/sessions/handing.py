@@ -1,0 +1,93 @@
+"""Handoff: a prompt for whoever goes on, so that nothing has to be found out twice."""
+
+from dataclasses import replace
+
+from yaadwatch.core.recall import handoff as composing
+from yaadwatch.core.recall.brief import Statement
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.learning import current, retelling
+from yaadwatch.engine.sessions import evidence
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model.sessions import Session
+from yaadwatch.model.tasks import DOING, UNFINISHED
+from yaadwatch.store import nodes, provenance
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import rows, tasks
+
+TASKS_MAX = 50
+DOUBTS_MAX = 50
+
+
+def handoff(
+    home: Home, call: Call, *, session: str | None = None, tokens_max: int = 2000
+) -> dict[str, object]:
+    """Return a prompt for the next agent: what was done, what is open and in doubt, which files.
+
+    The answer is Handoff.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        session: of which session; by default the one the call is part of, if something happened
+            in it, else the one that ended last here.
+        tokens_max: the budget.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one.
+    """
+    with home.space(call) as space:
+        found = current.find(space, session) if session else _which(home, call, space)
+        if found is not None and found.ended_at is None:
+            facts = evidence.gather(home, space, found, home.clock.now()).facts
+            found = replace(found, facts=facts)
+        prompt = space.db.read(_compose, found, space.worktree.id, tokens_max)
+    return {
+        "prompt": prompt.text,
+        "session": found.id if found is not None else None,
+        "open": prompt.open,
+        "doubts": prompt.doubts,
+        "budget": {"used": prompt.used, "left": prompt.left},
+    }
+
+
+def _which(home: Home, call: Call, space: Space) -> Session | None:
+    """Return the session that a call is part of if it has anything to tell, else the last one."""
+    live = current.current(home, call, space)
+    own = space.db.read(rows.get, live.id)
+    if own is not None and not own.is_day and space.db.read(retelling.told, own):
+        return own
+    return space.db.read(rows.last_told, space.worktree.id, live.id)
+
+
+def _compose(
+    conn: Connection, session: Session | None, worktree: int, tokens_max: int
+) -> composing.Handoff:
+    hidden = provenance.hidden(conn, worktree)
+    flags = [
+        flag
+        for flag in doubting.of_worktree(conn, worktree)
+        if flag.level == "warn" and flag.node not in hidden
+    ]
+    flags.sort(key=lambda flag: (-flag.score, flag.node))
+    doubted = nodes.many(conn, [flag.node for flag in flags[:DOUBTS_MAX]])
+    found = [row for row in tasks.of_states(conn, UNFINISHED, TASKS_MAX) if row.node not in hidden]
+    known = nodes.many(conn, [row.node for row in found])
+    return composing.compose(
+        done=retelling.told(conn, session) if session is not None else "",
+        going_on=session is not None and session.ended_at is None,
+        tasks=[
+            Statement(
+                id=row.node,
+                text=known[row.node].text,
+                summary=known[row.node].summary,
+                state="under way" if row.state == DOING else "",
+            )
+            for row in found
+        ],
+        doubts=[
+            (flag.node, doubted[flag.node].summary, flag.reason)
+            for flag in flags[:DOUBTS_MAX]
+            if flag.node in doubted
+        ],
+        tokens_max=tokens_max,
+    )

@@ -1,0 +1,176 @@
+"""What a session should hear in its middle: what is new to it, and what rests on a file."""
+
+from collections.abc import Iterable, Sequence
+
+from yaadwatch.core import privacy
+from yaadwatch.core.recall import news
+from yaadwatch.core.recall.news import Backed, Item
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.learning import current
+from yaadwatch.engine.remember import given
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model import events
+from yaadwatch.model.nodes import HOT, THINGS, Node
+from yaadwatch.model.sessions import Session
+from yaadwatch.store import anchors, nodes, provenance
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings, rows
+
+EVENTS_MAX = 2_000
+"""Events looked at for news; of more, only the newest are."""
+_TOLD = {"created", "edited", "restored"}
+
+
+def session_news(
+    home: Home, call: Call, *, name: str = "", tokens_max: int = 400
+) -> dict[str, object]:
+    """Return what is new since this session last asked; the answer is News.
+
+    New doubts that still stand, and rules and tasks that somebody else said. What is told once is
+    not told again; when there is nothing, nothing is written.
+
+    Args:
+        home: what may be reached.
+        call: whose session.
+        name: what the agent calls its session, where its connection does not tell.
+        tokens_max: the budget.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        live = current.current(home, call, space, name)
+        session = space.db.read(rows.get, live.id) or live.session
+        items, seq = space.db.read(_news, session, space.worktree.id)
+        text, told = news.tell(items, tokens_max=tokens_max)
+
+        def note(conn: Connection) -> None:
+            current.write(conn, live, home.clock.now())
+            doings.shown(conn, live.id, told, home.clock.now())
+            rows.set_told(conn, live.id, seq)
+
+        if told:
+            space.db.write(note)
+        elif seq > session.told_seq and session.told_seq:
+            space.db.write(rows.set_told, live.id, seq)
+    doubted = sum(1 for item in items if item.reason and item.id in told)
+    return {"news": text, "stale": doubted, "memories": len(told) - doubted, "session": live.id}
+
+
+def session_touched(
+    home: Home,
+    call: Call,
+    *,
+    paths: Sequence[str],
+    name: str = "",
+    tokens_max: int = 200,
+) -> dict[str, object]:
+    """Note which files an agent touched, and say what rests on them; the answer is Blast.
+
+    What rests on a file is said once in a session, and only when something does.
+
+    Args:
+        home: what may be reached.
+        call: whose session.
+        paths: files of its work tree; others are left out.
+        name: what the agent calls its session, where its connection does not tell.
+        tokens_max: the budget.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        live = current.current(home, call, space, name)
+        here = given.folder_of(call, space)
+        places = (given.place_of(path, here, space) for path in paths)
+        # A name that holds a secret is not written down, so nothing can be told of it either.
+        found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
+        backed = space.db.read(_backed, found, live.id, space.worktree.id)
+        text, told = news.blast(backed, tokens_max=tokens_max)
+
+        def note(conn: Connection) -> None:
+            now = home.clock.now()
+            current.write(conn, live, now)
+            doings.touched(conn, live.id, found, now)
+            doings.told(conn, live.id, told)
+
+        if found:
+            space.db.write(note)
+    return {
+        "told": text,
+        "session": live.id,
+        "files": [
+            {"path": file.path, "rules": file.rules, "memories": file.memories} for file in backed
+        ],
+    }
+
+
+def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item], int]:
+    """Return what is new for a session, doubts first, and the number of the last event."""
+    last = log.last(conn)
+    since = max(session.told_seq, last - EVENTS_MAX)
+    happened = log.after(conn, since, EVENTS_MAX)
+    doubted = {
+        event.subject
+        for event in happened
+        if event.kind == events.STALE_RAISED and event.body.get("worktree") in (None, worktree)
+    }
+    said = {
+        event.subject
+        for event in happened
+        if event.kind in (events.NODE_CREATED, events.NODE_RESTORED)
+        or (event.kind == events.NODE_UPDATED and event.body.get("change") in _TOLD)
+    }
+    hidden = provenance.hidden(conn, worktree)
+    flags = doubting.of_nodes(conn, worktree, sorted(doubted))
+    known = nodes.many(conn, doubted | said)
+    own = {one.node for one in doings.of_session(conn, session.id)}
+    touched = doings.files(conn, session.id)
+    doubts = [
+        Item(id=id, kind=known[id].kind, text=known[id].summary, reason=flags[id].reason)
+        for id in sorted(doubted & known.keys() - hidden)  # noqa: A001
+        if id in flags and flags[id].level == "warn"
+    ]
+    told = {item.id for item in doubts}
+    new = [
+        Item(id=node.id, kind=node.kind, text=node.summary)
+        for node in known.values()
+        if node.id in said - hidden - own - told and _is_news(node, session, touched)
+    ]
+    return [*doubts, *new], last
+
+
+def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
+    """Tell whether a memory is for everybody, and not of this session's own making."""
+    if node.archived_at is not None or node.kind in (*THINGS, "session"):
+        return False
+    if node.session == session.id or node.origin.removeprefix("file:") in touched:
+        return False
+    return node.tier == HOT or node.pinned or node.kind == "task"
+
+
+def _backed(conn: Connection, paths: Sequence[str], session: str, worktree: int) -> list[Backed]:
+    """Return what rests on files of which a session was not told yet."""
+    told = doings.files(conn, session)
+    hidden = provenance.hidden(conn, worktree)
+    found = []
+    for path in paths:
+        if told.get(path):
+            continue
+        ids = {anchor.node for anchor in anchors.on_paths(conn, [path])} - hidden
+        resting = [
+            node
+            for node in nodes.many(conn, ids).values()
+            if node.archived_at is None and node.kind not in (*THINGS, "session")
+        ]
+        resting.sort(key=lambda node: (not node.pinned, node.tier, node.id))
+        rules = sum(node.tier == HOT or node.pinned for node in resting)
+        named = [
+            Item(id=node.id, kind=node.kind, text=node.summary)
+            for node in resting[: news.NAMED_MAX]
+        ]
+        found.append(
+            Backed(path=path, rules=rules, memories=len(resting) - rules, named=tuple(named))
+        )
+    return found

@@ -1,0 +1,117 @@
+"""The verbs of skills: ways of working, each with a name, a line on when to use it, and a body."""
+
+from yaadwatch.core import privacy
+from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.learning import current
+from yaadwatch.engine.memories import mend
+from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.remember.drafts import Draft
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import nodes
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import skills as rows
+
+KIND = "skill"
+
+
+def skills(home: Home, call: Call, *, name: str | None = None) -> dict[str, object]:
+    """List the skills of a project by name, or show one with its body; the answer is Skills.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none of this name, or no watched project here.
+    """
+    with home.space(call) as space:
+        if name is None:
+            return {"skills": space.db.read(_listed, space.worktree.id)}
+        return {"skills": [space.db.read(_shown, name, space.worktree.id)]}
+
+
+def skill_add(
+    home: Home,
+    call: Call,
+    *,
+    name: str,
+    description: str,
+    body: str,
+    session: str | None = None,
+) -> dict[str, object]:
+    """Keep a skill under its name, or give the one of this name new words; the answer is Skill.
+
+    It rests on what its words name, as every memory does: a skill whose files change is in doubt.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE for the words; NOT_FOUND when no watched project is here;
+            CONFLICT when another memory says the same.
+    """
+    about = privacy.mask(" ".join(description.split())).text
+    with home.space(call) as space:
+        words = f"{about}\n\n{body.strip()}"
+        known = space.db.read(rows.named, name)
+        if known is not None:
+            mend.update(home, call, id=known, text=words)
+            space.db.write(rows.describe, known, name=name, description=about)
+        else:
+            draft = Draft(
+                text=words,
+                origin=call.origin,
+                kind=KIND,
+                session=current.session_of(home, call, space, session),
+            )
+            _keep(home, space, draft, name, about)
+        return space.db.read(_shown, name, space.worktree.id)
+
+
+def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None:
+    """Keep a new skill under its name.
+
+    Raises:
+        YaadError: CONFLICT when the name, or the words, are another memory's.
+    """
+    holder = space.db.read(rows.holder, name)
+    if holder is not None:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {holder[-8:]} has the key {name}, and is no skill; nothing was done.",
+            hint="Give the skill another name.",
+        )
+    admitted = remembering.admit(home, space, [draft])[0]
+    if admitted.node.key not in (None, name):
+        raise YaadError(
+            Code.CONFLICT,
+            f"The skill {admitted.node.key} says the same; nothing was renamed.",
+            hint=f"See it: yaadwatch skill show {admitted.node.key}",
+        )
+    space.db.write(rows.describe, admitted.node.id, name=name, description=about)
+
+
+def _listed(conn: Connection, worktree: int) -> list[dict[str, object]]:
+    found = [node for node in nodes.of_kind(conn, KIND, rows.LISTED_MAX) if node.key]
+    return [_row(conn, node, worktree) for node in sorted(found, key=lambda node: str(node.key))]
+
+
+def _shown(conn: Connection, name: str, worktree: int) -> dict[str, object]:
+    id = rows.named(conn, name)  # noqa: A001
+    node = nodes.get(conn, id) if id is not None else None
+    if node is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no skill called {name}.",
+            hint="See those there are: yaadwatch skill list",
+        )
+    about = rows.description(conn, node.id)
+    body = node.text.removeprefix(about).lstrip("\n")
+    return _row(conn, node, worktree) | {"body": body}
+
+
+def _row(conn: Connection, node: Node, worktree: int) -> dict[str, object]:
+    flag = doubting.of_nodes(conn, worktree, [node.id]).get(node.id)
+    return {
+        "id": node.id,
+        "name": node.key,
+        "description": rows.description(conn, node.id) or node.summary,
+        "version": node.version,
+        "updated_at": node.updated_at,
+        "stale": flag is not None and flag.level == "warn",
+    }

@@ -1,0 +1,166 @@
+"""The verbs of tasks: what is to be done, how far it is, what comes first."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from yaadwatch.engine import writing
+from yaadwatch.engine.learning import current, lessons
+from yaadwatch.engine.memories import mend
+from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import Node
+from yaadwatch.model.tasks import OPEN, STATES, UNFINISHED
+from yaadwatch.store import events as log
+from yaadwatch.store import nodes, provenance
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import tasks as rows
+from yaadwatch.store.sessions.tasks import TaskRow
+
+KIND = "task"
+
+
+def tasks(
+    home: Home, call: Call, *, states: Sequence[str] = UNFINISHED, limit: int = 50
+) -> dict[str, object]:
+    """List the tasks in these states, what comes first at the front; the answer is Tasks.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        return space.db.read(_listed, states or STATES, limit, space.worktree.id)
+
+
+def task_update(
+    home: Home,
+    call: Call,
+    *,
+    id: str | None = None,
+    text: str | None = None,
+    state: str | None = None,
+    priority: str | None = None,
+    session: str | None = None,
+) -> dict[str, object]:
+    """Change a task, or without `id` add one; the answer is Task.
+
+    Args:
+        home: what may be reached.
+        call: who does it, and where.
+        id: of the task.
+        text: what is to be done; of a new one it must be given.
+        state: open, doing, done or dropped.
+        priority: urgent, high, normal or low.
+        session: where it is learned, when that is not the session that the call is part of.
+
+    Raises:
+        YaadError: BAD_REQUEST when nothing is given; NOT_FOUND, CONFLICT when `id` does not name
+            exactly one; REFUSED when that is no task, or is archived.
+    """
+    if id is None and text is None:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "A new task needs a text; nothing was done.",
+            hint="yaadwatch task add TEXT, or name the task that shall change",
+        )
+    if id is not None and text is None and state is None and priority is None:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Nothing was said that shall change; nothing was done.",
+            hint=f"yaadwatch task done {id[-8:]}",
+        )
+    made = False
+    if id is None:
+        said = remembering.remember(home, call, text=str(text), kind=KIND, session=session)
+        made = said["decision"] == "new"
+        id, state = str(said["id"]), state or OPEN  # noqa: A001
+    with home.space(call) as space:
+        node_id = find_node(space.db, id)
+        space.db.read(_require, node_id)
+        if text is not None and not made:
+            mend.update(home, call, id=node_id, text=text)
+        learned = current.session_of(home, call, space, session)
+        now = home.clock.now()
+
+        def change(conn: Connection) -> tuple[Node, TaskRow]:
+            changed = _change(conn, node_id, state, priority, now, actor=call.origin)
+            lessons.learned(conn, home, changed[0], learned, now)
+            return changed
+
+        node, row = space.db.write(change)
+    return _row(node, row) | {"made": made}
+
+
+def _listed(
+    conn: Connection, states: Sequence[str], limit: int, worktree: int
+) -> dict[str, object]:
+    hidden = provenance.hidden(conn, worktree)
+    found = [row for row in rows.of_states(conn, states, limit) if row.node not in hidden]
+    known = nodes.many(conn, [row.node for row in found])
+    return {
+        "tasks": [_row(known[row.node], row) for row in found],
+        "counts": dict.fromkeys(STATES, 0) | rows.counts(conn),
+    }
+
+
+def _change(
+    conn: Connection,
+    node_id: str,
+    state: str | None,
+    priority: str | None,
+    now: datetime,
+    *,
+    actor: str,
+) -> tuple[Node, TaskRow]:
+    """Give a task a state and a priority, inside a transaction; it is confirmed by that."""
+    node, before = _require(conn, node_id)
+    after = replace(before, state=state or before.state, priority=priority or before.priority)
+    if after == before:
+        return node, before
+    node = replace(node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1)
+    nodes.replace(conn, node, expected_version=node.version - 1)
+    rows.put(conn, node_id, state=after.state, priority=after.priority)
+    word = after.state if after.state != before.state else f"{after.priority} priority"
+    nodes.add_version(conn, writing.version_of(node, now, word, actor))
+    body: dict[str, object] = {"change": word}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
+    return node, after
+
+
+def _require(conn: Connection, node_id: str) -> tuple[Node, TaskRow]:
+    """Return a task that is not archived.
+
+    Raises:
+        YaadError: REFUSED; it is something else, or archived.
+    """
+    node, row = nodes.get(conn, node_id), rows.get(conn, node_id)
+    if node is None or row is None:
+        kind = "is gone" if node is None else f"is a {node.kind}, no task"
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {node_id[-8:]} {kind}; nothing was changed.",
+            hint="See the tasks: yaadwatch tasks",
+        )
+    if node.archived_at is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Task {node_id[-8:]} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {node_id[-8:]}",
+        )
+    return node, row
+
+
+def _row(node: Node, row: TaskRow) -> dict[str, object]:
+    return {
+        "id": node.id,
+        "text": node.text,
+        "state": row.state,
+        "priority": row.priority,
+        "waits_for": list(row.waits_for),
+        "version": node.version,
+        "created_at": node.created_at,
+        "updated_at": node.updated_at,
+    }

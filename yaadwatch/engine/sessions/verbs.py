@@ -1,0 +1,245 @@
+"""The verbs of sessions: start one, note something in it, end it, list them, find one again."""
+
+import threading
+from dataclasses import replace
+
+from yaadwatch.core import privacy
+from yaadwatch.core.recall import query as questions
+from yaadwatch.engine import context
+from yaadwatch.engine.learning import current, retelling
+from yaadwatch.engine.sessions import ending, receipts
+from yaadwatch.engine.workspace import AGENT, Call, Home, Space
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.sessions import Session
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings, rows
+from yaadwatch.system.livesessions import Live
+
+NOTES_MAX = 200
+"""Notes of one session."""
+_JUST_NOW_S = 120.0
+"""A connection that is so young, and has no name, is that of the agent whose hook comes after."""
+
+
+def session_start(
+    home: Home,
+    call: Call,
+    *,
+    name: str = "",
+    tokens_max: int = 2000,
+    chars_max: int = 8000,
+    wait_ms: int = 1000,
+) -> dict[str, object]:
+    """Begin a session, or go on with the one of this name; the answer is Started.
+
+    Args:
+        home: what may be reached.
+        call: who begins it, and where.
+        name: what the agent calls it; it goes on under this name, also when it was over.
+        tokens_max: the budget of the brief.
+        chars_max: characters of the brief at most.
+        wait_ms: how long the files may be looked at first, in milliseconds.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        live, again, gone = _begin(home, call, space, name)
+        space.db.write(current.write, live, home.clock.now())
+    _end(home, gone, wait_ms / 1000)
+    brief = context.context(home, call, tokens_max=tokens_max, chars_max=chars_max, wait_ms=wait_ms)
+    return {"session": live.id, "again": again} | brief
+
+
+def session_note(
+    home: Home, call: Call, *, text: str, session: str | None = None
+) -> dict[str, object]:
+    """Note something in a session that is no memory of its own; the answer is Noted.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one;
+            TOO_LARGE when the session has 200 notes.
+    """
+    masked = privacy.mask(text.strip())
+    with home.space(call) as space:
+        id = current.session_of(home, call, space, session)  # noqa: A001
+
+        def note(conn: Connection) -> int:
+            live, now = home.live.get(id), home.clock.now()
+            if live is not None:
+                current.write(conn, live, now)
+            told = doings.notes(conn, id)
+            if len(told) >= NOTES_MAX:
+                raise YaadError(
+                    Code.TOO_LARGE,
+                    f"The session has {NOTES_MAX} notes already; this one was not kept.",
+                    hint="What will matter later is a memory: yaadwatch remember TEXT",
+                )
+            doings.add_note(conn, id, masked.text, now)
+            row = rows.get(conn, id)
+            if row is not None and row.ended_at is not None:
+                retelling.retell(conn, id, now)
+            else:
+                notes = "\n".join([*(one.text for one in told), masked.text])
+                rows.index(conn, id, summary="", notes=notes)
+            return len(told) + 1
+
+        notes = space.db.write(note)
+    return {"session": id, "text": masked.text, "masked": list(masked.kinds), "notes": notes}
+
+
+def session_end(
+    home: Home, call: Call, *, session: str | None = None, name: str = ""
+) -> dict[str, object]:
+    """End a session and say what it is remembered by; the answer is Ended.
+
+    Args:
+        home: what may be reached.
+        call: who ends it, and where.
+        session: which one; by default that of this `name`, else the one the call is part of.
+        name: what the agent calls it.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none that goes on; BAD_REQUEST, CONFLICT when `session`
+            does not name exactly one.
+    """
+    with home.space(call) as space:
+        found = _to_end(home, call, space, session, name)
+        live = home.live.get(found.id) or Live(project=space.project.id, session=found)
+        ended = ending.finish(home, live, "asked")
+        if ended is None:
+            return {"kept": False, "session": None}
+        return {
+            "kept": True,
+            "session": space.db.read(receipts.row, ended),
+        }
+
+
+def sessions(
+    home: Home,
+    call: Call,
+    *,
+    id: str | None = None,
+    query: str | None = None,
+    limit: int = 20,
+) -> dict[str, object]:
+    """List the sessions of a project, newest first, or those that a question finds, best first.
+
+    The answer is Sessions; with `id` it tells of that one alone, with its receipt.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one.
+    """
+    with home.space(call) as space:
+        if id is not None:
+            found = current.find(space, id)
+            live = home.live.get(found.id)
+            if live is not None:
+                current.flush(home, live)
+            return {"sessions": [space.db.read(receipts.receipt, found.id, space.worktree.id)]}
+        return {"sessions": space.db.read(_listed, query, limit)}
+
+
+def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, object]]:
+    if query is None:
+        found = rows.latest(conn, limit)
+    else:
+        expression = questions.match_expression(query)
+        order = [one for one, _ in rows.search(conn, expression, limit)] if expression else []
+        known = rows.many(conn, order)
+        found = [known[one] for one in order if one in known]
+    return [receipts.row(conn, session) for session in found]
+
+
+def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool, list[Live]]:
+    """Return the session that begins, or goes on under this name; whether it goes on; and those
+    that its agent has left.
+    """
+    named = privacy.mask(name).text
+    with home.live.lock:
+        mine = home.live.of(space.project.id, space.worktree.id, call.origin)
+        live = next((one for one in mine if named and one.session.name == named), None)
+        if live is None and named:
+            row = space.db.read(rows.named, space.worktree.id, call.origin, named)
+            if row is not None:
+                row = replace(row, ended_at=None, ended_by="")
+                live = Live(project=space.project.id, session=row)
+        again = live is not None
+        if live is None:
+            live = _unnamed(home, mine) if named else None
+        if live is None:
+            live = current.new(home, call, space, name)
+        live.session = replace(
+            live.session, name=named or live.session.name, last_at=home.clock.now()
+        )
+        live.left_at = None
+        if call.session:
+            live.connections.add(call.session)
+        home.live.enter(live)
+    gone = [one for one in mine if one.left_at is not None and one.id != live.id]
+    return live, again, gone
+
+
+def _end(home: Home, gone: list[Live], time_s: float) -> None:
+    """End sessions that were left; what git takes longer for than may be waited goes on alone."""
+    ended = [
+        threading.Thread(target=ending.finish_quietly, args=(home, one, "left"), daemon=True)
+        for one in gone
+    ]
+    for one in ended:
+        one.start()
+    for one in ended:
+        one.join(time_s)
+
+
+def _unnamed(home: Home, mine: list[Live]) -> Live | None:
+    """Return the session that an agent's connection has just begun, before its hook came."""
+    now = home.clock.now()
+    return next(
+        (
+            one
+            for one in mine
+            if one.connections
+            and not one.session.name
+            and one.session.agent.startswith(AGENT)
+            and (now - one.session.started_at).total_seconds() < _JUST_NOW_S
+        ),
+        None,
+    )
+
+
+def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str) -> Session:
+    """Return the session that shall end.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none that goes on.
+    """
+    if session is not None:
+        return current.find(space, session)
+    named = privacy.mask(name).text
+    with home.live.lock:
+        mine = home.live.of(space.project.id, space.worktree.id, call.origin)
+    for live in mine:
+        if live.session.name == named if named else _is_of(live, call):
+            return live.session
+    row = None
+    if named:
+        row = space.db.read(rows.named, space.worktree.id, call.origin, named)
+    else:
+        since = home.clock.now() - current.idle_after(call.origin)
+        open_ones = space.db.read(rows.going_on, space.worktree.id, call.origin, since)
+        row = next(iter(open_ones), None)
+    if row is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            "No session goes on here; nothing was ended.",
+            hint="See those there were: yaadwatch sessions",
+        )
+    return row
+
+
+def _is_of(live: Live, call: Call) -> bool:
+    """Tell whether a session is the one that a call would end without naming it."""
+    if call.session:
+        return call.session in live.connections
+    return not live.session.is_day

@@ -1,0 +1,107 @@
+"""Tasks: what is to be done, how far it is, and what comes first. They are nodes of kind 'task'."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from yaadwatch.model.tasks import NORMAL, OPEN, PRIORITIES
+from yaadwatch.store.codec import json_list, to_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """How a task is; `waits_for`: tasks that it depends on and that are not done."""
+
+    node: str
+    state: str
+    priority: str
+    waits_for: tuple[str, ...] = ()
+
+
+def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[TaskRow]:
+    """Return at most `limit` living tasks in these states, what comes first at the front.
+
+    Those under way first, then by priority, then those that wait for no other, the oldest first.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT id, {_STATE} AS state, {_PRIORITY} AS priority,
+               (SELECT json_group_array(waited)
+                  FROM (SELECT other.id AS waited
+                          FROM edges
+                          JOIN nodes AS other ON other.id = edges.to_node
+                         WHERE edges.from_node = nodes.id AND edges.kind = 'depends_on'
+                           AND edges.valid_until_ms IS NULL
+                           AND other.kind = 'task' AND other.archived_ms IS NULL
+                           AND coalesce(json_extract(other.attributes, '$.state'), 'open')
+                               IN ('open', 'doing')
+                         ORDER BY other.id)) AS waits_for
+          FROM nodes
+         WHERE kind = 'task' AND archived_ms IS NULL
+           AND state IN (SELECT value FROM json_each(?1))
+         ORDER BY state <> 'doing',
+                  (SELECT key FROM json_each(?2) WHERE value = priority),
+                  waits_for <> '[]', pinned DESC, created_ms, id
+         LIMIT ?3
+        """,  # noqa: S608  (the parts are constants of this module)
+        (json_list(wanted), to_json(list(PRIORITIES)), limit),
+    )
+    return [
+        TaskRow(node=node, state=state, priority=priority, waits_for=tuple(_read(waits_for)))
+        for node, state, priority, waits_for in rows
+    ]
+
+
+def counts(conn: apsw.Connection) -> dict[str, int]:
+    """Return how many living tasks there are in each state that any is in."""
+    rows = conn.execute(
+        f"""
+        SELECT {_STATE} AS state, count(*) FROM nodes
+         WHERE kind = 'task' AND archived_ms IS NULL GROUP BY state ORDER BY state
+        """  # noqa: S608
+    )
+    return dict(iter(rows))
+
+
+def states(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the states of those of `ids` that are tasks."""
+    rows = conn.execute(
+        f"""
+        SELECT id, {_STATE} FROM nodes
+         WHERE kind = 'task' AND id IN (SELECT value FROM json_each(?)) ORDER BY id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    return dict(iter(rows))
+
+
+def get(conn: apsw.Connection, id: str) -> TaskRow | None:
+    """Return how a task is, living or archived; None when there is no task of this id."""
+    row = conn.execute(
+        f"SELECT {_STATE}, {_PRIORITY} FROM nodes WHERE kind = 'task' AND id = ?",  # noqa: S608
+        (id,),
+    ).fetchone()
+    return None if row is None else TaskRow(node=id, state=row[0], priority=row[1])
+
+
+def put(conn: apsw.Connection, id: str, *, state: str, priority: str) -> None:
+    """Note how a task is, beside what else is kept of it."""
+    conn.execute(
+        """
+        UPDATE nodes SET attributes = json_set(attributes, '$.state', ?, '$.priority', ?)
+         WHERE id = ?
+        """,
+        (state, priority, id),
+    )
+
+
+_STATE = f"coalesce(json_extract(nodes.attributes, '$.state'), '{OPEN}')"
+_PRIORITY = f"coalesce(json_extract(nodes.attributes, '$.priority'), '{NORMAL}')"
+
+
+def _read(array: str) -> list[str]:
+    import json
+
+    found: list[str] = json.loads(array)
+    return found
