@@ -40,8 +40,11 @@ def normalise(text: str) -> str:
 
 
 def text_hash(text: str) -> str:
-    """Return the SHA-256 of the normalised text, hex: equal for texts that say the same."""
-    return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()
+    """Return 32 hex digits that are equal for texts which say the same.
+
+    They are half of the SHA-256 of the normalised text: 128 bits tell texts apart as well.
+    """
+    return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def summarise(text: str) -> str:

@@ -381,7 +381,7 @@ def _row(node: Node) -> dict[str, str | int | float | None]:
         "scope": node.scope,
         "text": node.text,
         "text_hash": node.text_hash,
-        "summary": node.summary,
+        "summary": "" if node.summary == node.text else node.summary,
         "key": node.key,
         "tags": to_json(node.tags),
         "attributes": to_json(dict(node.attributes)),
@@ -430,7 +430,7 @@ def _node(row: tuple[Any, ...]) -> Node:
         scope=scope,
         text=text,
         text_hash=text_hash,
-        summary=summary,
+        summary=summary or text,  # most texts are short, and not kept twice
         key=key,
         tags=tuple(json.loads(tags)),
         attributes=json.loads(attributes),

@@ -261,7 +261,6 @@ NODE = {
     "tier": 2,
     "scope": "project",
     "text": "Odd",
-    "summary": "Odd",
     "origin": "cli",
     "confidence": 1.0,
     "confirmed_at": "2026-01-01T00:00:00.000Z",

@@ -44,7 +44,9 @@ LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 TOLD_MAX: Final = 200
 """Conflicts and rows left out that are told one by one; all are counted."""
 
-OWNER: Final = {"node_versions": "node", "file_watch": "node", "provenance": "node"}
+OWNER: Final = dict.fromkeys(
+    ("node_versions", "file_watch", "provenance", "learned", "claims"), "node"
+)
 """Tables whose rows belong to a memory: where another one stands in its place, they do not come."""
 
 _HEX: Final = re.compile(r"[0-9a-f]{0,64}")
@@ -218,7 +220,9 @@ class _Taking:
                 return
         if apart:
             digest = text.text_hash(f"{given}\0{said}")
-        if not self._insert(table, row | {"text_hash": digest}, number):
+        line = text.summarise(said)
+        made_anew = {"text_hash": digest, "summary": "" if line == said else line}
+        if not self._insert(table, row | made_anew, number):
             self._refused.add(given)
             return
         node = nodes.many(self._conn, [given])[given]

@@ -38,9 +38,10 @@ STAYS: Final = {
     "embedding_models": "which models this machine has",
 }
 """Tables that are not exported, and why."""
-LEFT: Final = {"nodes": {"num", "text_hash"}, "sessions": {"num", "told_seq"}}
+LEFT: Final = {"nodes": {"num", "text_hash", "summary"}, "sessions": {"num", "told_seq"}}
 """Columns that are not exported: what they hold is made anew."""
 
+_AT, _AT_MS = "at", "at_ms"
 _MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
 _MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
 _FITS: Final = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float)}
@@ -153,7 +154,9 @@ def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if name.endswith("_ms") and isinstance(value, int) and _MS_MIN <= value <= _MS_MAX:
-            line[f"{name[:-3]}_at"] = f"{from_ms(value):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+            line[_AT if name == _AT_MS else f"{name[:-3]}_at"] = (
+                f"{from_ms(value):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+            )
         elif name in table.trees and isinstance(value, str):
             line[name] = json.loads(value)
         elif isinstance(value, bytes):
@@ -174,8 +177,8 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
         if name == "table":
             continue
         column = name
-        if column not in table.columns and name.endswith("_at"):
-            column = f"{name[:-3]}_ms"
+        if column not in table.columns and (name == _AT or name.endswith("_at")):
+            column = _AT_MS if name == _AT else f"{name[:-3]}_ms"
         if column not in table.columns:
             raise Unreadable(f"{table.name} has no {name}")
         row[column] = _value(table, column, value)

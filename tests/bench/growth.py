@@ -1,0 +1,192 @@
+"""How does a store grow? Its size, and what `remember` and `recall` cost, with ever more memories.
+
+    python -m tests.bench.growth [--memories 1000 10000 100000] [--svg docs/growth.svg]
+
+A store of its own in a temporary folder is filled by an import; the memories are short, of words of
+this project's own pages. Printed are the bytes of a store without slack, and the processor time of
+this process for one memory, and one question, in the middle and at the slow end.
+"""
+
+import argparse
+import base64
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.engine import projects, recall
+from yaadwatch.engine.inout import importing
+from yaadwatch.engine.remember import verb
+from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.model.settings import Settings
+from yaadwatch.store.sqlite import migrations
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.command import GitRunner
+
+ROUNDS = 60
+WORDS = 14
+PAGES = sorted((Path(__file__).parents[2] / "docs").rglob("*.md"))
+AT = "2026-01-01T00:00:00.000Z"
+SERIES = (
+    ("store, MiB", "MiB", "#3b6ea5"),
+    ("remember, ms", "ms", "#b5533c"),
+    ("recall, ms", "ms", "#4a8f4f"),
+)
+
+
+def texts(count, chance):
+    """Yield short memories, no two alike."""
+    words = " ".join(page.read_text(encoding="utf-8") for page in PAGES).split()
+    for number in range(count):
+        yield f"Note {number}: {' '.join(chance.choices(words, k=WORDS))}"
+
+
+def fill(home, call, count, chance):
+    """Import `count` memories; return the seconds of processor time of the import."""
+    head = {"yaadwatch": "bench", "format": 1, "schema": migrations.chain()[-1].version}
+    rows = [json.dumps(head | {"role": "project", "at": AT})]
+    for number, text in enumerate(texts(count, chance)):
+        node = {
+            "table": "nodes",
+            "id": f"{number:08x}-0000-7000-8000-000000000000",
+            "kind": "note",
+            "tier": 2,
+            "scope": "project",
+            "text": text,
+            "origin": "import",
+            "confidence": 1.0,
+            "confirmed_at": AT,
+            "created_at": AT,
+            "updated_at": AT,
+        }
+        version = {
+            "table": "node_versions",
+            "node": node["id"],
+            "version": 1,
+            "at": AT,
+            "change": "created",
+            "actor": "import",
+            "kind": "note",
+            "tier": 2,
+            "text": text,
+        }
+        rows += [json.dumps(node), json.dumps(version)]
+    data = ("\n".join(rows) + "\n").encode()
+    start, upload = time.process_time(), None
+    for at in range(0, len(data), 1024 * 1024):
+        piece = base64.b64encode(data[at : at + 1024 * 1024]).decode()
+        upload = importing.take_in(home, call, format="jsonl", upload=upload, data=piece)["upload"]
+    done = importing.take_in(home, call, format="jsonl", upload=upload, last=True)
+    assert done["counts"]["nodes"]["new"] == count, done
+    return time.process_time() - start
+
+
+def spent(work, rounds):
+    """Return the milliseconds of processor time of each call."""
+    found = []
+    for number in range(rounds):
+        start = time.process_time()
+        work(number)
+        found.append(1000 * (time.process_time() - start))
+    return found
+
+
+def measure(count):
+    """Return size and costs of a store of `count` memories."""
+    with tempfile.TemporaryDirectory(prefix="yaad-growth-") as folder:
+        os.environ["YAAD_HOME"] = f"{folder}/home"
+        files.private_folder(places.home())
+        clock = Clock()
+        home = Home(
+            user=Database.open(places.user_store(), role="user", create=True),
+            stores=Stores(lambda project: None),
+            clock=clock,
+            settings=Settings(),
+            git=GitRunner(timedelta(seconds=60)),
+        )
+        repo = Path(folder) / "repo"
+        subprocess.run(["git", "init", "-q", str(repo)], check=True)
+        call = Call(folder=repo, origin="cli")
+        projects.add(home, call)
+        chance = random.Random(20261122)
+        imported = fill(home, call, count, chance)
+        with home.space(call) as space:
+            copy = Path(folder) / "copy.db"
+            space.db.backup(copy)
+        size = copy.stat().st_size / 2**20
+        asked = [" ".join(text.split()[3:8]) for text in texts(ROUNDS, chance)]
+        told = [f"{text} said again" for text in texts(ROUNDS, chance)]
+        recall.recall(home, call, query="warm up")
+        verb.remember(home, call, text="warm up")
+        recalled = spent(lambda number: recall.recall(home, call, query=asked[number]), ROUNDS)
+        remembered = spent(lambda number: verb.remember(home, call, text=told[number]), ROUNDS)
+        home.close()
+    return {"MiB": size, "import": imported, "remember": remembered, "recall": recalled}
+
+
+def plot(counts, rows):
+    """Return a picture of three curves over the number of memories, each with its own scale."""
+    width, height, left, top = 760, 250, 60, 30
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
+        "<style>text { font: 12px sans-serif }</style>",
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+    room = (width - left) / len(SERIES)
+    for place, (title, unit, colour) in enumerate(SERIES):
+        values = rows[place]
+        x0, x1, y0, y1 = left + place * room, left + (place + 1) * room - 50, height - 40, top + 20
+        most = max(values) * 1.15
+        points = [
+            (x0 + (x1 - x0) * at / max(len(counts) - 1, 1), y0 - (y0 - y1) * value / most)
+            for at, value in enumerate(values)
+        ]
+        parts.append(f'<text x="{x0}" y="{top}" fill="{colour}">{title}</text>')
+        parts.append(f'<path d="M{x0} {y1}V{y0}H{x1}" stroke="#888" fill="none"/>')
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{line}" stroke="{colour}" stroke-width="2" fill="none"/>')
+        for (x, y), value, count in zip(points, values, counts, strict=True):
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
+            parts.append(
+                f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:.3g}</text>'
+            )
+            parts.append(
+                f'<text x="{x:.1f}" y="{y0 + 18}" text-anchor="middle">{count // 1000}k</text>'
+            )
+        del unit
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main(arguments=None):
+    """Print a row for each number of memories."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.growth")
+    parser.add_argument("--memories", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    parser.add_argument("--svg", help="where the picture goes")
+    args = parser.parse_args(arguments)
+    rows = [[], [], []]
+    print(f"{'memories':>9} {'MiB':>8} {'import s':>9} {'remember ms':>17} {'recall ms':>17}")
+    for count in args.memories:
+        found = measure(count)
+        middle = [statistics.median(found[name]) for name in ("remember", "recall")]
+        slow = [sorted(found[name])[-ROUNDS // 20] for name in ("remember", "recall")]
+        print(
+            f"{count:>9} {found['MiB']:>8.2f} {found['import']:>9.2f} "
+            f"{middle[0]:>8.2f} ({slow[0]:.2f}) {middle[1]:>8.2f} ({slow[1]:.2f})",
+            flush=True,
+        )
+        for series, value in zip(rows, (found["MiB"], *middle), strict=True):
+            series.append(value)
+    if args.svg:
+        Path(args.svg).write_text(plot(args.memories, rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
