@@ -18,7 +18,7 @@ whole_nodes = st.builds(
     node,
     id=texts.filter(bool),
     text=texts,
-    summary=texts,
+    summary=texts.filter(bool),  # none is written where it is the text itself
     key=st.none() | texts,
     tags=st.lists(texts).map(tuple),
     session=st.none() | texts,
