@@ -26,8 +26,8 @@ def add_bench(commands: Commands) -> Parser:
         ],
         starts_daemon=False,
         more="No daemon and no store of yours is used.\n"
-        "stale: memories are anchored at their own commits; the words of a repository that is\n"
-        "asked about often are kept in ~/.yaad/words.\n"
+        "stale: memories are anchored at their own commits; the words of a repository\n"
+        "that is asked about often are kept in ~/.yaad/words.\n"
         "retrieval: the documents of SET become memories of a store made for it.",
     )
     command.add_argument("what", choices=WHAT, help="what is asked")

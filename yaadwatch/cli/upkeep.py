@@ -25,9 +25,10 @@ def add_upkeep(commands: Commands) -> Parser:
             ("yaadwatch upkeep", "do now what the daemon does daily"),
             ("yaadwatch upkeep --accept", "however many there are"),
         ],
-        more="A memory fades with age unless it is confirmed, recalled or pinned, each kind at\n"
-        "its pace. Faded, it is archived; 90 days later erased, if nothing needs it. Where\n"
-        "more than half of all would go at once, none does: is the clock right?",
+        more="A memory fades with age unless it is confirmed, recalled or pinned, each\n"
+        "kind at its pace. Faded, it is archived; 90 days later erased, if nothing\n"
+        "needs it. Where more than half of all would go at once, none does: is the\n"
+        "clock right?",
     )
     command.add_argument("--dry-run", action="store_true", help="change nothing")
     command.add_argument(

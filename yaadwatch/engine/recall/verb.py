@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from yaadwatch.core.recall import asked, budget, sections, shelving
+from yaadwatch.core.recall import budget, sections, shelving
 from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
@@ -147,9 +147,6 @@ def recall(
                 home.poorly_answered(project, query)
             told = {each.id: each.tokens for each in fitted.items if each.id in own}
             current.shown(home, call, there.project.space, told)
-            narrowed = kinds or scope or path or tags or agent or session or at
-            if not (narrowed or asked.answers(query, [item.text for item in fitted.items])):
-                home.poorly_answered(project, query)
     scores = {each.candidate.id: each.score for each in best}
     return {
         "results": [
