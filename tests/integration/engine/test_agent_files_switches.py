@@ -98,7 +98,7 @@ def ids_of(tree):
     with tree.db() as db:
         return db.read(
             lambda conn: conn.execute(
-                "SELECT count(*) FROM nodes WHERE kind NOT IN ('file', 'entity')"
+                "SELECT count(*) FROM nodes WHERE kind NOT IN ('file', 'entity', 'session')"
             ).fetchone()
         )[0]
 
