@@ -305,6 +305,55 @@ def test_a_file_that_may_not_be_written_is_not(home):
     assert settings.read_text() == "{}"
 
 
+def test_before_the_first_file_is_written_it_is_known_that_the_last_one_may_be(home):
+    (home / ".claude").mkdir()
+    settings = home / ".claude" / "settings.json"
+    settings.write_text("{}")
+    settings.chmod(0o400)
+    before = files(home)
+
+    connect(world(home), ["claude"])
+
+    assert files(home) == before
+    assert not places.receipt().exists()
+
+
+def test_a_write_that_fails_names_what_was_written_before_it(home, monkeypatch):
+    real = settings_files.write
+
+    def write(found, data, **options):
+        if found.path.name == "settings.json":
+            raise YaadError(Code.UNAVAILABLE, "The disk is full.")
+        return real(found, data, **options)
+
+    monkeypatch.setattr(settings_files, "write", write)
+
+    (one,) = connect(world(home), ["claude"])["agents"]
+
+    assert one["state"] == "refused"
+    assert str(home / ".claude.json") in one["reason"]
+    assert (home / ".claude.json").exists()
+
+
+def test_what_was_written_before_a_variable_moved_the_folder_is_taken_out_too(home, tmp_path):
+    connect(world(home), ["claude"])
+    connect(world(home, CLAUDE_CONFIG_DIR=str(tmp_path / "cc")), ["claude"])
+
+    disconnect(world(home, CLAUDE_CONFIG_DIR=str(tmp_path / "cc")), ["claude"])
+
+    assert files(home) == {}
+    assert not (tmp_path / "cc").exists()
+    assert receipts.load(places.receipt()).entries == ()
+
+
+def test_a_project_is_told_what_not_to_commit(home, repo):
+    answer = connect(world(home, Path(repo.path)), ["zed", "skill"])
+
+    zed, skill = answer["agents"]
+    assert "do not commit" in zed["todo"]
+    assert "todo" not in skill
+
+
 def test_a_file_of_the_same_name_that_is_not_ours_stays(home):
     plugin = home / ".config/opencode/plugins/yaadwatch.js"
     plugin.parent.mkdir(parents=True)
@@ -350,6 +399,105 @@ def test_what_was_added_around_ours_stays(samples):
     assert [len(group["hooks"]) for group in left["SessionStart"]] == [0, 1, 1]
     assert "hook.py" not in path.read_text()
     assert "SessionEnd" not in left
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_hook_of_mine_in_the_same_group_as_ours_stays(home, first):
+    connect(world(home), ["claude"])
+    path = home / ".claude/settings.json"
+    changed = said(path)
+    mine = {"type": "command", "command": "mine"}
+    changed["hooks"]["PostToolUse"][0]["hooks"].insert(0 if first else 1, mine)
+    path.write_text(json.dumps(changed))
+    newer = Program(python="/new/python", client=PROGRAM.client)
+
+    connect(World(program=newer, place=Place(home=home, env={}), clock=Clock()), ["claude"])
+    (group,) = said(path)["hooks"]["PostToolUse"]
+    (one,) = disconnect(world(home), ["claude"])["agents"]
+
+    assert [hook["command"].split()[0] for hook in group["hooks"]] == (
+        ["mine", "/new/python"] if first else ["/new/python", "mine"]
+    )
+    assert said(path)["hooks"] == {"PostToolUse": [{"matcher": group["matcher"], "hooks": [mine]}]}
+    assert all("backup" in file for file in one["files"] if file["change"] != "same")
+
+
+def test_a_copy_is_kept_of_what_is_removed(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    text = plugin.read_text()
+
+    (one,) = disconnect(world(home), ["opencode"])["agents"]
+
+    assert text in [Path(file["backup"]).read_text() for file in one["files"]]
+    assert not plugin.exists()
+
+
+def test_a_whole_file_of_ours_that_was_edited_stays_and_is_named(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    plugin.write_text(plugin.read_text() + "// mine\n")
+
+    (one,) = disconnect(world(home), ["opencode"])["agents"]
+
+    assert plugin.read_text().endswith("// mine\n")
+    assert str(plugin) in one["todo"]
+
+
+def test_a_whole_file_of_an_older_program_goes(home):
+    connect(world(home), ["opencode"])
+    newer = Program(python="/new/python", client="/new/lib/yaadwatch/client")
+
+    disconnect(World(program=newer, place=Place(home=home, env={}), clock=Clock()), ["opencode"])
+
+    assert files(home) == {}
+
+
+def test_what_a_person_set_in_our_entry_stays_when_it_is_connected_again(home):
+    connect(world(home), ["cline", "codex", "opencode"])
+    cline = home / ".cline/data/settings/cline_mcp_settings.json"
+    opencode = home / ".config/opencode/opencode.json"
+    codex = home / ".codex/config.toml"
+    mine = {"disabled": True, "autoApprove": ["recall"], "env": {"A": "b"}}
+    changed = said(cline)
+    changed["mcpServers"]["yaad"] |= mine
+    cline.write_text(json.dumps(changed))
+    changed = said(opencode)
+    changed["mcp"]["yaad"]["enabled"] = False
+    opencode.write_text(json.dumps(changed))
+    line = "[mcp_servers.yaad]\n"
+    table = "\n[mcp_servers.yaad.tools.recall]\napproval_mode = 'approve'\n"
+    text = codex.read_text().replace(line, f"{line}enabled = false\nstartup_timeout_sec = 3.5\n")
+    codex.write_text(text + table)
+    before = files(home)
+
+    again = connect(world(home), ["cline", "codex", "opencode"])
+    same = files(home) == before
+    newer = Program(python="/new/python", client=PROGRAM.client)
+    newly = World(program=newer, place=Place(home=home, env={}), clock=Clock())
+    connect(newly, ["cline", "codex", "opencode"])
+
+    assert same
+    assert set(states(again).values()) == {"unchanged"}
+    entry = said(cline)["mcpServers"]["yaad"]
+    assert entry["command"] == "/new/python"
+    assert {key: entry[key] for key in mine} == mine
+    assert said(opencode)["mcp"]["yaad"]["enabled"] is False
+    table = tomllib.loads(codex.read_text())["mcp_servers"]["yaad"]
+    assert table["command"] == "/new/python"
+    assert (table["enabled"], table["startup_timeout_sec"]) == (False, 3.5)
+    assert table["tools"] == {"recall": {"approval_mode": "approve"}}
+    disconnect(newly, [])
+    assert files(home) == {}
+
+
+def test_a_home_of_our_own_that_is_not_asked_for_any_more_is_told_to_nobody(home):
+    moved = Program(python=PROGRAM.python, client=PROGRAM.client, env={"YAAD_HOME": "/a"})
+    connect(World(program=moved, place=Place(home=home, env={}), clock=Clock()), ["claude"])
+
+    connect(world(home), ["claude"])
+
+    assert "env" not in said(home / ".claude.json")["mcpServers"]["yaad"]
 
 
 def test_without_a_receipt_ours_is_found_by_what_it_starts(samples):
