@@ -7,9 +7,11 @@ from datetime import timedelta
 import apsw
 import pytest
 from engine_world import every_byte_below, table
+from in_process import ask
 
 from yaadwatch import places
 from yaadwatch.engine import upkeep
+from yaadwatch.engine.inout import spool, verifying
 from yaadwatch.engine.memories import erasing
 from yaadwatch.engine.truth import scrubbing
 from yaadwatch.model.errors import Code, YaadError
@@ -17,6 +19,7 @@ from yaadwatch.store import meta
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth.erasing import OWN, STRUCTURE
 from yaadwatch.store.truth.erasing import WORDS as WORDS_OF
+from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
 
 SECRET = "Quuxbertha lives at Zanzibarstrasse 17 and calls herself Wolkenkuckuck"
@@ -402,3 +405,58 @@ def test_a_memory_of_the_users_own_is_erased_from_the_users_store(repo):
 
     assert erase(repo, memory)["erased"] == [memory]
     assert left(repo) == []
+
+
+def test_files_that_were_imported_and_say_it_are_dropped_and_verify_finds_nothing(repo):
+    for name, said in (("says.md", SECRET), ("other.md", "Pagers are off at night")):
+        path = repo.path.parent / name
+        path.write_text(f"---\nid: {name[:5]}\n---\n{said}\n")
+        ask(repo, "import", path, "--format", "markdown")
+    kept = sorted((repo.path / ".yaad" / "imports").iterdir())
+    assert len(kept) == 2
+    with repo.db() as db:
+        memory = next(row[1] for row in table(db, "nodes") if row[5] == SECRET)
+
+    done = erase(repo, memory)
+
+    assert sorted((repo.path / ".yaad" / "imports").iterdir()) == kept[1:]
+    assert (done["backups"]["dropped"], done["remains"]) == (1, [])
+    with repo.db() as db:
+        assert sorted(one.size > 0 for one in db.read(imported.everything)) == [False, True]
+    assert verifying.verify(repo.home, repo.call)["findings"] == []
+
+
+def test_what_is_on_its_way_in_or_out_goes(repo):
+    memory = repo.remember(SECRET)
+    begun = spool.make(repo.home)
+    begun.path().write_text(SECRET)
+
+    assert erase(repo, memory)["remains"] == []
+
+    assert not begun.folder.exists()
+    with pytest.raises(YaadError) as gone:
+        spool.find(begun.id)
+    assert gone.value.code is Code.NOT_FOUND
+
+
+def test_the_index_of_the_words_of_the_repository_goes(repo):
+    memory = repo.remember(SECRET)
+    common = repo.home.project_at(repo.path)[0].common_dir
+    blob = "a" * 40
+    with repo.home.git.indexes.use(common) as kept:
+        kept.add(blob, SECRET.encode())
+
+    erase(repo, memory)
+
+    with repo.home.git.indexes.use(common) as kept:
+        assert kept.lacks([blob]) == [blob]
+
+
+def test_a_first_sentence_that_others_begin_with_too_stays_theirs(repo):
+    memory = repo.remember(f"Please note the following. {SECRET}")
+    kept = repo.remember("Please note the following. Pagers are off at night")
+
+    done = erase(repo, memory)
+
+    assert done["also"] == []
+    assert repo.show(kept)["text"] == "Please note the following. Pagers are off at night"

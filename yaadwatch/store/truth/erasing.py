@@ -307,8 +307,9 @@ def _comparable(hashes: Iterable[str]) -> list[str]:
     return sorted({one[:HASH_DIGITS] for one in hashes})
 
 
-def _without(said: str, text: str, instead: str) -> str:
+def _without(*given: apsw.SQLiteValue) -> str:
     """Return JSON without a text in its words; what is no tree is taken for words."""
+    said, text, instead = map(str, given)
     try:
         tree = json.loads(said)
     except ValueError:
