@@ -352,6 +352,105 @@ def test_what_was_added_around_ours_stays(samples):
     assert "SessionEnd" not in left
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_hook_of_mine_in_the_same_group_as_ours_stays(home, first):
+    connect(world(home), ["claude"])
+    path = home / ".claude/settings.json"
+    changed = said(path)
+    mine = {"type": "command", "command": "mine"}
+    changed["hooks"]["PostToolUse"][0]["hooks"].insert(0 if first else 1, mine)
+    path.write_text(json.dumps(changed))
+    newer = Program(python="/new/python", client=PROGRAM.client)
+
+    connect(World(program=newer, place=Place(home=home, env={}), clock=Clock()), ["claude"])
+    (group,) = said(path)["hooks"]["PostToolUse"]
+    (one,) = disconnect(world(home), ["claude"])["agents"]
+
+    assert [hook["command"].split()[0] for hook in group["hooks"]] == (
+        ["mine", "/new/python"] if first else ["/new/python", "mine"]
+    )
+    assert said(path)["hooks"] == {"PostToolUse": [{"matcher": group["matcher"], "hooks": [mine]}]}
+    assert all("backup" in file for file in one["files"] if file["change"] != "same")
+
+
+def test_a_copy_is_kept_of_what_is_removed(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    text = plugin.read_text()
+
+    (one,) = disconnect(world(home), ["opencode"])["agents"]
+
+    assert text in [Path(file["backup"]).read_text() for file in one["files"]]
+    assert not plugin.exists()
+
+
+def test_a_whole_file_of_ours_that_was_edited_stays_and_is_named(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    plugin.write_text(plugin.read_text() + "// mine\n")
+
+    (one,) = disconnect(world(home), ["opencode"])["agents"]
+
+    assert plugin.read_text().endswith("// mine\n")
+    assert str(plugin) in one["todo"]
+
+
+def test_a_whole_file_of_an_older_program_goes(home):
+    connect(world(home), ["opencode"])
+    newer = Program(python="/new/python", client="/new/lib/yaadwatch/client")
+
+    disconnect(World(program=newer, place=Place(home=home, env={}), clock=Clock()), ["opencode"])
+
+    assert files(home) == {}
+
+
+def test_what_a_person_set_in_our_entry_stays_when_it_is_connected_again(home):
+    connect(world(home), ["cline", "codex", "opencode"])
+    cline = home / ".cline/data/settings/cline_mcp_settings.json"
+    opencode = home / ".config/opencode/opencode.json"
+    codex = home / ".codex/config.toml"
+    mine = {"disabled": True, "autoApprove": ["recall"], "env": {"A": "b"}}
+    changed = said(cline)
+    changed["mcpServers"]["yaad"] |= mine
+    cline.write_text(json.dumps(changed))
+    changed = said(opencode)
+    changed["mcp"]["yaad"]["enabled"] = False
+    opencode.write_text(json.dumps(changed))
+    line = "[mcp_servers.yaad]\n"
+    table = "\n[mcp_servers.yaad.tools.recall]\napproval_mode = 'approve'\n"
+    text = codex.read_text().replace(line, f"{line}enabled = false\nstartup_timeout_sec = 3.5\n")
+    codex.write_text(text + table)
+    before = files(home)
+
+    again = connect(world(home), ["cline", "codex", "opencode"])
+    same = files(home) == before
+    newer = Program(python="/new/python", client=PROGRAM.client)
+    newly = World(program=newer, place=Place(home=home, env={}), clock=Clock())
+    connect(newly, ["cline", "codex", "opencode"])
+
+    assert same
+    assert set(states(again).values()) == {"unchanged"}
+    entry = said(cline)["mcpServers"]["yaad"]
+    assert entry["command"] == "/new/python"
+    assert {key: entry[key] for key in mine} == mine
+    assert said(opencode)["mcp"]["yaad"]["enabled"] is False
+    table = tomllib.loads(codex.read_text())["mcp_servers"]["yaad"]
+    assert table["command"] == "/new/python"
+    assert (table["enabled"], table["startup_timeout_sec"]) == (False, 3.5)
+    assert table["tools"] == {"recall": {"approval_mode": "approve"}}
+    disconnect(newly, [])
+    assert files(home) == {}
+
+
+def test_a_home_of_our_own_that_is_not_asked_for_any_more_is_told_to_nobody(home):
+    moved = Program(python=PROGRAM.python, client=PROGRAM.client, env={"YAAD_HOME": "/a"})
+    connect(World(program=moved, place=Place(home=home, env={}), clock=Clock()), ["claude"])
+
+    connect(world(home), ["claude"])
+
+    assert "env" not in said(home / ".claude.json")["mcpServers"]["yaad"]
+
+
 def test_without_a_receipt_ours_is_found_by_what_it_starts(samples):
     connect(world(samples), NAMES)
     places.receipt().unlink()

@@ -23,15 +23,26 @@ TEXTS = [
     b"a.b.c retries\n",
     b"a\nb a-b\n",
     "naïve ab naïveté\n".encode(),
+    "préretry “b” bé\n".encode(),
     b"two words; two  words C++\n",
     b"x-y\r\nx\xffretry\xfe\n",
     b"\0retry\n",
     b"x" * 9000 + b" retry\0b\n",
     b"",
 ]
+ATTRIBUTES = [
+    b"*.py binary\n",
+    b"*.md -diff\n",
+    b"*.png diff\n",
+    b"[attr]made -diff\n*.txt made\n",
+    b"# *.py -diff\n*.py diff=python text\n",
+]
 NAMES = ["one.py", "two.md", "in/three.py", "in/four.png", "naïve.txt"]
+SAYING = [".gitattributes", "in/.gitattributes"]
+FILES = st.tuples(st.sampled_from(NAMES), st.none() | st.sampled_from(TEXTS))
+RULES = st.tuples(st.sampled_from(SAYING), st.none() | st.sampled_from(ATTRIBUTES))
 EDITS = st.lists(
-    st.dictionaries(st.sampled_from(NAMES), st.none() | st.sampled_from(TEXTS), max_size=4),
+    st.lists(FILES | FILES | FILES | RULES, max_size=5).map(dict),
     min_size=1,
     max_size=4,
 )
@@ -93,6 +104,32 @@ def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, o
             assert repo.open(asking).files_with(ASKED, at=commit) == expected
     asking.close()
     searching.close()
+
+
+@pytest.mark.parametrize("where", [".gitattributes", "in/.gitattributes", ".git/info/attributes"])
+@pytest.mark.parametrize("rule", ["*.py binary", "*.py -diff", "*.md text\n*.py -diff -text"])
+def test_a_file_that_is_no_text_by_its_attributes_is_found_by_neither(
+    new_repo, keeping, at_once, where, rule
+):
+    repo = new_repo("repo")
+    repo.write("in/a.py", "retry\n")
+    repo.write("in/a.md", "retry\n")
+    repo.write(where, rule + "\n")
+    commit = repo.commit()
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["in/a.md"]}
+
+
+def test_that_a_file_is_compared_as_a_language_leaves_it_to_the_index(
+    new_repo, keeping, monkeypatch, at_once
+):
+    repo = new_repo("repo")
+    repo.write(".gitattributes", "# *.py binary\n*.py text diff=python\n")
+    commit = repo.add("a.py", "retry\n")
+    ran = searches(monkeypatch, keeping)
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
+    assert ran == []
 
 
 def test_a_repository_gets_it_when_it_was_searched_often(new_repo, keeping, monkeypatch):
@@ -291,6 +328,60 @@ def test_it_begins_anew_when_it_holds_too_much(new_repo, keeping, monkeypatch, a
         assert found == {words[0]: ["a.py"], words[1]: []}
     with keeping.indexes.use(repo.layout.common_dir) as kept:
         assert len(kept.covered(9)) <= 4
+
+
+def test_a_commit_with_more_texts_than_it_may_hold_is_left_to_the_search(
+    new_repo, keeping, monkeypatch, at_once
+):
+    monkeypatch.setattr(kept_words, "TEXTS_MAX", 3)
+    monkeypatch.setattr(indexed, "AT_ONCE_MAX", 2)
+    added = []
+    monkeypatch.setattr(kept_words.Texts, "add", lambda _, blob, data: added.append(blob))
+    repo = new_repo("repo")
+    for number in range(4):
+        repo.write(f"src/file{number}.py", f"name{number}\n")
+    commit = repo.commit()
+
+    for number in range(4):
+        found = repo.open(keeping).files_with([f"name{number}"], at=commit)
+        assert found == {f"name{number}": [f"src/file{number}.py"]}
+    assert added == []
+
+
+def test_the_folder_has_a_size_and_the_oldest_go_first(tmp_path, monkeypatch):
+    words = Words(tmp_path / "words")
+    files = []
+    for number, name in enumerate(("a", "b", "c")):
+        with words.use(tmp_path / name) as kept:
+            kept.add(f"{number:040x}", b"word%d " % number * 20_000)
+        (file,) = set((tmp_path / "words").iterdir()) - set(files)
+        os.utime(file, ns=(number, number))
+        files.append(file)
+    size = max(file.stat().st_size for file in files)
+
+    monkeypatch.setattr(kept_words, "BYTES_MAX", 2 * size)
+    with words.use(tmp_path / "a") as kept:
+        kept.searched()
+    assert set((tmp_path / "words").iterdir()) == {files[0], files[2]}
+
+    monkeypatch.setattr(kept_words, "BYTES_MAX", size // 2)
+    with words.use(tmp_path / "a") as kept:
+        kept.searched()
+    assert list((tmp_path / "words").iterdir()) == []
+
+
+def test_one_that_was_emptied_gives_room_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_words, "_FREE_BYTES_MAX", 8192)
+    words = Words(tmp_path / "words")
+    with words.use(tmp_path / "a") as kept:
+        kept.add("0" * 40, b" ".join(b"word%d" % number for number in range(20_000)))
+    (file,) = (tmp_path / "words").iterdir()
+    size = file.stat().st_size
+
+    with words.use(tmp_path / "a") as kept:
+        kept.clear()
+
+    assert file.stat().st_size < size / 4
 
 
 def test_of_many_repositories_the_least_used_lose_theirs(tmp_path, monkeypatch):

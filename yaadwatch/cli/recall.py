@@ -32,7 +32,7 @@ def add_recall(commands: Commands) -> Parser:
             ("yaadwatch recall src/auth.ts", "what is said of a file"),
             ("yaadwatch recall jose --kind decision --json", "for programs"),
             ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
-            ("yaadwatch recall deploy --at 2026-03-01", "as known then"),
+            ("yaadwatch recall deploy --at 2026-03-01", "what existed then, in today's words"),
             ("yaadwatch recall deploy --agent claude", "what claude kept"),
         ],
         more="Any of the words may match, and those that few memories have count most;\n"
@@ -62,7 +62,9 @@ def add_recall(commands: Commands) -> Parser:
     )
     which.add_argument("--agent", metavar="NAME", help="only what this agent remembered")
     which.add_argument("--session", metavar="ID", help="only what was remembered in this session")
-    which.add_argument("--at", metavar="TIME", help="as known on this day, or at this time")
+    which.add_argument(
+        "--at", metavar="TIME", help="what existed on this day or at this time, in today's words"
+    )
     told = command.add_argument_group("how much is told")
     told.add_argument(
         "--top", metavar="N", dest="top_k", type=whole_number, help="memories at most (default: 10)"

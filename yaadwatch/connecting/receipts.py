@@ -32,6 +32,7 @@ class Entry:
         added: how it came there; None for a whole file.
         created: whether the file was not there before.
         folders: those that were made for the file, innermost first.
+        digest: of a whole file, as it was written; '' where that is not known.
     """
 
     agent: str
@@ -44,6 +45,7 @@ class Entry:
     added: Added | None = None
     created: bool = False
     folders: tuple[str, ...] = ()
+    digest: str = ""
 
     @property
     def key(self) -> str:
@@ -122,6 +124,8 @@ def _told(entry: Entry) -> dict[str, object]:
     }
     if entry.how == "default":
         told["value"] = entry.value
+    if entry.digest:
+        told["digest"] = entry.digest
     if entry.added is not None:
         told["added"] = {
             "at": list(entry.added.at),
@@ -150,4 +154,5 @@ def _entry(told: dict[str, Any]) -> Entry:
         ),
         created=bool(told["created"]),
         folders=tuple(map(str, told["folders"])),
+        digest=str(told.get("digest", "")),
     )

@@ -16,7 +16,14 @@ from yaadwatch import places
 from yaadwatch.connecting import receipts
 from yaadwatch.connecting.programs import Program, this_program
 from yaadwatch.connecting.receipts import Entry
-from yaadwatch.connecting.spots import Spot, is_ours, with_ours, without_ours
+from yaadwatch.connecting.spots import (
+    Spot,
+    digest_of,
+    is_our_file,
+    is_ours,
+    with_ours,
+    without_ours,
+)
 from yaadwatch.connecting.table import CONNECTIONS, Connection, Place
 from yaadwatch.core.privacy import mask
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
@@ -57,12 +64,16 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What becomes of one file: `after` is None when it goes."""
+    """What becomes of one file: `after` is None when it goes.
+
+    `was_edited`: it is ours as a whole, but somebody changed it, so it stays.
+    """
 
     found: Found
     after: str | None
     entries: tuple[Entry, ...] = ()
     mode: int = 0o600
+    was_edited: bool = False
 
     @property
     def before(self) -> str | None:
@@ -138,7 +149,7 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     """Change the files of one agent; return what was done, or why nothing was."""
     told: dict[str, Any] = {"agent": row.agent, "title": row.title}
     try:
-        files = _changed(world, row, connects=connects, dry_run=dry_run)
+        files, edited = _changed(world, row, connects=connects, dry_run=dry_run)
     except YaadError as error:
         reason = mask(error.message).text
         return told | {"state": "refused", "files": [], "reason": reason, "hint": error.hint}
@@ -147,13 +158,18 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     else:
         told["state"] = "connected" if connects else "disconnected"
     todo = row.todo if world.place.project is None else row.todo_project
-    return told | {"files": files} | ({"todo": todo} if connects and todo else {})
+    if not connects:
+        todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
+    return told | {"files": files} | ({"todo": todo} if todo else {})
 
 
 def _changed(
     world: World, row: Connection, *, connects: bool, dry_run: bool
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], list[Path]]:
     """Change the files of one agent; begin again when somebody else writes one meanwhile.
+
+    Returns:
+        What became of each file, and those of ours that stay because somebody edited them.
 
     Raises:
         YaadError: one of them must not be written, or cannot be; CONFLICT when that never ends.
@@ -162,8 +178,9 @@ def _changed(
     for _ in range(TRIES_MAX):
         plans = _plans(world, row, connects=connects)
         told = [_told(plan, with_diff=dry_run) for plan in plans]
+        edited = [plan.found.path for plan in plans if plan.was_edited]
         if dry_run:
-            return told
+            return told, edited
         try:
             if connects:
                 _note(world, row, [entry for plan in plans for entry in plan.entries])
@@ -174,7 +191,7 @@ def _changed(
         except ChangedUnderneathError as error:
             changed = str(error)
         else:
-            return told
+            return told, edited
     raise YaadError(
         Code.CONFLICT,
         f"{changed} was written by somebody else {TRIES_MAX} times while it was edited.",
@@ -247,6 +264,7 @@ def _with(
                 added=added,
                 created=created,
                 folders=tuple(folders),
+                digest=digest_of(spot.value) if spot.how == "file" else "",
             )
         )
     return _Plan(found=found, after=text, entries=tuple(entries), mode=spots[0].mode)
@@ -261,11 +279,13 @@ def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: Found) ->
     # Backwards, so that each finds the text as it left it.
     for spot in sorted(spots, key=lambda one: order.get(one.key, -1), reverse=True):
         entry = known.get(spot.key)
-        text = without_ours(text, spot, entry.added if entry else None)
+        added, digest = (entry.added, entry.digest) if entry else (None, "")
+        text = without_ours(text, spot, added, digest)
     before = [known[spot.key] for spot in spots if spot.key in known]
     is_made = spots[0].how == "file" or any(entry.created for entry in before)
-    goes = not text and bool(found.data) and is_made
-    return _Plan(found=found, after=None if goes else text, entries=tuple(before))
+    goes = not text.strip() and bool(found.data) and is_made
+    stays = spots[0].how == "file" and is_our_file(text)
+    return _Plan(found=found, after=None if goes else text, entries=tuple(before), was_edited=stays)
 
 
 def _write(world: World, plan: _Plan, told: dict[str, Any]) -> None:
@@ -273,7 +293,11 @@ def _write(world: World, plan: _Plan, told: dict[str, Any]) -> None:
         return
     if plan.after is None:
         made = plan.entries[0].folders if plan.entries else ()
-        settings_files.remove(plan.found, made=made)
+        told["backup"] = str(
+            settings_files.remove(
+                plan.found, made=made, copies=places.backups(COPIES), now=world.clock.now()
+            )
+        )
         return
     copy = settings_files.write(
         plan.found,

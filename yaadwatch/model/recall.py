@@ -26,7 +26,7 @@ class Filter:
         tags: all of these.
         agent: what this agent remembered.
         session: what was remembered in this session.
-        at: what was known at this time, and not superseded then.
+        at: what existed at this time and was not superseded then, in the words of today.
     """
 
     kinds: tuple[str, ...] = ()

@@ -21,7 +21,12 @@ from yaadwatch.store.sqlite.files import make_folder
 FILES_MAX: Final = 64
 """Repositories with an index; that of the one that was asked least lately goes."""
 TEXTS_MAX: Final = 200_000
-"""Texts of one repository, some 500 MB; with more of them, the index begins anew."""
+"""Texts of one repository, some 500 MB; with more of them, the index begins anew. A commit with
+more is never indexed."""
+BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
+"""All indexes together; then those that were asked least lately go, whatever is asked of them."""
+_FREE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""What an index may keep of room it does not use; more of it is given back."""
 _VERSION: Final = 1
 _BUSY_MS: Final = 2_000
 _BESIDE: Final = ("", "-journal")
@@ -116,10 +121,14 @@ class Words:
         return self._folder / f"{name[:32]}.db"
 
     def _make_room(self, used: Path) -> None:
-        every = list(self._folder.glob("*.db"))
-        if len(every) > FILES_MAX:
-            oldest = min((one for one in every if one != used), key=lambda one: one.stat().st_mtime)
-            _remove(oldest)
+        """Delete indexes, the oldest first and the one just used last, while they are too many."""
+        found = {one: one.stat() for one in self._folder.glob("*.db")}
+        left, size = len(found), sum(one.st_size for one in found.values())
+        for path in sorted(found, key=lambda one: (one == used, found[one].st_mtime_ns)):
+            if left <= FILES_MAX and size <= BYTES_MAX:
+                break
+            _remove(path)
+            left, size = left - 1, size - found[path].st_size
 
 
 class Texts:
@@ -218,6 +227,10 @@ class Texts:
         )
         return [(path, blob.hex()) for path, blob in rows]
 
+    def may_hold(self, count: int) -> bool:
+        """Return whether a commit with so many texts can ever be covered."""
+        return count <= TEXTS_MAX
+
     def is_full(self) -> bool:
         """Return whether it holds so many texts that it should begin anew."""
         rows = self._conn.execute("SELECT 1 FROM texts LIMIT 1 OFFSET ?", (TEXTS_MAX,))
@@ -246,6 +259,8 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
             conn.pragma("user_version", _VERSION)
         yield conn
         conn.execute("COMMIT")
+        if conn.pragma("freelist_count") * conn.pragma("page_size") > _FREE_BYTES_MAX:
+            conn.execute("VACUUM")
     finally:
         conn.close()  # what was not committed is undone
 

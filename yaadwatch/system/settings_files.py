@@ -107,24 +107,35 @@ def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) 
     return copy
 
 
-def remove(found: Found, *, made: Sequence[str]) -> None:
+def remove(found: Found, *, made: Sequence[str], copies: Path, now: datetime) -> Path:
     """Take a file away, if it still holds what was found, and folders that are empty without it.
 
     Args:
-        found: the file.
+        found: the file, which is there.
         made: folders that were made for it, innermost first.
+        copies: where to put a copy of it first.
+        now: the time that the copy is named after.
+
+    Returns:
+        The copy.
 
     Raises:
         swapping.ChangedUnderneathError: somebody else wrote it meanwhile; it stays.
         YaadError: UNAVAILABLE when it cannot be removed.
     """
     with _told(found.path):
-        if not found.target.exists() or found.target.read_bytes() != found.data:
+        if (
+            found.data is None
+            or not found.target.exists()
+            or found.target.read_bytes() != found.data
+        ):
             raise swapping.ChangedUnderneathError(str(found.target))
+        copy = _keep(found.target, found.data, copies, now)
         found.target.unlink()
         for folder in made:
             with contextlib.suppress(OSError):  # somebody has put something there
                 Path(folder).rmdir()
+    return copy
 
 
 def missing_folders(target: Path) -> list[str]:

@@ -85,6 +85,8 @@ def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
     else:
         files = _texts(texts.blobs_at(commit))
         count = len(files)
+    if not kept.may_hold(count):
+        return False
     lacking = kept.lacks(blob for _, blob in files)
     if COST * len(lacking) > worth * max(count, 1):
         return False

@@ -20,6 +20,7 @@ class Kept(Protocol):
         self, commit: str, files: Iterable[tuple[str, str]], *, count: int
     ) -> None: ...
     def holding(self, words: Sequence[str]) -> list[tuple[str, str]]: ...  # noqa: D102
+    def may_hold(self, count: int) -> bool: ...  # noqa: D102
     def is_full(self) -> bool: ...  # noqa: D102
     def clear(self) -> None: ...  # noqa: D102
 

@@ -20,8 +20,8 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
+from yaadwatch.system.git import attributes, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
-from yaadwatch.system.git import indexed, listed, searching
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
@@ -439,6 +439,8 @@ class Repository:
         if indexes is None or not words or self._open(at) is None:
             return {}
         try:
+            if attributes.tell_texts(self, at):
+                return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
                 return indexed.files_with(kept, self, words, at=at, whole=whole)
         except YaadError as error:

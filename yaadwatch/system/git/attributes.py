@@ -1,0 +1,78 @@
+"""Does a repository itself say which of its files are texts?
+
+A search of git's asks the attributes of the work tree, whichever commit it searches; those of the
+commit may count, too, which depends on git's version and settings.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from yaadwatch.system import files
+from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.searching import may_be_text
+
+_NAME: Final = ".gitattributes"
+_BYTES_MAX: Final = 1024 * 1024
+_TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
+_BUILT_IN: Final = frozenset(
+    f"diff={name}"
+    for name in (
+        *("ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain"),
+        *("golang", "html", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl"),
+        *("php", "python", "ruby", "rust", "scheme", "tex"),
+    )
+)
+_ENDING: Final = re.compile(r".*\.\w+")
+
+
+class Asked(Protocol):
+    """What is asked of a repository; a `Repository` is one."""
+
+    layout: Layout
+
+    def tracked(self, folder: str = "") -> list[str]: ...  # noqa: D102
+    def blob_at(self, commit: str, path: str) -> str | None: ...  # noqa: D102
+    def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
+
+
+def tell_texts(repository: Asked, commit: str) -> bool:
+    """Return whether attributes may make a file of the commit a text, or no text.
+
+    Raises:
+        YaadError: from git.
+    """
+    places: list[tuple[Path, str]] = [(repository.layout.common_dir, "info/attributes")]
+    paths = dict.fromkeys((_NAME, *_among(repository.tracked())))
+    if repository.layout.root is not None:
+        places += [(repository.layout.root, path) for path in paths]
+    for folder, path in places:
+        found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
+        if found.data is not None and name_texts(found.data):
+            return True
+    blobs = {repository.blob_at(commit, path) for path in paths}
+    return any(
+        data is None or name_texts(data)
+        for data in (repository.read_blob(blob, _BYTES_MAX) for blob in blobs if blob is not None)
+    )
+
+
+def name_texts(data: bytes) -> bool:
+    """Return whether lines of attributes say what is a text.
+
+    That a file is compared as a language git knows by itself says nothing of that.
+    """
+    for line in data.decode("utf-8", "replace").splitlines():
+        name, *given = line.split() or [""]
+        if name.startswith("#"):
+            continue
+        plain = _ENDING.fullmatch(name) is not None and may_be_text(name)
+        for one in given:
+            if _TELLS.fullmatch(one) and not (plain and one in _BUILT_IN):
+                return True
+    return False
+
+
+def _among(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path.endswith("/" + _NAME)]
