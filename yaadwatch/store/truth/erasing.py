@@ -307,7 +307,7 @@ def _comparable(hashes: Iterable[str]) -> list[str]:
     return sorted({one[:HASH_DIGITS] for one in hashes})
 
 
-def _without(*given: apsw.SQLiteValue) -> str:
+def _without(*given: object) -> str:
     """Return JSON without a text in its words; what is no tree is taken for words."""
     said, text, instead = map(str, given)
     try:
