@@ -305,6 +305,55 @@ def test_a_file_that_may_not_be_written_is_not(home):
     assert settings.read_text() == "{}"
 
 
+def test_before_the_first_file_is_written_it_is_known_that_the_last_one_may_be(home):
+    (home / ".claude").mkdir()
+    settings = home / ".claude" / "settings.json"
+    settings.write_text("{}")
+    settings.chmod(0o400)
+    before = files(home)
+
+    connect(world(home), ["claude"])
+
+    assert files(home) == before
+    assert not places.receipt().exists()
+
+
+def test_a_write_that_fails_names_what_was_written_before_it(home, monkeypatch):
+    real = settings_files.write
+
+    def write(found, data, **options):
+        if found.path.name == "settings.json":
+            raise YaadError(Code.UNAVAILABLE, "The disk is full.")
+        return real(found, data, **options)
+
+    monkeypatch.setattr(settings_files, "write", write)
+
+    (one,) = connect(world(home), ["claude"])["agents"]
+
+    assert one["state"] == "refused"
+    assert str(home / ".claude.json") in one["reason"]
+    assert (home / ".claude.json").exists()
+
+
+def test_what_was_written_before_a_variable_moved_the_folder_is_taken_out_too(home, tmp_path):
+    connect(world(home), ["claude"])
+    connect(world(home, CLAUDE_CONFIG_DIR=str(tmp_path / "cc")), ["claude"])
+
+    disconnect(world(home, CLAUDE_CONFIG_DIR=str(tmp_path / "cc")), ["claude"])
+
+    assert files(home) == {}
+    assert not (tmp_path / "cc").exists()
+    assert receipts.load(places.receipt()).entries == ()
+
+
+def test_a_project_is_told_what_not_to_commit(home, repo):
+    answer = connect(world(home, Path(repo.path)), ["zed", "skill"])
+
+    zed, skill = answer["agents"]
+    assert "do not commit" in zed["todo"]
+    assert "todo" not in skill
+
+
 def test_a_file_of_the_same_name_that_is_not_ours_stays(home):
     plugin = home / ".config/opencode/plugins/yaadwatch.js"
     plugin.parent.mkdir(parents=True)

@@ -92,6 +92,14 @@ def test_changes_that_wait_share_one_transaction_in_the_order_they_came(store):
     assert len(store.commits) == 2
 
 
+def test_a_change_behind_a_whole_group_is_made_too(store):
+    before = [store.db._group.join(_append(f"n{number}")) for number in range(64)]
+
+    assert store.db.write(_append("last")) == 65
+    assert [one.result() for one in before] == list(range(1, 65))
+    assert len(store.commits) == 1
+
+
 def test_a_change_that_fails_takes_nothing_from_the_others_and_leaves_nothing(store):
     def bad(conn):
         events.append(conn, happened("half"))

@@ -337,6 +337,32 @@ def test_what_is_wrong_with_the_store_is_a_line_for_people(served, daemon):
     assert "The store is damaged. Restore it." in ran.err
 
 
+def test_a_payload_of_some_megabytes_is_answered(served):
+    assert patiently(STARTUP | {"more": "x" * 3_000_000}).told == BRIEF
+
+
+@pytest.mark.parametrize(
+    "arguments", [("session-start", "--agent", "claude"), ("nonsense", "--agent", "claude")]
+)
+def test_an_agent_that_still_writes_is_heard_out_whatever_is_wrong(environment, arguments):
+    code = (
+        f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
+        f"from yaadwatch.client import hook; hook.LIMIT_S = {PATIENCE_S};"
+        "hook.PAYLOAD_BYTES_MAX = 1000; hook.main(sys.argv[1:])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        for _ in range(100):
+            running.stdin.write(b"x" * 65536)  # a pipe that is closed would raise
+        running.stdin.close()
+
+        assert running.wait(PATIENCE_S) == 0
+
+
 @pytest.mark.parametrize(
     ("payload", "told"),
     [
@@ -345,7 +371,7 @@ def test_what_is_wrong_with_the_store_is_a_line_for_people(served, daemon):
         (b"\xff\xfe", "the payload is not JSON"),
         (b"[" * 100_000, "the payload is not JSON"),
         (b"[1]", "is not a JSON object"),
-        (b"x" * (1024 * 1024 + 1), "has more than 1048576 bytes"),
+        (b"x" * (16 * 1024 * 1024 + 1), "has more than 16777216 bytes"),
         (STARTUP | {"hook_event_name": "Stop"}, "the payload is of 'Stop'"),
         (STARTUP | {"cwd": "shop"}, "is no absolute folder: 'shop'"),
         (STARTUP | {"cwd": {"path": "/"}}, "is no absolute folder"),

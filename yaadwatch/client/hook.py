@@ -34,7 +34,7 @@ BRIEF_CHARS_MAX = 8_000
 BRIEF_TOKENS_MAX = 2_000
 NEWS_TOKENS_MAX = 400
 TOUCHED_TOKENS_MAX = 200
-PAYLOAD_BYTES_MAX = 1024 * 1024
+PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
 """The log of hooks begins anew when it is longer than this."""
 
@@ -64,8 +64,10 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         told = _answer(event, agent, end_s)
     except (Trouble, WrongPayloadError) as trouble:
         complain(str(trouble))
+        _read_out()
     except (OSError, ValueError, RuntimeError) as error:
         complain(f"{type(error).__name__}: {error}")
+        _read_out()
     _end_quietly()
     try:
         os.write(1, told)
@@ -155,6 +157,15 @@ def _payload() -> "dict[str, Any]":
     if not isinstance(found, dict):
         raise Trouble("the payload is not a JSON object")
     return found
+
+
+def _read_out() -> None:
+    """Read what is left on standard input: to an agent that still writes, our end is an error."""
+    try:
+        while os.read(0, 65536):
+            pass
+    except OSError as error:
+        complain(f"the payload cannot be read: {error.strerror}")
 
 
 def _ask(

@@ -24,7 +24,7 @@ from yaadwatch.connecting.spots import (
     with_ours,
     without_ours,
 )
-from yaadwatch.connecting.table import CONNECTIONS, Connection, Place
+from yaadwatch.connecting.table import CONNECTIONS, SKILL, Connection, Place
 from yaadwatch.core.privacy import mask
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
 from yaadwatch.model.errors import Code, YaadError
@@ -39,6 +39,7 @@ TRIES_MAX: Final = 8
 COPIES: Final = "settings"
 """The folder of copies, beside those of projects."""
 _CONTEXT_LINES: Final = 2
+_NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
 _NO_END: Final = "\n\\ No newline at end of file\n"
 
 
@@ -160,6 +161,8 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     todo = row.todo if world.place.project is None else row.todo_project
     if not connects:
         todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
+    elif world.place.project is not None and row.agent != SKILL:
+        todo = f"{todo} {_NOT_TO_COMMIT}".strip()
     return told | {"files": files} | ({"todo": todo} if todo else {})
 
 
@@ -175,6 +178,7 @@ def _changed(
         YaadError: one of them must not be written, or cannot be; CONFLICT when that never ends.
     """
     changed = ""
+    written: list[str] = []
     for _ in range(TRIES_MAX):
         plans = _plans(world, row, connects=connects)
         told = [_told(plan, with_diff=dry_run) for plan in plans]
@@ -182,10 +186,14 @@ def _changed(
         if dry_run:
             return told, edited
         try:
+            for plan in plans:
+                if plan.change != "same":
+                    settings_files.require_writable(plan.found)
             if connects:
-                _note(world, row, [entry for plan in plans for entry in plan.entries])
+                entries = [entry for plan in plans for entry in plan.entries]
+                _note(world, row, [*_elsewhere(world, row), *entries])
             for plan, file in zip(plans, told, strict=True):
-                _write(world, plan, file)
+                _write_or_tell(world, plan, file, written)
             if not connects:
                 _note(world, row, [])
         except ChangedUnderneathError as error:
@@ -286,6 +294,33 @@ def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: Found) ->
     goes = not text.strip() and bool(found.data) and is_made
     stays = spots[0].how == "file" and is_our_file(text)
     return _Plan(found=found, after=None if goes else text, entries=tuple(before), was_edited=stays)
+
+
+def _elsewhere(world: World, row: Connection) -> list[Entry]:
+    """Return what was written where it would not be today: a variable moved the folder."""
+    today = {spot.key for spot in row.spots(world.program, world.place)}
+    written = receipts.load(places.receipt()).of(row.agent, world.project)
+    return [one for one in written if one.key not in today]
+
+
+def _write_or_tell(world: World, plan: _Plan, told: dict[str, Any], written: list[str]) -> None:
+    """Write a file, and add it to those that were; when that fails, say which were.
+
+    Raises:
+        YaadError: it cannot be written.
+        ChangedUnderneathError: somebody else wrote it meanwhile.
+    """
+    try:
+        _write(world, plan, told)
+    except YaadError as error:
+        if not written:
+            raise
+        before = ", ".join(dict.fromkeys(written))
+        raise YaadError(
+            error.code, f"{error.message} Before it, this was written: {before}.", hint=error.hint
+        ) from error
+    if plan.change != "same":
+        written.append(str(plan.found.path))
 
 
 def _write(world: World, plan: _Plan, told: dict[str, Any]) -> None:

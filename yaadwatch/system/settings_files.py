@@ -79,6 +79,35 @@ def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Fou
         ) from error
 
 
+def require_writable(found: Found) -> None:
+    """Raise unless a file can be replaced, as far as that can be known before it is tried.
+
+    Raises:
+        YaadError: REFUSED when it must not be written, UNAVAILABLE when it cannot be.
+    """
+    folder = found.target.parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{found.path} cannot be written ({folder} takes no files).",
+            hint="Look at the permissions of the folder.",
+        )
+    if found.data is None:
+        return
+    try:
+        swapping.require_own(found.target)
+    except FileNotFoundError:
+        raise swapping.ChangedUnderneathError(str(found.target)) from None
+    except YaadError as error:
+        if error.code is not Code.REFUSED:
+            raise
+        raise YaadError(
+            error.code, error.message, hint="Make it a plain file of your own that may be written."
+        ) from error
+
+
 def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) -> Path | None:
     """Make a file hold `data`, if it still holds what was found; return the copy made before.
 
@@ -93,17 +122,11 @@ def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) 
         swapping.create_new(target, data, mode=mode)
         return None
     try:
-        swapping.require_own(target)
+        require_writable(found)
         copy = _keep(target, found.data, copies, now)
         swapping.replace_expected(target, found.data, data)
     except FileNotFoundError:
         raise swapping.ChangedUnderneathError(str(target)) from None
-    except YaadError as error:
-        if error.code is not Code.REFUSED:
-            raise
-        raise YaadError(
-            error.code, error.message, hint="Make it a plain file of your own that may be written."
-        ) from error
     return copy
 
 

@@ -11,7 +11,9 @@ from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenNode
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 LOGIN = {"id": "req-1", "text": "Login is by mail", "kind": "spec"}
@@ -202,6 +204,20 @@ def test_what_a_persons_own_file_says_gets_no_other_words(world):
         )
 
     assert refusal(repo, [{"id": found, "text": "Never run it"}]).code is Code.REFUSED
+
+
+def test_an_agent_gives_what_a_person_said_no_other_words(repo):
+    inject(repo, [LOGIN])
+    agent = Call(folder=repo.path, origin="agent:claude")
+    other = GivenNode(id="req-1", text="Login is by telephone")
+
+    answer = injecting.inject(repo.home, agent, nodes=[other])
+
+    assert answer["nodes"] == counts()
+    (left,) = answer["left_out"]
+    assert left["id"] == "req-1"
+    assert left["reason"].startswith("conflict: a person said it")
+    assert repo.memories() == [LOGIN["text"]]
 
 
 names = st.sampled_from("abcde")

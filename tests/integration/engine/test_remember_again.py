@@ -355,3 +355,18 @@ class TestTags:
         repo.forget(one)
 
         assert refusal(tag, repo, one, add=["auth"]).code is Code.REFUSED
+
+
+def test_an_agent_that_says_a_persons_words_again_confirms_them_and_changes_nothing(repo):
+    rule = repo.remember(JOSE, kind="rule", tier=1, attributes={"by": "Ada"})
+    before = repo.show(rule)
+
+    answer = by_agent(
+        repo, JOSE, kind="task", tier=3, key="jose", tags=["auth"], attributes={"by": "me"}
+    )
+
+    after = repo.show(rule)
+    assert (answer["decision"], answer["id"]) == ("same", rule)
+    for name in ("kind", "tier", "key", "attributes", "pinned"):
+        assert after[name] == before[name]
+    assert after["tags"] == ["auth"]

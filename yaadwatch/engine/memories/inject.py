@@ -261,6 +261,10 @@ def _store_node(
             "words, so nothing was stored.",
             hint=f"Where: yaadwatch show {node.id[-8:]}",
         )
+    if item.text != node.text and storing.is_kept_from(conn, batch.actor, node.id):
+        reason = f"conflict: a person said it in other words; yaadwatch edit {node.id[-8:]}"
+        done.left_out.append({"id": one.id, "reason": reason})
+        return
     storing.store_over(conn, home, item, node, batch.now)
     done.nodes[CHANGED] += 1
 

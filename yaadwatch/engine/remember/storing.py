@@ -68,7 +68,7 @@ def store_over(
 ) -> Admitted:
     """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
     node = replace(
-        _given(item, known, now),
+        _given(conn, item, known, now),
         text=item.text,
         text_hash=text.text_hash(item.text),
         summary=text.summarise(item.text),
@@ -165,26 +165,40 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
     )
 
 
-def _given(item: Ready, known: Node, now: datetime) -> Node:
-    """Return a memory with what a draft says of it besides its words, stated now."""
+def is_kept_from(conn: Connection, origin: str, id: str) -> bool:
+    """Return whether a memory is a person's, and `origin` an agent or an import."""
+    return origin.startswith((AGENT, "import")) and hot.is_persons(conn, id)
+
+
+def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
+    """Return a memory with what a draft says of it besides its words, stated now.
+
+    What a person said stays as it is when an agent or an import says it again: that confirms it,
+    and may add tags.
+    """
     draft = item.draft
+    stated = replace(
+        known,
+        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        version=known.version + 1,
+    )
+    if is_kept_from(conn, draft.origin, known.id):
+        return stated
     attributes = known.attributes
     if draft.attributes:
         attributes = clean_attributes(
             merged(known.attributes, draft.attributes), NODE_ATTRIBUTES_BYTES_MAX
         )
     return replace(
-        known,
+        stated,
         kind=item.kind if draft.kind else known.kind,
         tier=item.tier if draft.kind or draft.tier else known.tier,
         key=draft.key or known.key,
-        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
         attributes=attributes,
-        confidence=1.0,
-        confirmed_at=now,
-        updated_at=now,
         pinned=known.pinned or draft.pinned,
-        version=known.version + 1,
     )
 
 
@@ -220,7 +234,7 @@ def _said_again(
         return Admitted(
             node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
         )
-    node = _given(item, known, now)
+    node = _given(conn, item, known, now)
     writing.index(conn, node)
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)

@@ -140,8 +140,9 @@ class Database:
         committed = False
         try:
             with self._writing:
-                if not waiting.done:
-                    committed = self._commit_group()
+                while not waiting.done:  # more may wait before it than go together
+                    if self._commit_group():
+                        committed = True
         finally:
             self._group.leave(waiting)
         if committed and self._on_commit is not None:
