@@ -11,8 +11,7 @@ from in_process import ask
 
 from yaadwatch import places
 from yaadwatch.engine import upkeep
-from yaadwatch.engine.inout import spool, verifying
-from yaadwatch.engine.memories import erasing
+from yaadwatch.engine.inout import erasing, spool, verifying
 from yaadwatch.engine.truth import scrubbing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
