@@ -56,7 +56,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "context": Late("context", "context"),
     "show": Late("memories.curate", "show"),
     "forget": Late("memories.curate", "forget"),
-    "erase": Late("memories.erasing", "erase"),
+    "erase": Late("inout.erasing", "erase"),
     "restore": Late("memories.history", "restore"),
     "history": Late("memories.history", "history"),
     "confirm": Late("memories.curate", "confirm"),

@@ -443,7 +443,7 @@ def test_claims_are_in_the_transaction_of_the_memory(repo, monkeypatch):
 
 
 def test_an_erased_memory_leaves_no_claim(repo):
-    from yaadwatch.engine.memories import erasing
+    from yaadwatch.engine.inout import erasing
 
     one, other = torn(repo)
     resolve(repo, shown(repo)[0]["id"], keep=other)

@@ -7,7 +7,8 @@ import pytest
 from engine_world import NET, RETRY, every_byte_below
 
 from yaadwatch.engine import context, recall
-from yaadwatch.engine.memories import curate, deleting, erasing
+from yaadwatch.engine.inout import erasing
+from yaadwatch.engine.memories import curate, deleting
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.sessions import ending, handing, news, tasks, verbs
 from yaadwatch.engine.workspace import Call

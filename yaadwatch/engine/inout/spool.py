@@ -19,7 +19,7 @@ from typing import BinaryIO, Final
 from yaadwatch import places
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import files
+from yaadwatch.system import files, redacting
 
 PIECE_BYTES: Final = 384 * 1024
 """Of what goes out, in one answer: in JSON, and of odd characters, it is at most six times that."""
@@ -139,6 +139,18 @@ def sweep(home: Home) -> None:
         for folder in _folder().iterdir():
             if folder.lstat().st_mtime < before_s:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear() -> None:
+    """Remove everything that is on its way; clients are told to begin again."""
+    with contextlib.suppress(FileNotFoundError):
+        for folder in _folder().iterdir():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def left() -> list[Path]:
+    """Return the files that are on their way, sorted."""
+    return list(redacting.files_below(_folder()))
 
 
 def _folder() -> Path:

@@ -15,17 +15,82 @@ import apsw
 
 from yaadwatch.store.codec import json_list
 from yaadwatch.store.sqlite import connections
-from yaadwatch.store.sqlite.faults import told
+from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import put_in_place
 
 INSTEAD: Final = "[erased]"
 """What stands where words were erased that something else had quoted."""
 
-_OWN_TABLES: Final = frozenset({"nodes", "node_versions", "meta"})
-"""Tables whose rows are erased as a whole, by `saying` and its callers; and one without words."""
+HASH_DIGITS: Final = 32
+"""Of a hash of words, what is compared: stores before version 9 have twice as many digits."""
 
-_QUOTING: Final = frozenset({"archive_reason", "reason"})
-"""Columns of those in which somebody may have quoted it."""
+WORDS: Final = {
+    "agent_files": {"reason"},
+    "agreements": {"text"},
+    "claims": {"value", "sense", "evidence"},
+    "contradictions": {"reason"},
+    "edges": {"attributes"},
+    "events": {"body"},
+    "gaps": {"text", "reason"},
+    "imports": {"source", "counts"},
+    "job_runs": {"error"},
+    "node_versions": {"reason"},
+    "nodes": {"attributes", "archive_reason"},
+    "session_notes": {"text"},
+    "sessions": {"name", "facts", "summary"},
+    "stale_flags": {"reason", "evidence", "suggestion"},
+}
+"""Columns of free words, in which somebody may have quoted it; by table."""
+
+OWN: Final = {"nodes": {"text", "summary", "tags"}, "node_versions": {"text"}}
+"""What memories say themselves: `saying` and its callers see to it."""
+
+STRUCTURE: Final = {
+    "agent_files": {"path", "mode", "state", "digest", "block", "head", "branch", "written_ms"},
+    "agreements": {"path", "block", "node", "line"},
+    "claims": {"node", "subject", "attribute", "place", "source"},
+    "contradictions": {"name", "kind", "decision", "kept", "actor"},
+    "cursors": {"name"},
+    "edges": {"from_node", "to_node", "kind"},
+    "embedding_models": {"space", "name", "state"},
+    "embeddings": {"space"},
+    "events": {"kind", "subject"},
+    "file_snapshots": {"path", "name", "digest"},
+    "file_watch": {
+        *("node", "path", "reference", "symbol", "commit_id", "blob", "method", "fingerprint"),
+        "trust",
+    },
+    "gaps": {"hash", "approved_by"},
+    "imports": {"id", "format", "digest"},
+    "job_runs": {"job"},
+    "learned": {"node", "commit_id"},
+    "meta": {"key", "value"},
+    "node_versions": {"node", "change", "actor", "kind"},
+    "nodes": {"id", "kind", "scope", "text_hash", "key", "origin", "session"},
+    "projects": {"id", "root", "common_dir", "store", "excluded"},
+    "provenance": {"node", "path"},
+    "session_files": {"session", "path"},
+    "session_nodes": {"session", "node", "role"},
+    "session_notes": {"session"},
+    "sessions": {"id", "agent", "ended_by", "branch", "start_commit"},
+    "sightings": {"path", "signature", "blob"},
+    "stale_flags": {"node", "verdict", "level", "branch"},
+    "tombstones": {"path", "text_hash"},
+    "worktrees": {"path", "head", "branch"},
+}
+"""Columns of paths, kinds, ids and hashes: no words, whatever they look like. Never changed."""
+
+_TREES: Final = frozenset({"attributes", "body", "counts", "facts", "evidence", "suggestion"})
+"""Columns of WORDS that may hold JSON: of that, only words are replaced."""
+
+_STRUCTURAL: Final = frozenset(
+    {
+        *("actor", "at", "blob", "branch", "change", "commit", "file", "files", "format", "how"),
+        *("id", "ids", "key", "kind", "level", "method", "node", "origin", "path", "paths"),
+        *("reference", "symbol", "thing", "tier", "verdict", "worktree"),
+    }
+)
+"""Names in JSON of what is no words."""
 
 
 def saying(conn: apsw.Connection, texts: Sequence[str], hashes: Iterable[str]) -> set[str]:
@@ -41,11 +106,15 @@ def saying(conn: apsw.Connection, texts: Sequence[str], hashes: Iterable[str]) -
         SELECT id
           FROM nodes
          WHERE kind NOT IN ('file', 'entity')
-           AND (text_hash IN (SELECT value FROM json_each(:hashes))
+           AND (substr(text_hash, 1, :digits) IN (SELECT value FROM json_each(:hashes))
                 OR text IN (SELECT value FROM json_each(:texts)))
          ORDER BY id
         """,
-        {"texts": json_list(texts), "hashes": json_list(hashes)},
+        {
+            "texts": json_list(texts),
+            "hashes": json_list(_comparable(hashes)),
+            "digits": HASH_DIGITS,
+        },
     )
     return {node for (node,) in rows}
 
@@ -65,23 +134,40 @@ def quoting(conn: apsw.Connection, texts: Iterable[str]) -> list[str]:
 
 
 def redact(conn: apsw.Connection, texts: Iterable[str]) -> int:
-    """Put INSTEAD where any table quotes `texts`, memories left out; return how many rows did.
+    """Put INSTEAD where free words quote `texts`, memories left out; return how many rows did.
 
-    What the versions of other memories say is theirs: `reword_past` is for those that once said the
-    same.
+    Paths, kinds, ids and the like stay, even if they read the same. What the versions of other
+    memories say is theirs: `reword_past` is for those that once said the same.
+
+    Raises:
+        YaadError: UNAVAILABLE; a rule of the store forbids it.
     """
     changed = 0
-    for text in texts:
-        # In a column of JSON the same words stand escaped; most have nothing to escape.
-        forms = dict.fromkeys((text, json.dumps(text, ensure_ascii=False)[1:-1], _ascii(text)))
-        for table, column in (*_columns(conn), *_indexed(conn)):
-            for form in forms:
-                conn.execute(
-                    f'UPDATE "{table}" SET "{column}" = replace("{column}", ?1, ?2)'  # noqa: S608
-                    f' WHERE instr("{column}", ?1) > 0',
-                    (form, INSTEAD),
-                )
-                changed += conn.changes()
+    conn.create_scalar_function("without_words", _without, 3, deterministic=True)
+    try:
+        for text in texts:
+            # In a column of JSON the same words stand escaped; most have nothing to escape.
+            forms = dict.fromkeys((text, json.dumps(text, ensure_ascii=False)[1:-1], _ascii(text)))
+            for table, column in _columns(conn):
+                if column in _TREES:
+                    value = f'without_words("{column}", ?2, ?3)'
+                else:
+                    value = f'replace("{column}", ?1, ?3)'
+                for form in forms:
+                    conn.execute(
+                        f'UPDATE "{table}" SET "{column}" = {value}'  # noqa: S608
+                        f' WHERE instr("{column}", ?1) > 0 AND "{column}" IS NOT {value}',
+                        (form, text, INSTEAD),
+                    )
+                    changed += conn.changes()
+    except apsw.ConstraintError as error:
+        raise unavailable(
+            f"A quotation could not be taken out of {table}.{column} ({error}); the memory is still"
+            " there.",
+            "Look for what is wrong with the store: yaadwatch verify. Then erase it again.",
+        ) from error
+    finally:
+        conn.create_scalar_function("without_words", None, 3)
     return changed
 
 
@@ -100,8 +186,8 @@ def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
 def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
     """Forget the hashes of words: of short ones, a hash can be guessed back."""
     conn.execute(
-        "DELETE FROM tombstones WHERE text_hash IN (SELECT value FROM json_each(?))",
-        (json_list(hashes),),
+        "DELETE FROM tombstones WHERE substr(text_hash, 1, ?) IN (SELECT value FROM json_each(?))",
+        (HASH_DIGITS, json_list(_comparable(hashes))),
     )
 
 
@@ -190,23 +276,19 @@ def _has(conn: apsw.Connection, table: str) -> bool:
 
 
 def _columns(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Yield table and column of every text that may quote somebody, whatever tables there are.
+    """Yield table and column of the words that somebody may have quoted it in, of those there are.
 
-    Keys are left out: they are ids, paths and hashes.
+    Words that are indexed for search, and are no memory's, are among them.
     """
-    rows = conn.execute(
-        """
-        SELECT tables.name, columns.name
-          FROM pragma_table_list AS tables, pragma_table_xinfo(tables.name) AS columns
-         WHERE tables.schema = 'main' AND tables.type = 'table'
-           AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-           AND columns.type = 'TEXT' AND columns.hidden = 0 AND columns.pk = 0
-         ORDER BY tables.name, columns.cid
-        """
-    ).fetchall()
-    for table, column in rows:
-        if table not in _OWN_TABLES or column in _QUOTING:
-            yield str(table), str(column)
+    for table, columns in WORDS.items():
+        there = {
+            column for (column,) in conn.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        }
+        yield from ((table, column) for column in sorted(columns & there))
+    for name in _indexes(conn):
+        if name != "nodes_fts":
+            rows = conn.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+            yield from ((name, str(column)) for (column,) in rows)
 
 
 def _indexes(conn: apsw.Connection) -> list[str]:
@@ -221,12 +303,34 @@ def _indexes(conn: apsw.Connection) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def _indexed(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Yield index and column of the words that are no memory's."""
-    for name in _indexes(conn):
-        if name != "nodes_fts":
-            rows = conn.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-            yield from ((name, str(column)) for (column,) in rows)
+def _comparable(hashes: Iterable[str]) -> list[str]:
+    return sorted({one[:HASH_DIGITS] for one in hashes})
+
+
+def _without(*given: object) -> str:
+    """Return JSON without a text in its words; what is no tree is taken for words."""
+    said, text, instead = map(str, given)
+    try:
+        tree = json.loads(said)
+    except ValueError:
+        return said.replace(text, instead)
+    if not isinstance(tree, dict | list):
+        return said.replace(text, instead)
+    done = _pruned(tree, text, instead)
+    return said if done == tree else json.dumps(done, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pruned(value: object, text: str, instead: str, *, words: bool = True) -> object:
+    if isinstance(value, str):
+        return value.replace(text, instead) if words else value
+    if isinstance(value, list):
+        return [_pruned(one, text, instead, words=words) for one in value]
+    if isinstance(value, dict):
+        return {
+            name: _pruned(one, text, instead, words=name not in _STRUCTURAL)
+            for name, one in value.items()
+        }
+    return value
 
 
 def _ascii(text: str) -> str:

@@ -1,13 +1,13 @@
 """What was imported into a store."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 import apsw
 
-from yaadwatch.store.codec import from_ms, to_json, to_ms
+from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,14 @@ def add(conn: apsw.Connection, row: Import, *, kept_max: int) -> None:
                        LIMIT -1 OFFSET ?)
         """,
         (kept_max,),
+    )
+
+
+def drop_files(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Note that the files of imports are kept no longer; the files are the caller's."""
+    conn.execute(
+        "UPDATE imports SET size = 0, digest = '' WHERE id IN (SELECT value FROM json_each(?))",
+        (json_list(ids),),
     )
 
 

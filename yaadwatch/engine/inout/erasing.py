@@ -15,7 +15,8 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import writing
-from yaadwatch.engine.identity import SNAPSHOTS
+from yaadwatch.engine.identity import IMPORTS, SNAPSHOTS
+from yaadwatch.engine.inout import coming, spool
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.shelves import Shelf, shelves
 from yaadwatch.engine.syncing import tree as syncing
@@ -31,6 +32,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import erasing
 from yaadwatch.store.truth.erasing import INSTEAD
+from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
 
 USER = "user"
@@ -79,7 +81,7 @@ class _Place:
     @property
     def imports(self) -> Path:
         """Return the folder of what imports brought."""
-        return self.store.parent / "imports"
+        return self.store.parent / IMPORTS
 
     def files(self) -> Iterator[Path]:
         """Yield every file in which words of the store may stand, its own and its log included."""
@@ -121,9 +123,12 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         words = db.read(_words, *words.ids)
         hidden = db.read(_hidden, words.ids)
         done = _Done()
+        if held.shelf.space is not None and home.git.indexes is not None:
+            home.git.indexes.forget(held.shelf.space.project.common_dir)
         _copies(db, place, words, done)
         also = db.write(_erase, words, home.clock.now())
         _copies(db, place, words, done)  # those that were made meanwhile
+        spool.clear()
         scrubbing.scrub(db)
         done.remains = _remains(place, words)
     return {
@@ -148,7 +153,9 @@ def _forms(said: str) -> Iterator[str]:
     """Yield how a text is told: as it is, in one line, and shortened."""
     yield said
     yield " ".join(said.split())
-    yield text.summarise(said).rstrip("…")
+    short, line = text.summarise(said), " ".join(said.split())
+    if short.endswith("…") or line.endswith(short):
+        yield short.rstrip("…")  # a first sentence alone may be anybody's
 
 
 def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
@@ -272,9 +279,9 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     """Take it out of backups, copies of agent files and logs; what was done already is left."""
     _snapshots(db, place.snapshots, words, done)
+    _imports(db, place.imports, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
-    imported = redacting.files_below(place.imports)
-    for path in (*beside, *imported, *redacting.files_below(place.backups)):
+    for path in (*beside, *redacting.files_below(place.backups)):
         with _told(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
             if done.seen.get(path) != state:
@@ -311,9 +318,37 @@ def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
     done.snapshots += len(gone)
 
 
+def _imports(db: Database, folder: Path, words: _Words, done: _Done) -> None:
+    """Drop the files that imports brought and that say it; that they were imported stays noted."""
+    gone = []
+    for path in redacting.files_below(folder):
+        with _told(path):
+            if _import_holds(path, words):
+                path.unlink()
+                gone.append(path.stem)
+                done.dropped += 1
+    db.write(imported.drop_files, gone)
+
+
+def _import_holds(path: Path, words: _Words) -> bool:
+    """Return whether what an import brought says it: each of its files, as it came."""
+    if _says(path.read_bytes(), words):
+        return True
+    try:
+        return any(
+            _says(name.encode("utf-8", "surrogatepass") + b"\n" + data, words)
+            for name, data in coming.given_files(path)
+        )
+    except YaadError:
+        return False  # it is not what a client sends; its bytes were looked at
+
+
 def _holds(path: Path, words: _Words) -> bool:
     """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
-    raw = path.read_bytes()
+    return _says(path.read_bytes(), words)
+
+
+def _says(raw: bytes, words: _Words) -> bool:
     if any(one in raw for one in words.raw):
         return True
     said = raw.decode("utf-8", "replace")
@@ -326,9 +361,10 @@ def _remains(place: _Place, words: _Words) -> list[str]:
     found = []
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
-            if redacting.holds(path, words.raw):
+            within = place.imports in path.parents and _import_holds(path, words)
+            if within or redacting.holds(path, words.raw):
                 found.append(str(path))
-    return found
+    return found + [str(path) for path in spool.left()]
 
 
 @contextlib.contextmanager
