@@ -255,7 +255,7 @@ def test_upkeep_shows_what_would_go_and_changes_nothing(machine, watched, memory
 
     assert answer["dry_run"] is True
     assert answer["archived"] == []
-    assert answer["checked"] == 3
+    assert answer["checked"] == 4  # and the session they were learned in
     assert machine.ask("show", memory, cwd=watched.root) == before
 
 
@@ -272,7 +272,7 @@ def test_status_fits_on_one_screen_and_stop_stops(machine, watched, memory):
     assert status["daemon"]["running"] is True
     assert status["projects"][0]["watch"] == "full"
     assert status["projects"][0]["stale"] == 1
-    assert {job["name"] for job in status["jobs"]} == {"upkeep", "sweep"}
+    assert {job["name"] for job in status["jobs"]} == {"upkeep", "sweep", "backup", "trim"}
     assert status["problems"] == []
     pid = status["daemon"]["pid"]
     assert machine.run("stop").status == 0

@@ -64,13 +64,14 @@ def carried(
         space: the work tree.
         rows: its agent files.
         read: the files that the agent takes in; None when nobody can tell: any.
-        formats: the names of the formats that it reads; None likewise.
+        formats: the names of the formats that it reads; None when nobody can tell: none that a
+            file of our own has, which is made for an agent that we know.
     """
     said: set[str] = set()
     for path, row in rows.items():
         is_carrier = path in CARRIERS and row.mode == PRIVATE
         if is_carrier:
-            is_read = formats is None or path in _carriers_of(formats, rows)
+            is_read = formats is not None and path in _carriers_of(formats, rows)
         else:
             is_read = row.mode == INLINE and (read is None or path in read)
         if not is_read:
