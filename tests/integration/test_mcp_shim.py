@@ -31,7 +31,7 @@ class Verbs:
     def all(self):
         return {"recall": self.recall, "context": self.context}
 
-    def recall(self, home, call, *, query, top_k=10, tokens_max=800, kinds=()):
+    def recall(self, home, call, *, query, **_):
         self.asked.append((call.origin, str(call.folder), query))
         if query.startswith("wait"):
             self.go_on.wait(20)

@@ -88,6 +88,7 @@ def logged() -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_answers_until_it_is_told_to_stop_and_leaves_nothing_open(start, number):
     process = start()
+    until(lambda: "daemon.ready" in logged())  # it answers a moment sooner
     modes = {
         path: stat.S_IMODE(path.stat().st_mode)
         for path in (places.home(), places.log_file(), places.user_store(), places.default_socket())
