@@ -83,6 +83,7 @@ def ask_everything(repo, runner):
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "recent_heads": opened.recent_heads,
+        "unmerged": lambda: opened.unmerged(10),
         "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
@@ -121,6 +122,7 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["is_tracked"]
     assert answers["staged_blob"] == blob_id(TEXT.encode())
     assert answers["recent_heads"][0] == repo.last
+    assert answers["unmerged"] == frozenset()
     assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
     assert [row.to for row in answers["departures"]] == ["moved.py"]

@@ -3,6 +3,8 @@
 An index ends with a hash of itself, so that it is known by its last bytes, whatever its times say.
 """
 
+import os
+import stat
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -44,12 +46,21 @@ class Listed:
 
 
 def key_of(root: Path, index: Path) -> Key | None:
-    """Return what the index of a work tree is known by; None when it is not there, or unhashed."""
+    """Return what the index of a work tree is known by; None when it is no regular file, or unhashed.
+
+    A pipe or a device that stands in its place is never waited for.
+    """
     try:
-        with index.open("rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(max(0, size - _HASH_BYTES))
-            end = stream.read(_HASH_BYTES)
+        descriptor = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    return (root, index, size, end) if len(end) == _HASH_BYTES and any(end) else None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        end = os.pread(descriptor, _HASH_BYTES, max(0, found.st_size - _HASH_BYTES))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return (root, index, found.st_size, end) if len(end) == _HASH_BYTES and any(end) else None
