@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
 
+from yaadwatch.engine import context
+from yaadwatch.engine.recall import verb as recall
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import IMPACT_NODES_MAX
 from yaadwatch.store import nodes
@@ -50,15 +52,18 @@ class TestStale:
         assert "via" not in repo.doubt(retry)
         assert alarm not in [row["id"] for row in repo.stale()["stale"]]
 
-    def test_a_strong_link_to_what_is_gone_is_a_suspicion(self, repo, retry, alarm):
+    def test_a_strong_link_to_what_is_gone_is_a_warning(self, repo, retry, alarm):
         repo.git("rm", "-q", "src/net.py")
         repo.commit("drop it")
 
-        assert [row["id"] for row in repo.stale()["stale"]] == [retry]
-        assert repo.doubt(alarm)["level"] == "suspect"
+        assert [row["id"] for row in repo.stale()["stale"]] == [retry, alarm]
+        assert repo.doubt(alarm)["level"] == "warn"
         assert repo.doubt(alarm)["score"] == pytest.approx(
             repo.doubt(retry)["score"] * 0.8, abs=1e-3
         )
+        told = recall.recall(repo.home, repo.call, query="night alarm")["results"]
+        assert told[0]["stale"] == {"verdict": "gone", "score": repo.doubt(alarm)["score"]}
+        assert ALARM in context.context(repo.home, repo.call)["brief"]
         assert repo.show(alarm)["stale"]["via"] == [retry]
 
     def test_what_only_moved_spreads_less(self, repo, retry, alarm):
