@@ -26,7 +26,8 @@ SLOW_ANSWER_TIMES_S = {
     "remove": 300.0,
 } | dict.fromkeys(("verify", "compact", "backup", "export", "import"), 900.0)
 """Operations that may look at everything there is."""
-GREETING_TIME_S = 10.0
+GREETING_TIME_S = 20.0
+"""A service manager may just be starting the daemon, on a machine that has much to do."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
 
