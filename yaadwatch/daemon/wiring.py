@@ -275,8 +275,10 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
-        await asyncio.to_thread(upkeep.run_daily, home)
-        await asyncio.to_thread(ending.expire, home, everywhere=True)
+        try:
+            await asyncio.to_thread(upkeep.run_daily, home)
+        finally:
+            await asyncio.to_thread(ending.expire, home, everywhere=True)
 
     async def expire() -> None:
         await asyncio.to_thread(ending.expire, home)

@@ -130,6 +130,8 @@ GAPS_TOLD_MAX: Final = 200
 """Questions without a good answer told at once, those asked most often."""
 GAPS_NOTED_MAX: Final = 1_000
 """Different questions without a good answer that are noted between two times of writing down."""
+SHOWN_NOTED_MAX: Final = 10_000
+"""Memories that are noted as shown, or recalled, between two times of writing down."""
 EVENT_TRIES_MAX: Final = 5
 
 

@@ -91,7 +91,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "add_claim": Late("truth.claims", "add_claim"),
     "end_claim": Late("truth.claims", "end_claim"),
     "contradictions": Late("truth.contradictions", "contradictions"),
-    "resolve": Late("truth.contradictions", "resolve"),
+    "resolve": Late("truth.resolving", "resolve"),
     "gaps": Late("truth.gaps", "gaps"),
     "approve_gap": Late("truth.gaps", "approve_gap"),
     "drop_gap": Late("truth.gaps", "drop_gap"),
