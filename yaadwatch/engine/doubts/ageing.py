@@ -14,17 +14,28 @@ class Ageing(Protocol):
     """What the age of a memory is told by; a node has it."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Return its id."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Return its kind."""
+
     @property
-    def confidence(self) -> float: ...
+    def confidence(self) -> float:
+        """Return how sure it was, 0.0 to 1.0."""
+
     @property
-    def confirmed_at(self) -> datetime: ...
+    def confirmed_at(self) -> datetime:
+        """Return since when it ages."""
+
     @property
-    def accessed_at(self) -> datetime | None: ...
+    def accessed_at(self) -> datetime | None:
+        """Return when it was recalled last."""
+
     @property
-    def pinned(self) -> bool: ...
+    def pinned(self) -> bool:
+        """Return whether it does not age."""
 
 
 def confidences(

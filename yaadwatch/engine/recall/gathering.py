@@ -279,6 +279,8 @@ def _elsewhere(
     away = {
         node for node in elsewhere(learned.of_nodes(conn, found)) if not known[found[node]].pinned
     }
+    if away:
+        away -= provenance.spoken(conn, worktree)
     return away | provenance.hidden(conn, worktree, found.keys())
 
 
