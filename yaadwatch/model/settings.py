@@ -105,6 +105,8 @@ BURST: Final = timedelta(seconds=2)
 STORES_OPEN_MAX: Final = 16
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
+STOCK_VECTORS_MAX: Final = 20_000
+"""Of a store with more vectors the worker holds no copy: they are looked through in the store."""
 FILL_BATCH: Final = 16
 """Memories embedded and written at once."""
 FILL_WAIT_S: Final = 120.0
