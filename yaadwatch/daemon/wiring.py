@@ -164,6 +164,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         version=places.VERSION,
         events=stream.events,
         on_shutdown=on_shutdown,
+        wide=settings.mcp.wide,
         now=clock.now,
     )
     home.pulse = Pulse(

@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,6 +35,7 @@ class LocalSocket:
         now: the present time, for that line too: clients measure times ago by the daemon's clock.
         events: the stream that `subscribe` asks for.
         on_shutdown: called after `shutdown` was answered; should make the daemon end.
+        wide: which wide tools agents are listed besides the others.
         limits: what a connection may take.
     """
 
@@ -47,6 +48,7 @@ class LocalSocket:
         now: Callable[[], datetime],
         events: Events,
         on_shutdown: Callable[[], None],
+        wide: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
         self.path = path
@@ -55,6 +57,7 @@ class LocalSocket:
         self._now = now
         self._events = events
         self._on_shutdown = on_shutdown
+        self._wide = wide
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None
@@ -121,6 +124,7 @@ class LocalSocket:
             now=self._now,
             events=self._events,
             on_shutdown=self._on_shutdown,
+            wide=self._wide,
             limits=self._limits,
         )
         self._conversations.add(conversation)
