@@ -115,7 +115,7 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
         gone = json.loads(told(await client.call_tool("yaad_forget", {"id": rule["id"]})))
         task = json.loads(told(await client.call_tool("yaad_task_update", {"text": "Write it"})))
         sessions = json.loads(told(await client.call_tool("yaad_sessions", {})))
-        assert {row["id"] for row in rests} == {row["id"] for row in walked["nodes"]}
+        assert {row["id"] for row in rests} <= {row["id"] for row in walked["nodes"]}
         assert {row["id"] for row in rests} == {rule["id"], limit}
         assert (gone["id"], task["state"]) == (rule["id"], "open")
         assert len(sessions["sessions"]) == 1
