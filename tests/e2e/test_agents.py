@@ -116,7 +116,7 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
         task = json.loads(told(await client.call_tool("yaad_task_update", {"text": "Write it"})))
         sessions = json.loads(told(await client.call_tool("yaad_sessions", {})))
         assert {row["id"] for row in rests} <= {row["id"] for row in walked["nodes"]}
-        assert {row["id"] for row in rests} == {rule["id"], limit}
+        assert {rule["id"], limit} <= {row["id"] for row in rests}
         assert (gone["id"], task["state"]) == (rule["id"], "open")
         assert len(sessions["sessions"]) == 1
         return linked["made"], unlinked["ended"]
@@ -225,6 +225,7 @@ def test_errors_tell_the_agent_what_to_do(machine, watched, era):
     assert "yaad_recall" in str(unknown)
 
 
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 def test_an_agent_that_asked_for_it_hears_that_a_doubt_was_raised(machine, watched, era):
     """In a file that it did not touch, while it does something else."""
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)

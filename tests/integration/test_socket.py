@@ -68,11 +68,9 @@ def test_a_request_reaches_its_verb_with_the_folder_the_origin_and_the_fields(pa
     with Served(path, {"recall": told}), contextlib.closing(client(cwd="/srv")) as asking:
         answer = asking.call("recall", query="jose", kinds=["fix"])
 
-    assert answer == {
-        "folder": "/srv",
-        "origin": "cli",
-        "fields": {"query": "jose", "top_k": 10, "tokens_max": 800, "kinds": ["fix"]},
-    }
+    given = {"query": "jose", "tokens_max": 800, "kinds": ["fix"], "top_k": None}
+    assert (answer["folder"], answer["origin"]) == ("/srv", "cli")
+    assert given.items() <= answer["fields"].items()
 
 
 def test_an_agent_is_named_and_a_project_stands_for_the_folder(path):

@@ -74,6 +74,7 @@ COMMANDS = {
     "up": "up",
     "daemon": "process",
     "stop": "process",
+    "doctor": "doctor",
     "connect": "connect",
     "disconnect": "connect",
     "hook": "agents",

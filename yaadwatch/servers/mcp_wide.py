@@ -10,6 +10,7 @@ from typing import Final
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import WIDE_TOOLS
 from yaadwatch.servers.mcp_tools import PREFIX, PROJECT, Schema, failed, succeeded
 
 
@@ -86,24 +87,20 @@ def _told(operation: str) -> str:
     return f"{operation}({listed}): {row.help}"
 
 
-WIDE: Final = {
-    tool.short: tool
-    for tool in (
-        WideTool(
-            short="graph",
-            about="The memories as a graph, many at once.",
-            operations=("inject", "traverse", "close_link", "graph_stats", "export"),
-        ),
-        WideTool(
-            short="curate",
-            about="Keep the memories in order: one at a time, and what they claim.",
-            operations=(
-                *("show", "history", "update", "confirm", "reanchor", "restore"),
-                *("pin", "unpin", "tag", "feedback"),
-                *("claims", "add_claim", "end_claim", "contradictions", "resolve"),
-                *("gaps", "approve_gap", "drop_gap"),
-            ),
-        ),
-    )
-}
+_GRAPH: Final = WideTool(
+    short="graph",
+    about="The memories as a graph, many at once.",
+    operations=("inject", "traverse", "close_link", "graph_stats", "export"),
+)
+_CURATE: Final = WideTool(
+    short="curate",
+    about="Keep the memories in order: one at a time, and what they claim.",
+    operations=(
+        *("show", "history", "update", "confirm", "reanchor", "restore"),
+        *("pin", "unpin", "tag", "feedback"),
+        *("claims", "add_claim", "end_claim", "contradictions", "resolve"),
+        *("gaps", "approve_gap", "drop_gap"),
+    ),
+)
+WIDE: Final = dict(zip(WIDE_TOOLS, (_GRAPH, _CURATE), strict=True))
 """By the name that the setting has for each."""
