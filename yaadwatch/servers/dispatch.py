@@ -93,7 +93,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "add_claim": Late("truth.claims", "add_claim"),
     "end_claim": Late("truth.claims", "end_claim"),
     "contradictions": Late("truth.contradictions", "contradictions"),
-    "resolve": Late("truth.contradictions", "resolve"),
+    "resolve": Late("truth.resolving", "resolve"),
     "gaps": Late("truth.gaps", "gaps"),
     "approve_gap": Late("truth.gaps", "approve_gap"),
     "drop_gap": Late("truth.gaps", "drop_gap"),
@@ -157,6 +157,7 @@ class Dispatcher:
         self._home = home
         self._mask = mask
         self._verbs = verbs
+        self._under_way = 0
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
 
     async def answer(
@@ -173,10 +174,13 @@ class Dispatcher:
             session=session,
         )
         ask = functools.partial(self._ask, call, request, line)
+        self._under_way += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
             return line(request.id, self._said(name, error))
+        finally:
+            self._under_way -= 1
 
     async def stores_at(self, hello: Hello) -> frozenset[str]:
         """Return the stores whose events are about the folder of a client: the project's, and the
@@ -215,6 +219,11 @@ class Dispatcher:
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
+
+    @property
+    def busy(self) -> bool:
+        """Say whether a verb is being answered, or waits for its turn."""
+        return self._under_way > 0
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
