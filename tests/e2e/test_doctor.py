@@ -195,6 +195,7 @@ def test_whether_codex_trusts_our_hooks_is_what_codex_says(machine, watched):
     settings.write_text(connected + approved)
     assert set(by_codex().values()) == {"trusted"}
     assert todo() is None
+    assert "todo" not in machine.ask("connect", "codex")["agents"][0]
     assert tomllib.loads(settings.read_text())["hooks"]["state"].keys() == {
         one["key"] for one in _hooks(program, machine, watched)
     }

@@ -172,7 +172,7 @@ def _standing(world: World, row: Connection) -> dict[str, Any]:
 def _left(world: World, row: Connection, plans: Sequence[_Plan]) -> str:
     """Return what a person still has to do for an agent that is connected, as far as it is seen."""
     if row.agent != "codex" or world.project:
-        return row.todo
+        return row.todo_project if world.project else row.todo
     texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
     hooks, path = texts["hooks.json"]
     found = trust.of_codex(hooks, texts["config.toml"][0], str(path))
@@ -214,6 +214,9 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     else:
         told["state"] = "connected" if connects else "disconnected"
     todo = row.todo if world.place.project is None else row.todo_project
+    if connects and told["state"] == "unchanged":
+        # What is there already, a person may have trusted by now.
+        todo = _left(world, row, _plans(world, row, connects=True))
     if not connects:
         todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
     else:
