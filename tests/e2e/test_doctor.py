@@ -74,6 +74,18 @@ def test_where_nothing_was_ever_done_it_writes_nothing(machine):
     assert files(machine.home) == before
 
 
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_it_writes_nothing_whatever_state_the_stores_were_left_in(machine, watched, end):
+    machine.run("stop") if end == "stop" else machine.kill()
+    before = files(machine.home)
+
+    assert [one["check"] for one in problems(machine)] == ["daemon"]
+
+    # The index of a log that was left behind is a cache of SQLite's, and no data.
+    after = {path: data for path, data in files(machine.home).items() if path.suffix != ".db-shm"}
+    assert after == {path: data for path, data in before.items() if path.suffix != ".db-shm"}
+
+
 def test_a_daemon_that_does_not_run_is_started_by_what_it_says(machine, watched):
     machine.run("stop")
 
