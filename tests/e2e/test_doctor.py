@@ -172,13 +172,14 @@ def test_what_is_written_for_an_agent_and_is_so_no_more_is_written_again(machine
 
 
 def test_a_hook_that_told_nothing_is_told_with_its_reason(machine, watched):
-    machine.run("hook", "session-start", "--agent", "claude", given="nonsense")
+    wrong = ("hook", "session-start", "--agent", "claude")
+    # On a busy machine a hook may be late, which is no trouble.
+    wait_until(lambda: "not JSON" in machine.run(*wrong, given="nonsense").err)
 
     (found,) = problems(machine)
 
     assert found["check"] == "hooks"
-    assert "1 hooks told nothing" in found["what"].replace("1 hook told", "1 hooks told")
-    assert "not JSON" in found["what"]
+    assert found["what"].startswith("1 hook told nothing within a day; the last: the payload is")
 
 
 @pytest.mark.timeout(300)

@@ -232,7 +232,8 @@ def _stores(facts: Facts) -> Found:
 def _hooks(facts: Facts) -> Found:
     hooks = facts.hooks
     if hooks.failed:
-        what = f"{hooks.failed} hooks told nothing within a day; the last: {hooks.last}"
+        count = "1 hook" if hooks.failed == 1 else f"{hooks.failed} hooks"
+        what = f"{count} told nothing within a day; the last: {hooks.last}"
         yield "problem", what, f"tail {shlex.quote(hooks.path)}"
 
 
