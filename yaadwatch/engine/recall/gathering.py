@@ -23,7 +23,6 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import candidates, learned
-from yaadwatch.store.sessions import doings
 
 CANDIDATES_MAX = 200
 """Memories taken from each of the two indexes for one question."""
@@ -222,7 +221,6 @@ def _candidates(
     sure: Mapping[str, float],
 ) -> list[Candidate]:
     rests_on = anchors.of_nodes(conn, [node.id for node in memories])
-    used = doings.used(conn, [node.id for node in memories])
     return [
         Candidate(
             id=node.id,
@@ -231,7 +229,6 @@ def _candidates(
             updated_at=node.confirmed_at,
             tier=node.tier,
             pinned=node.pinned,
-            used=used.get(node.id, 0),
             exact=rank.is_exact(
                 question,
                 text=node.text,
