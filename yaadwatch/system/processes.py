@@ -1,5 +1,24 @@
 """What this process costs, and which processes it has started."""
 
+import sys
+import time
+from typing import Final
+
+_SCHEDULED: Final = 2
+"""The clock of what a process ran; the kernel makes clocks of processes of this and their ids."""
+
+_STATM = "/proc/self/statm"
+
+
+def own_rss_bytes() -> int:
+    """Return the resident memory of this process in bytes; cheap enough to ask all the time."""
+    if sys.platform != "linux":
+        return rss_bytes()
+    import resource
+
+    with open(_STATM, encoding="ascii") as stream:  # noqa: PTH123
+        return int(stream.read().split()[1]) * resource.getpagesize()
+
 
 def rss_bytes(pid: int | None = None) -> int:
     """Return the resident memory of a process, by default this one, in bytes; 0 when it is gone."""
@@ -16,3 +35,22 @@ def children() -> list[int]:
     import psutil
 
     return sorted(child.pid for child in psutil.Process().children(recursive=True))
+
+
+def cpu_s(pid: int) -> float:
+    """Return the processor time of a process so far, of all its threads, in seconds.
+
+    On Linux in nanoseconds, elsewhere in the ticks of the system; 0 when it is gone.
+    """
+    if sys.platform == "linux":
+        try:
+            return time.clock_gettime(~pid << 3 | _SCHEDULED)
+        except OSError:
+            return 0.0
+    import psutil
+
+    try:
+        spent = psutil.Process(pid).cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(spent.user + spent.system)

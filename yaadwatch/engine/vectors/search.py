@@ -7,14 +7,14 @@ from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import QUESTION_WAIT_MS
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import embeddings, models
+from yaadwatch.store.vectors import models, scan
 from yaadwatch.system.embedding.process import Worker
 
 
 def nearest(
     home: Home, db: Database, text: str, *, limit: int
-) -> Sequence[tuple[str, float]] | None:
-    """Return the living memories of a store that mean what `text` does, best first.
+) -> Sequence[tuple[int, float]] | None:
+    """Return the numbers of the memories of a store that mean what `text` does, best first.
 
     A text that was asked for lately costs no second embedding, so that asking two stores the same
     is asking once. New texts are compared with stored ones in the same way.
@@ -26,7 +26,7 @@ def nearest(
         limit: memories at most.
 
     Returns:
-        Ids with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
+        Numbers with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
         broken, or slow: then words have to do. A cold worker is started for the next question.
     """
     model = active(home)
@@ -36,7 +36,7 @@ def nearest(
     vector = None if worker is None else worker.ask(text, QUESTION_WAIT_MS / 1000)
     if worker is None or vector is None or worker.space != model.space:
         return None
-    return db.read(embeddings.nearest, model.space, vector, limit)
+    return db.read(scan.nearest, model.space, vector, limit)
 
 
 def warm_up(home: Home, wait_s: float) -> bool:

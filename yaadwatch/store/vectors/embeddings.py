@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from yaadwatch.model.embeddings import Unembedded
-from yaadwatch.store.codec import json_list, to_json
-from yaadwatch.store.vectors import scan
+from yaadwatch.store.codec import json_list
 
 
 def digest(text: str) -> bytes:
@@ -123,30 +122,6 @@ def drop(conn: apsw.Connection, space: str, limit: int) -> int:
         {"space": space, "limit": limit},
     )
     return conn.changes()
-
-
-def nearest(
-    conn: apsw.Connection, space: str, vector: bytes, limit: int
-) -> list[tuple[str, float]]:
-    """Return the ids of the living memories nearest to `vector`, with their cosine, best first.
-
-    Args:
-        conn: a snapshot.
-        space: the vectors that `vector` may be compared with.
-        vector: a signed byte for each dimension.
-        limit: how many at most.
-    """
-    found = scan.nearest(conn, space, vector, limit)
-    rows = conn.execute(
-        """
-        SELECT num, id
-          FROM nodes
-         WHERE num IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
-        """,
-        (to_json([num for num, _ in found]),),
-    )
-    ids: dict[int, str] = {num: node for num, node in rows}  # noqa: C416  (so that it has types)
-    return [(ids[num], cosine) for num, cosine in found if num in ids]
 
 
 def outdated(conn: apsw.Connection) -> list[str]:
