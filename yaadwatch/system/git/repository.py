@@ -315,13 +315,19 @@ class Repository:
         return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
 
     def unmerged(self, limit: int) -> frozenset[str]:
-        """Return the newest commits of branches that neither HEAD nor a main branch has."""
+        """Return the newest commits of branches that neither HEAD nor a main branch has.
+
+        A branch that is broken, or leads to a commit that is lost, has none.
+        """
         named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
         main = named.decode("utf-8", "surrogateescape").split()
         if not self.head().commit:
             return frozenset()
         found = self._git.ask(
-            ["rev-list", f"--max-count={limit}", "--branches", "--not", "HEAD", *main]
+            [
+                *("rev-list", "--ignore-missing", f"--max-count={limit}"),
+                *("--branches", "--not", "HEAD", *main),
+            ]
         )
         return frozenset(found.decode().split())
 
