@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from yaadwatch.core.recall import closeness, expansion, fusion, rank
+from yaadwatch.core.recall import closeness, expansion, fusion, nearness, rank
 from yaadwatch.core.recall import query as questions
 from yaadwatch.core.recall.expansion import Link
 from yaadwatch.core.recall.intent import intent_of
@@ -59,13 +59,15 @@ class Question:
 class Gathered:
     """What a store answers, best first, and what was looked at of each, by its id.
 
-    `covered`: see `closeness.coverage`. `hidden`: how many of the best belong to other branches,
-    and are not among them.
+    `covered`: see `closeness.coverage`. `sure`: what the best score is worth, 0.0 to 1.0; less than
+    1.0 only where no word of the question is known. `hidden`: how many of the best belong to other
+    branches, and are not among them.
     """
 
     ranked: Sequence[Ranked] = ()
     known: Mapping[str, Sketch] = field(default_factory=dict)
     covered: float = 0.0
+    sure: float = 1.0
     hidden: int = 0
 
 
@@ -103,10 +105,18 @@ def gather(
         meaning = {num: cosine for num, cosine in meaning.items() if num in there}
         named &= there
     bm25, lengths = _by_words(conn, question)
+    if not bm25:
+        least_near = nearness.chance(nodes.last_num(conn))
+        meaning = {num: cosine for num, cosine in meaning.items() if cosine > least_near}
     known = candidates.sketches(conn, {*fusion.best_first(bm25)[: closeness.READ_MAX], *named})
     texts = {num: one.text for num, one in known.items() if num in bm25}
     words = closeness.relevances(bm25, lengths, closeness.shares(question.text, texts))
-    scores = fusion.merge(question.merge, words, meaning, semantic_weight=question.semantic_weight)
+    scores = fusion.merge(
+        question.merge,
+        words,
+        meaning,
+        semantic_weight=nearness.weight(question.semantic_weight, lengths.values()),
+    )
     scores = _expanded(conn, question.text, scores)
     worth, away = _worth(
         conn,
@@ -148,6 +158,7 @@ def gather(
         covered=1.0
         if ranked and ranked[0].candidate.exact
         else closeness.coverage(question.text, best),
+        sure=1.0 if bm25 or exact else nearness.score(max(meaning.values(), default=0.0)),
         hidden=len(away & (would_be | exact)),
     )
 

@@ -206,7 +206,11 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
             own = [one for one in own if one.id not in shadowed]
         shelf_of |= {one.id: shelf for one in own}
     answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
-    ranked = shelving.merged(answers, shadowed=shadowed)
+    sure = max((each.sure for _, each in stores if each.ranked), default=1.0)
+    ranked = [
+        replace(each, score=each.score * sure)
+        for each in shelving.merged(answers, shadowed=shadowed)
+    ]
     return _Found(
         meant=meant,
         covered=max((each.covered for _, each in stores), default=0.0),

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import QUESTION_WAIT_MS
+from yaadwatch.model.settings import QUESTION_WAIT_MS, STOCK_VECTORS_MAX
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import models, scan
-from yaadwatch.system.embedding.process import Worker
+from yaadwatch.store.vectors import embeddings, models, scan
+from yaadwatch.system.embedding.process import Near, Stock, Worker
 
 
 def nearest(
@@ -33,10 +33,26 @@ def nearest(
     if model is None:
         return None
     worker = worker_of(home, model)
-    vector = None if worker is None else worker.ask(text, QUESTION_WAIT_MS / 1000)
-    if worker is None or vector is None or worker.space != model.space:
+    if worker is None:
         return None
-    return db.read(scan.nearest, model.space, vector, limit)
+    held = db.read(embeddings.stamp, model.space)
+    if held.vectors == 0 and worker.state == "warm":
+        return []
+    if held.vectors > STOCK_VECTORS_MAX:
+        vector = worker.ask(text, QUESTION_WAIT_MS / 1000)
+        near = None if vector is None else Near(vector=vector, found=None)
+    else:
+        stock = Stock(
+            key=f"{db.path} {model.space}",
+            stamp=held.stamp,
+            rows=lambda: db.read(embeddings.rows, model.space, model.dimensions),
+        )
+        near = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
+    if near is None or worker.space != model.space:
+        return None
+    if near.found is None:
+        return db.read(scan.nearest, model.space, near.vector, limit)
+    return near.found
 
 
 def warm_up(home: Home, wait_s: float) -> bool:

@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import apsw
 
 from yaadwatch.model.embeddings import Unembedded
 from yaadwatch.store.codec import json_list
+from yaadwatch.store.vectors import scan
 
 
 def digest(text: str) -> bytes:
@@ -87,6 +89,30 @@ def put(
         )
         kept += conn.changes()
     return kept
+
+
+class Stamp(NamedTuple):
+    """How many vectors a space has, and a number that is another one after each change of them."""
+
+    stamp: int
+    vectors: int
+
+
+def stamp(conn: apsw.Connection, space: str) -> Stamp:
+    """Return the stamp of a space."""
+    found = conn.execute(
+        "SELECT stamp, vectors FROM embedding_stamps WHERE space = ?", (space,)
+    ).fetchone()
+    return Stamp(0, 0) if found is None else Stamp(*found)
+
+
+def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes]:
+    """Return the stamp of a space and its vectors: of each the number of its memory, in 8 bytes
+    from the lowest, and as many bytes as there are dimensions."""
+    found = (
+        node.to_bytes(8, "little") + vector for node, vector in scan.rows(conn, space, dimensions)
+    )
+    return stamp(conn, space).stamp, b"".join(found)
 
 
 def count(conn: apsw.Connection, space: str) -> int:
