@@ -74,6 +74,7 @@ COMMANDS = {
     "up": "up",
     "daemon": "service.running",
     "stop": "service.running",
+    "doctor": "doctor",
     "connect": "connect",
     "disconnect": "connect",
     "hook": "agents",
