@@ -77,7 +77,7 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
     if manager.listening is not None and manager.listening.fileno() >= 0:
         from yaadwatch.daemon.doorkeeping import turn_away
 
-        manager.tell(STATUS=error.message)
+        manager.tell(STATUS=error.message.splitlines()[0])
         turn_away(manager.listening, error)
     return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
 
