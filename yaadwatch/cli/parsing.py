@@ -79,6 +79,7 @@ COMMANDS = {
     "stop": "service.running",
     "restart": "service.running",
     "logs": "service.logs",
+    "config": "service.config",
     "connect": "connect",
     "disconnect": "connect",
     "hook": "agents",
