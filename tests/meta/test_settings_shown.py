@@ -43,6 +43,9 @@ SHOWN = {
         f"{ENGINE}/test_agent_files_formats.py::test_with_no_time_set_nobody_is_waited_for"
     ),
     "agent_files.also": f"{ENGINE}/test_agent_files_formats.py::test_they_are_read_like_any_other",
+    "mcp.wide": (
+        "integration/test_mcp_protocol.py::test_a_wide_tool_is_served_where_the_setting_names_it"
+    ),
     "vectors.idle_s": (
         f"{ENGINE}/test_settings_effects.py::test_how_long_the_process_of_a_model_stays_is_a_setting"
     ),

@@ -80,6 +80,7 @@ COMMANDS = {
     "restart": "service.running",
     "logs": "service.logs",
     "config": "service.config",
+    "doctor": "doctor",
     "connect": "connect",
     "disconnect": "connect",
     "hook": "agents",

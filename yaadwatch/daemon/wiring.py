@@ -168,6 +168,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         version=places.VERSION,
         events=stream.events,
         on_shutdown=on_shutdown,
+        wide=settings.mcp.wide,
         now=clock.now,
         listening=manager.listening,
     )

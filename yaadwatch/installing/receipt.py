@@ -34,6 +34,7 @@ class Installed:
         folder: where it looks for units.
         written: files and links, in the order in which they were written.
         folders: those that were made for them, innermost first.
+        program: what the units start.
         lingering: whether we had services run without a session, which they did not before.
     """
 
@@ -42,6 +43,7 @@ class Installed:
     written: tuple[Written, ...] = ()
     folders: tuple[str, ...] = ()
     lingering: bool = False
+    program: str = ""
 
 
 @contextmanager
@@ -127,6 +129,7 @@ def _installed(said: dict[str, Any]) -> Installed:
         ),
         folders=tuple(map(str, said["folders"])),
         lingering=bool(said["lingering"]),
+        program=str(said.get("program", "")),
     )
 
 
@@ -142,4 +145,5 @@ def _told(installed: Installed) -> dict[str, object]:
         ],
         "folders": list(installed.folders),
         "lingering": installed.lingering,
+        "program": installed.program,
     }

@@ -130,7 +130,9 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
             return answer
         asks_to_linger = linger and not lingers
         for one, copy in zip(
-            plan, _write(world, manager, plan, known, asks_to_linger), strict=True
+            plan,
+            _write(world, manager, plan, known, lingering=asks_to_linger, service=service),
+            strict=True,
         ):
             if copy:
                 answer["files"][plan.index(one)]["backup"] = copy
@@ -304,7 +306,9 @@ def _write(
     manager: Manager,
     plan: Sequence[_Change],
     known: Installed | None,
+    *,
     lingering: bool,
+    service: Service,
 ) -> Iterator[str]:
     """Write the receipt and then the files; yield for each where a copy of it is, or ''."""
     made = {folder for one in plan for folder in settings_files.missing_folders(one.wanted.path)}
@@ -316,6 +320,7 @@ def _write(
             written=tuple(_written(one.wanted) for one in plan),
             folders=tuple(sorted(made, key=lambda one: (-len(Path(one).parts), one))),
             lingering=lingering or (known is not None and known.lingering),
+            program=service.program[0],
         )
     )
     for one in plan:

@@ -28,7 +28,7 @@ def add_daemon(commands: Commands) -> Parser:
         daemon,
         examples=[
             ("yaadwatch daemon --supervised", "what a service manager runs"),
-            ("yaadwatch up", "for a trial: in this terminal"),
+            ("yaadwatch up", "for a trial: tells here what it finds"),
         ],
         starts_daemon=False,
         more="Commands that need it start it by themselves. When another version was\n"
