@@ -29,8 +29,8 @@ def add_config(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch config list", "every value, and what set it"),
             ("yaadwatch config get watch.poll_s", "one value, for scripts"),
-            ("yaadwatch config set watch.poll_s 30", "write it into ~/.yaad/config.toml"),
-            ("yaadwatch config set memory.half_lives task=7,decision=365", "a list"),
+            ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
+            ("yaadwatch config set memory.half_lives task=7", "a list"),
             ("yaadwatch config unset watch.poll_s", "back to the default"),
         ],
         starts_daemon=False,
