@@ -7,7 +7,7 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.repository import LeftOut, Repository
-from yaadwatch.system.git.searching import may_be_text, words_in
+from yaadwatch.system.git.texts import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""

@@ -132,7 +132,9 @@ def test_a_text_states_versions_and_lengths():
     ],
 )
 def test_a_file_gives_a_thing_its_version(path, text, thing, version):
-    assert values.states_versions(path) == (path != "x")
+    assert values.version_places({path.rpartition("/")[2]: (path,)}) == (
+        [path] if path != "x" else []
+    )
     assert values.version_in(path, text, thing) == version
 
 

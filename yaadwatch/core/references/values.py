@@ -1,7 +1,7 @@
 """Which values does a text state, and does a file still have them: its length, a version in it?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
@@ -62,6 +62,8 @@ class Version:
 
 def line_counts(text: str) -> Iterator[int]:
     """Yield the numbers of lines that the text states ("843 lines")."""
+    if " lines" not in text and " LOC" not in text and " loc" not in text:
+        return
     for found in _LINES.finditer(text):
         yield int(found.group(1).replace(",", ""))
 
@@ -73,9 +75,14 @@ def versions(text: str) -> Iterator[Version]:
             yield Version(found.group(1), found.group(2))
 
 
-def states_versions(path: str) -> bool:
-    """Return whether a file of this name says which versions are used."""
-    return path.rpartition("/")[2] in _PLACES
+def version_places(by_name: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the files that say which versions are used, those at the top first.
+
+    Args:
+        by_name: the files of a tree by their names.
+    """
+    found = [path for name in _PLACES for path in by_name.get(name, ())]
+    return sorted(found, key=lambda path: (path.count("/"), path))
 
 
 def lines_hold(count: int, now: int) -> bool:

@@ -345,8 +345,7 @@ class _Maker:
     def version_places(self) -> list[str]:
         """Return the files that say which versions are used, those at the top first."""
         if self._versions is None:
-            found = [path for path in self.view.listing().paths if values.states_versions(path)]
-            found.sort(key=lambda path: (path.count("/"), path))
+            found = values.version_places(self.view.listing().by_name)
             self._versions = found[:SYMBOL_FILES_MAX]
         return self._versions
 
