@@ -191,7 +191,7 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
             dict(meaning or ()),
             worktree=shelf.worktree,
             elsewhere=_elsewhere(home, shelf),
-            settings=home.settings,
+            settings=home.settings_of(shelf.db.path),
             now=now,
         )
         stores.append((shelf, gathered))
