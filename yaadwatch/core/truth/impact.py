@@ -38,8 +38,9 @@ no set of linked memories with known answers exists to fit them on."""
 PART_MIN: Final = 0.2
 """Less than this is not told: everything is linked with everything somehow."""
 WARN_MIN: Final = 0.68
-"""Doubt that came from elsewhere is a warning from here on, and a suspicion below: what depends with
-full weight on a memory whose only file is gone (0.85 by `doubt.weights`, of which 0.8 is carried)."""
+"""Doubt that came from elsewhere is a warning from here on, and a suspicion below: what depends
+with full weight on a memory whose only file is gone (0.85 by `doubt.weights`, 0.8 of it carried).
+"""
 
 Halts = Callable[[Edge, str], bool]
 """Given an edge and the end of it that doubt would reach, whether the doubt stops before it."""

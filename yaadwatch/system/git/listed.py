@@ -46,7 +46,7 @@ class Listed:
 
 
 def key_of(root: Path, index: Path) -> Key | None:
-    """Return what the index of a work tree is known by; None when it is no regular file, or unhashed.
+    """Return what the index of a work tree is known by; None when it is unhashed, or no plain file.
 
     A pipe or a device that stands in its place is never waited for.
     """
