@@ -226,7 +226,7 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
 def _agent_files(view: View) -> list[str]:
     """Return the agent files of a view by their own names, those at the top first."""
     formats = finding.formats()
-    paths = set(formats.among(view.listing().paths))
+    paths = set(formats.among(view.listing().every()))
     if isinstance(view, WorkTree):  # what git does not track is seen too
         paths |= {one.name for one in formats.find(view.space.root).files.values()}
     return sorted(paths, key=lambda path: (path.count("/"), path))

@@ -34,7 +34,7 @@ LINES = "lines"
 """The symbol of an anchor on the number of lines of a file."""
 TOLERANCE = 0.1
 """A number of lines is still true when it is off by less than this share of it."""
-_PLACES = frozenset(
+PLACES = frozenset(
     (
         *("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"),
         *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
@@ -49,6 +49,7 @@ _PLACES = frozenset(
         ),
     )
 )
+"""The names of files that say which versions are used."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -71,11 +72,6 @@ def versions(text: str) -> Iterator[Version]:
     for found in _VERSION.finditer(text):
         if found.group(1).lower() not in _NO_THING:
             yield Version(found.group(1), found.group(2))
-
-
-def states_versions(path: str) -> bool:
-    """Return whether a file of this name says which versions are used."""
-    return path.rpartition("/")[2] in _PLACES
 
 
 def lines_hold(count: int, now: int) -> bool:

@@ -95,7 +95,7 @@ class AtHead:
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file of the commit matches the pattern."""
-        return bool(self.listing().matching(pattern))
+        return any(True for _ in self.listing().matching(pattern))
 
     def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the text files of the commit that hold each word, without hidden ones."""
