@@ -12,7 +12,6 @@ fitted on. numpy is in the dependency group `bench`.
 
 import argparse
 import json
-import os
 import re
 import resource
 import subprocess

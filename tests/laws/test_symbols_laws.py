@@ -9,6 +9,7 @@ from python_sources import dump, edit, function, indented, rewrite
 
 from yaadwatch.core.truth.found import State
 from yaadwatch.core.truth.likely import may_define
+from yaadwatch.core.truth.parsing import grammar, parse
 from yaadwatch.core.truth.symbols import define
 
 sizes = st.integers(min_value=0, max_value=12)
@@ -160,7 +161,8 @@ pieces = st.sampled_from(
 @example("class A: target: int\n")
 @example("x = '''\n'''; target = 2")
 def test_what_is_defined_is_never_passed_over_unparsed(source):
-    if define(source.encode(), "target").state is State.FOUND:
+    tree = parse(source.encode(), grammar("tree_sitter_python"))
+    if not tree.has_error and define(source.encode(), "target").state is State.FOUND:
         assert may_define(source.encode(), "target")
 
 

@@ -26,6 +26,8 @@ def may_define(source: bytes, name: str) -> bool:
     """Return False only if a Python file cannot define `name`: the last part of a whole name.
 
     What is defined is a class, a function, a type, or what a statement assigns to a plain name.
+    Where a line makes no sense in front of the name, the parser may still see a definition behind
+    it; there False may be returned, too.
 
     Args:
         source: the file, its line ends '\\n'; anything at all.
