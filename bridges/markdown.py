@@ -95,7 +95,7 @@ _SENTENCE_START = re.compile(r"[*_(\"“`]*[^\W_a-z]|[*_(\"“]*`")
 _ALL_BOLD = re.compile(r"(?P<mark>\*\*|__)(?:(?!(?P=mark)).)+(?P=mark)")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _TARGET_OR_TAG = re.compile(r"\]\([^()]*\)|<[^<>]*>")
-_POINTER = re.compile(r"\[[^\]]+\]:.*|@\S+|<?https?://\S+>?|={3,}.*")
+_POINTER = re.compile(r"\[[^\]]+\]:.*|@\S+(?: @\S+)*|<?https?://\S+>?|={3,}.*")
 
 
 def scan(text: str) -> tuple[Statement, ...]:

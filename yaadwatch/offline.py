@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from bridges.rules import Statement
+from bridges.rules import Bridge, Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import tracing
@@ -208,12 +208,12 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     """Return what the agent files of a view say, and which files were not read, and why."""
     rules: list[Rule] = []
     unread: list[tuple[str, str]] = []
-    for path in _agent_files(view):
-        found, bridge = view.find(path), finding.formats().of(path)
-        if found is None or bridge is None:
+    for path, bridge in _agent_files(view).items():
+        found = view.find(path)
+        if found is None:
             continue
-        data = view.read(path)
-        if data is None or len(data) > AGENT_FILE_BYTES_MAX:
+        data = _bytes(view, path)
+        if data is None:
             why = found.odd or f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
             unread.append((path, why))
             continue
@@ -223,13 +223,44 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     return rules, tuple(unread)
 
 
-def _agent_files(view: View) -> list[str]:
-    """Return the agent files of a view by their own names, those at the top first."""
+def _agent_files(view: View) -> dict[str, Bridge]:
+    """Return the agent files of a view by their own names, those at the top first, their formats.
+
+    Behind them stand the files that they take in with '@', as agents read them.
+    """
     formats = finding.formats()
     paths = set(formats.among(view.listing().every()))
     if isinstance(view, WorkTree):  # what git does not track is seen too
         paths |= {one.name for one in formats.find(view.space.root).files.values()}
-    return sorted(paths, key=lambda path: (path.count("/"), path))
+    found: dict[str, Bridge] = {}
+    for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+        bridge = formats.of(path)
+        if bridge is not None:
+            found[path] = bridge
+    for path, bridge in list(found.items()):
+        if bridge.name in finding.IMPORTERS:
+            _take_in(view, path, found, {path}, finding.IMPORTS_DEEP_MAX)
+    return found
+
+
+def _take_in(view: View, path: str, found: dict[str, Bridge], seen: set[str], deep: int) -> None:
+    """Add the files that one takes in, and those that they take in; see `finding`."""
+    data = _bytes(view, path) if deep else None
+    for named in finding.imported(data) if data is not None and b"@" in data else ():
+        place = finding.place_of(path, named)
+        if place is None or place in seen or not finding.may_be_taken_in(place):
+            continue
+        if len(found) >= finding.FILES_MAX or _bytes(view, place) is None:
+            continue  # not there: `@types/node` in a sentence looks the same
+        seen.add(place)
+        found.setdefault(place, finding.IMPORTED)
+        _take_in(view, place, found, seen, deep - 1)
+
+
+def _bytes(view: View, path: str) -> bytes | None:
+    """Return the bytes of an agent file; None when it is not there, or is too large to be one."""
+    data = view.read(path)
+    return data if data is not None and len(data) <= AGENT_FILE_BYTES_MAX else None
 
 
 def _anchored(rules: Sequence[Rule], then: Sequence[AtHead]) -> list[tuple[Rule, list[Anchor]]]:

@@ -342,6 +342,58 @@ class TestFiles:
             assert secret not in ran.out + ran.err
 
 
+class TestTakenIn:
+    """What a CLAUDE.md takes in with '@' is read as its agent reads it."""
+
+    def test_a_rule_of_a_file_that_is_taken_in_is_judged(self, repo):
+        repo.write("CLAUDE.md", "# Rules\n\nSee @docs/rules.md and @docs/more.md\n")
+        repo.write("docs/rules.md", RULES)
+        repo.add("docs/more.md", "@deeper/last.md\n", "taken in")
+        repo.add("docs/deeper/last.md", f"- Once more: {RULE}\n", "deeper")
+        repo.add("src/net.py", RENAMED, "renamed")
+
+        assert false(repo) == [("docs/deeper/last.md:1", "gone"), ("docs/rules.md:4", "gone")]
+
+    def test_what_is_staged_is_read_from_the_index(self, repo):
+        repo.write("CLAUDE.md", "@docs/rules.md\n")
+        repo.add("docs/rules.md", RULES, "taken in")
+        repo.write("src/net.py", RENAMED)
+        repo.git("add", "src/net.py")
+        repo.write("CLAUDE.md", "Nothing is taken in any more.\n")
+
+        assert false(repo, "--staged") == [("docs/rules.md:4", "gone")]
+        assert false(repo) == []
+
+    def test_each_file_is_read_once_however_they_take_one_another_in(self, repo):
+        repo.write("CLAUDE.md", "@docs/rules.md\n\n@docs/rules.md\n")
+        repo.write("GEMINI.md", "@docs/rules.md\n")
+        repo.write("docs/rules.md", f"@../CLAUDE.md\n@rules.md\n\n{RULES}")
+        repo.git("add", "-A")
+        repo.git("commit", "-q", "-m", "in a circle")
+
+        assert check(repo, "--json").json["rules"] == 2
+
+    @pytest.mark.parametrize(
+        "named",
+        ["missing.md", "../outside.md", "src/net.py", ".git/config", "AGENTS.md@5", "types"],
+    )
+    def test_what_is_no_text_of_the_repository_is_no_rule_and_no_error(self, repo, named):
+        repo.path.with_name("outside.md").write_text(f"- {RULE}\n")
+        repo.add("CLAUDE.md", f"# Rules\n\nUse @{named} as it is.\n\n- {RULE}\n", "named")
+
+        ran = check(repo, "--json")
+
+        assert (ran.status, ran.json["rules"], ran.json["unread"]) == (0, 2, [])
+
+    def test_other_agents_files_take_nothing_in(self, repo):
+        repo.write("AGENTS.md", "@docs/rules.md\n")
+        repo.add("docs/rules.md", RULES, "beside")
+        before = check(repo, "--json").json["rules"]
+        repo.add("docs/rules.md", RULES + "- Another rule.\n", "more")
+
+        assert check(repo, "--json").json["rules"] == before
+
+
 class TestOutside:
     def test_a_folder_below_the_top_will_do(self, repo):
         repo.add("src/net.py", RENAMED, "five")

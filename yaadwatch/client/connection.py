@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from yaadwatch import places
 from yaadwatch.api.endpoint import at_address, peer_uid
-from yaadwatch.api.frames import decode, encode, to_error
+from yaadwatch.api.frames import Stopping, decode, encode, to_error
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -26,9 +26,13 @@ SLOW_ANSWER_TIMES_S = {
     "remove": 300.0,
 } | dict.fromkeys(("verify", "compact", "backup", "export", "import"), 900.0)
 """Operations that may look at everything there is."""
-GREETING_TIME_S = 10.0
+GREETING_TIME_S = 20.0
+"""A service manager may just be starting the daemon, on a machine that has much to do."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
+
+RESTART_TIME_S = 10.0
+"""While a service manager starts the daemon anew, it is asked again for so long."""
 
 _TICK_S = 1.0
 _QUEUE_TRIES = 200
@@ -90,12 +94,22 @@ class Client:
     def call(self, operation: str, /, **fields: object) -> "dict[str, Any]":
         """Ask for `operation` and return its answer.
 
+        A daemon that is just ending says what it has not done; that is asked of the next one.
+
         Raises:
             NobodyListens: no daemon runs and we were not told how to start one.
             YaadError: what the daemon says went wrong; unavailable, when it went away before it
                 answered; timeout, when it did not answer in time.
         """
-        return self._exchange(self.connect(), operation, fields)
+        until_s = time.monotonic() + RESTART_TIME_S
+        while True:
+            try:
+                return self._exchange(self.connect(), operation, fields)
+            except Stopping:
+                self.close()
+                if operation == "shutdown" or time.monotonic() >= until_s:
+                    raise
+                time.sleep(_QUEUE_PAUSE_S)
 
     def events(self, after: str | None = None) -> "Iterator[dict[str, Any]]":
         """Return what happens after the cursor `after`, or from now on, until the daemon ends.
@@ -186,10 +200,28 @@ class Client:
         self._read.clear()
 
     def _greeted(self) -> socket.socket | None:
-        """Return a connection after the greeting, or None when nobody is there to greet us."""
-        connected = _reach_daemon()
-        if connected is None:
-            return None
+        """Return a connection after the greeting, or None when nobody is there to greet us.
+
+        A daemon on its way out reads nothing. Who takes connections after it is the next daemon, or
+        a service manager that is about to start it.
+        """
+        until_s = time.monotonic() + RESTART_TIME_S
+        while (connected := _reach_daemon()) is not None:
+            try:
+                self._greet(connected)
+            except Ended:
+                self.close()
+                if time.monotonic() >= until_s:
+                    return None
+                time.sleep(_QUEUE_PAUSE_S)
+            except BaseException:
+                self.close()
+                raise
+            else:
+                return connected
+        return None
+
+    def _greet(self, connected: socket.socket) -> None:
         self._socket = connected
         hello = {
             "protocol": places.PROTOCOL,
@@ -198,22 +230,13 @@ class Client:
             "agent": self._agent,
             "speaks": "rpc",
         }
-        try:
-            _send(connected, hello)
-            greeting = self._next(connected, "hello", GREETING_TIME_S)
-            if "error" in greeting:
-                raise to_error(greeting["error"])
-        except Ended:
-            # A daemon on its way out: it has not read what we want, so nothing was done.
-            self.close()
-            return None
-        except BaseException:
-            self.close()
-            raise
+        _send(connected, hello)
+        greeting = self._next(connected, "hello", GREETING_TIME_S)
+        if "error" in greeting:
+            raise to_error(greeting["error"])
         pid = greeting.get("pid")
         self.pid = pid if isinstance(pid, int) else None
         self._greeted_at = (str(greeting.get("at")), time.monotonic())
-        return connected
 
     def _next(
         self, connected: socket.socket, operation: str, time_s: float | None

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
     from yaadwatch.daemon.wiring import Parts
     from yaadwatch.model.settings import Settings
+    from yaadwatch.system.supervision import Manager
 
 ENDED: Final = 0
 UNUSABLE: Final = 3
 """The home folder, the settings or the user store cannot be used."""
 LOCK_IS_HELD: Final = 4
 """Another daemon runs."""
+OTHER_ENDS_S: Final = 10.0
+"""Started by a service manager, we wait so long for a daemon that runs without one."""
+BEATS: Final = 3
+"""Signs of life within the time after which the service manager takes us for dead."""
 
 STOP_S: Final = 2.0
 """From the request to end until the process is gone, at most."""
@@ -38,31 +43,46 @@ def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
     """Be the daemon until told to stop; return the exit status.
 
     0: stopped; 3: the home folder, the settings or the user store cannot be used; 4: another daemon
-    runs. What kept it from starting is told on stderr.
+    runs; 75: it wants to be started again (`daemon/renewal.py`). What kept it from starting is told
+    on stderr, and to those who wait at a socket that was handed to us.
 
     Args:
         foreground: tell warnings on stderr too.
         on_ready: called once, when the daemon answers and watches.
     """
+    from yaadwatch.system import supervision
     from yaadwatch.system.lock import DaemonLock
 
     os.umask(0o077)
     _allocate_from_one_heap()
     lock = DaemonLock()
+    manager = supervision.Manager()
     try:
-        lock.acquire(places.default_socket())
-        return _run_locked(foreground, on_ready)
-    except YaadError as error:
-        _tell(error)
-        return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
-    except (OSError, RuntimeError) as error:
-        _tell(YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}."))
-        return UNUSABLE
+        manager = supervision.take_over(os.environ)
+        patience_s = 0.0 if manager.listening is None else OTHER_ENDS_S
+        lock.acquire(manager.path or places.default_socket(), patience_s=patience_s)
+        return _run_locked(manager, foreground, on_ready)
+    except (YaadError, OSError, RuntimeError) as error:
+        lock.close()
+        return _did_not_start(error, manager)
     finally:
         lock.close()
 
 
-def _run_locked(foreground: bool, on_ready: Callable[[], None] | None) -> int:
+def _did_not_start(error: Exception, manager: "Manager") -> int:
+    """Say why, to everybody who waits for us; return the exit status."""
+    if not isinstance(error, YaadError):
+        error = YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}.")
+    _tell(error)
+    if manager.listening is not None and manager.listening.fileno() >= 0:
+        from yaadwatch.daemon.doorkeeping import turn_away
+
+        manager.tell(STATUS=error.message)
+        turn_away(manager.listening, error)
+    return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
+
+
+def _run_locked(manager: "Manager", foreground: bool, on_ready: Callable[[], None] | None) -> int:
     from yaadwatch.core import privacy
     from yaadwatch.daemon import logs
     from yaadwatch.engine.agent_files import finding
@@ -76,7 +96,7 @@ def _run_locked(foreground: bool, on_ready: Callable[[], None] | None) -> int:
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
-        return _on_a_loop(_live(loaded.settings, loaded.warnings, on_ready))
+        return _on_a_loop(_live(loaded.settings, loaded.warnings, manager, on_ready))
     finally:
         logs.end(opened)
 
@@ -135,24 +155,29 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
 
 
 async def _live(
-    settings: "Settings", warnings: tuple[str, ...], on_ready: Callable[[], None] | None
+    settings: "Settings",
+    warnings: tuple[str, ...],
+    manager: "Manager",
+    on_ready: Callable[[], None] | None,
 ) -> int:
     """Serve until told to stop, also while still starting; return the exit status."""
     import asyncio
     import logging
 
     from yaadwatch.daemon import wiring
+    from yaadwatch.daemon.renewal import AGAIN
     from yaadwatch.daemon.supervisor import Fatal
 
     log = logging.getLogger(__name__)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    parts = wiring.build(settings, on_shutdown=stopping.set)
+    parts = wiring.build(settings, manager, on_shutdown=stopping.set)
     for warning in warnings:
         mend = f"Correct it in {_settings_file()}"
         parts.health.degraded(f"settings {warning}", warning, mend=mend)
-    serving = asyncio.create_task(_serve(parts, on_ready))
+    beating = asyncio.create_task(_beat(manager))
+    serving = asyncio.create_task(_serve(parts, manager, on_ready))
     told = asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait([told, serving], return_when=asyncio.FIRST_COMPLETED)
@@ -163,22 +188,38 @@ async def _live(
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
     except Fatal as error:
-        log.error("daemon.fatal", extra={"error": str(error)})
+        if error.status == AGAIN:
+            log.info("daemon.begins_again", extra={"why": str(error)})
+        else:
+            log.error("daemon.fatal", extra={"error": str(error)})
         return error.status
     finally:
+        manager.tell(STOPPING=1, STATUS="Stops.")
+        beating.cancel()
         await _stop(parts)
         log.info("daemon.ended")
     return ENDED
 
 
-async def _serve(parts: "Parts", on_ready: Callable[[], None] | None) -> None:
+async def _beat(manager: "Manager") -> None:
+    """Tell the service manager that the loop goes round, as long as it wants to know."""
+    import asyncio
+
+    while manager.watchdog_s is not None:
+        manager.tell(WATCHDOG=1)
+        await asyncio.sleep(manager.watchdog_s / BEATS)
+
+
+async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None] | None) -> None:
     """Answer, watch, check everything once, and keep the services running."""
     import logging
 
     from yaadwatch.daemon.supervisor import supervise
 
     await parts.socket.start()
+    manager.tell(READY=1, STATUS="Answers; looks at what is watched.")
     await parts.intake.start()
+    manager.tell(STATUS="Watches.")
     fields = {"version": places.VERSION, "pid": os.getpid(), "socket": str(parts.socket.path)}
     logging.getLogger(__name__).info("daemon.ready", extra=fields)
     if on_ready is not None:

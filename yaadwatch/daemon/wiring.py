@@ -22,6 +22,7 @@ from yaadwatch.daemon.filling import Filler, Verbs
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.intake import Checked, Engine, Intake
+from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
@@ -36,9 +37,11 @@ from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.words import Words
-from yaadwatch.system import files
+from yaadwatch.system import files, processes
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.distribution import Installation
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.supervision import Manager
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
@@ -121,11 +124,12 @@ class Parts:
     services: tuple[Service, ...]
 
 
-def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
+def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], None]) -> Parts:
     """Make every part; nothing runs yet. Called on the loop.
 
     Args:
         settings: what the person set.
+        manager: what the service manager handed over.
         on_shutdown: called when a client asks the daemon to end.
 
     Raises:
@@ -157,7 +161,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         asyncio.get_running_loop().run_in_executor(None, ending.left, home, call)
 
     dispatcher = Dispatcher(home, mask, on_left=left)
-    path = places.default_socket()
+    path = manager.path or places.default_socket()
     socket = LocalSocket(
         path,
         dispatcher,
@@ -165,6 +169,13 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
         events=stream.events,
         on_shutdown=on_shutdown,
         now=clock.now,
+        listening=manager.listening,
+    )
+    renewal = Renewal(
+        replaced=Installation().was_replaced,
+        rss_bytes=processes.own_rss_bytes,
+        memory_mib=settings.daemon.memory_mib,
+        busy=lambda: dispatcher.busy,
     )
     home.pulse = Pulse(
         intake=intake,
@@ -196,6 +207,7 @@ def build(settings: Settings, *, on_shutdown: Callable[[], None]) -> Parts:
             Service(name="filler", run=filler.run),
             Service(name="scheduler", run=scheduler.run),
             Service(name="socket", run=_keeper(socket)),
+            Service(name="renewal", run=renewal.run),
         ),
     )
 
@@ -263,8 +275,10 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
-        await asyncio.to_thread(upkeep.run_daily, home)
-        await asyncio.to_thread(ending.expire, home, everywhere=True)
+        try:
+            await asyncio.to_thread(upkeep.run_daily, home)
+        finally:
+            await asyncio.to_thread(ending.expire, home, everywhere=True)
 
     async def expire() -> None:
         await asyncio.to_thread(ending.expire, home)

@@ -14,7 +14,7 @@ from bridges import agents
 from bridges.agents import AGENTS, Agent
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
-from yaadwatch.engine import stale
+from yaadwatch.engine import lineage, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.learning import current
@@ -84,9 +84,11 @@ def context(
             read=read,
             formats=agent.reads if agent else None,
         )
+        away = lineage.away(home, space)
         told = space.db.read(
             _look,
             worktree=space.worktree.id,
+            away=away,
             session=current.current(home, call, space).id if _is_agent(call) else "",
             read=read,
             carried=carried,
@@ -94,7 +96,7 @@ def context(
             now=now,
         )
         found = contradictions.open_contradictions(
-            space.db, CLASHES_MAX, now=now, worktree=space.worktree.id
+            space.db, CLASHES_MAX, now=now, worktree=space.worktree.id, away=away
         )
         composed = brief.compose(
             told.doubts,
@@ -172,13 +174,14 @@ def _look(
     conn: Connection,
     *,
     worktree: int,
+    away: Set[str],
     session: str,
     read: frozenset[str] | None,
     carried: frozenset[str],
     settings: Settings,
     now: datetime,
 ) -> _Told:
-    hidden = provenance.hidden(conn, worktree)
+    hidden = provenance.hidden(conn, worktree) | away
     raised = [
         flag
         for flag in doubting.of_worktree(conn, worktree)

@@ -5,7 +5,7 @@ was cut off goes on where it stopped.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -85,15 +85,11 @@ def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> Upkept:
     is accepted: rather is a clock wrong, or times were lost.
     """
     done = Upkept()
-    for project in home.user.read(projects.everything):
-        try:
-            with home.stores.use(project) as db:
-                store = _Store(id=project.id, where=str(project.root), db=db)
-                _keep(home, store, done, dry_run=dry_run, accept=accept)
-        except YaadError as error:
-            done.skipped.append(f"{project.root}: {error.message}")
-    own = _Store(id=OWN, where=OWN, db=home.user)
-    _keep(home, own, done, dry_run=dry_run, accept=accept)
+
+    def keep(store: _Store) -> None:
+        _keep(home, store, done, dry_run=dry_run, accept=accept)
+
+    done.skipped += _each(home, keep)
     return done
 
 
@@ -101,32 +97,84 @@ def run_daily(home: Home) -> None:
     """Do the daily job.
 
     Raises:
-        YaadError: REFUSED when something was too much to be done at once; the rest was done.
+        YaadError: REFUSED when something was too much to be done at once, UNAVAILABLE when a store
+            could not be had or written; the rest was done.
     """
-    held = run(home).held
-    if held:
+    done = run(home)
+    left = f" Not looked after: {'; '.join(done.skipped)}" if done.skipped else ""
+    if done.held:
         told = "; ".join(
-            f"{row['where']}: {row['count']} of {row['of']} would be {row['what']}" for row in held
+            f"{row['where']}: {row['count']} of {row['of']} would be {row['what']}"
+            for row in done.held
         )
         raise YaadError(
             Code.REFUSED,
-            f"Too many memories at once, so none of these: {told}. Is the clock right?",
+            f"Too many memories at once, so none of these: {told}. Is the clock right?{left}",
             hint="To see them: yaadwatch upkeep --dry-run. If that is right: yaadwatch upkeep "
             "--accept",
         )
+    _refuse(done.skipped, "not looked after, the other stores were")
 
 
 def flush(home: Home) -> None:
-    """Write down which memories were recalled since the last time, and what found no answer."""
+    """Write down which memories were recalled since the last time, and what found no answer.
+
+    Raises:
+        YaadError: UNAVAILABLE; some stores could not be had or written, and what belongs there is
+            kept for the next time. The others were written.
+    """
+
+    def write(store: _Store) -> None:
+        _note_accessed(home, store)
+        gaps.write_down(home, store.id, store.db)
+
+    def has_news(id: str) -> bool:
+        return home.has_accessed(id) or home.has_poorly_answered(id)
+
+    _refuse(_each(home, write, only=has_news), "what was recalled there is not counted yet")
+
+
+def _each(
+    home: Home, work: Callable[[_Store], None], *, only: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """Do something with every store that `only` names by its id, the user's own last.
+
+    One that cannot be had, or written, keeps nobody from the others: why is returned.
+    """
+    failed = []
     for project in home.user.read(projects.everything):
-        ids = home.take_accessed(project.id)
-        if ids or home.has_poorly_answered(project.id):
-            with home.stores.use(project) as db:
-                db.write(_boost, home, ids, home.clock.now())
-                gaps.write_down(home, project.id, db)
-    ids = home.take_accessed(OWN)
-    if ids:
-        home.user.write(_boost, home, ids, home.clock.now())
+        if only(project.id):
+            try:
+                with home.stores.use(project) as db:
+                    work(_Store(id=project.id, where=str(project.root), db=db))
+            except YaadError as error:
+                failed.append(f"{project.root}: {error.message}")
+    if only(OWN):
+        try:
+            work(_Store(id=OWN, where=OWN, db=home.user))
+        except YaadError as error:
+            failed.append(f"{OWN}: {error.message}")
+    return failed
+
+
+def _refuse(failed: Sequence[str], outcome: str) -> None:
+    """Tell of stores that something could not be done with.
+
+    Raises:
+        YaadError: UNAVAILABLE, if there are any.
+    """
+    if failed:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{'; '.join(failed)} ({outcome})",
+            hint="What is wrong: yaadwatch status. It is tried again by itself.",
+        )
+
+
+def _note_accessed(home: Home, store: _Store) -> None:
+    with home.accessed_pending(store.id) as ids:
+        if ids:
+            store.db.write(_boost, home, ids, home.clock.now())
 
 
 def _boost(conn: Connection, home: Home, ids: Iterable[str], now: datetime) -> int:
@@ -143,7 +191,7 @@ def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: boo
         scrubbing.scrub(db)
         gaps.write_down(home, store.id, db)
         db.write(gaps.forget_old, now)
-        db.write(_boost, home, home.take_accessed(store.id), now)
+        _note_accessed(home, store)
     fading: list[tuple[Node, float]] = []
     living = 0
     for batch in _batches(db, archived=False):

@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,13 @@ from yaadwatch.core.recall import asked
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.model.settings import GAPS_NOTED_MAX, ID_CHARS_MAX, STORES_OPEN_MAX, Settings
+from yaadwatch.model.settings import (
+    GAPS_NOTED_MAX,
+    ID_CHARS_MAX,
+    SHOWN_NOTED_MAX,
+    STORES_OPEN_MAX,
+    Settings,
+)
 from yaadwatch.store import meta, nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
@@ -243,12 +249,28 @@ class Home:
     def accessed(self, project: str, ids: Iterator[str]) -> None:
         """Note that memories were recalled; the next upkeep writes it down, reading never does."""
         with self._accessed_lock:
-            self._accessed.setdefault(project, set()).update(ids)
+            noted = self._accessed.setdefault(project, set())
+            for node in ids:
+                if len(noted) < SHOWN_NOTED_MAX:
+                    noted.add(node)
 
-    def take_accessed(self, project: str) -> set[str]:
-        """Return and forget what was recalled since the last time."""
+    def has_accessed(self, project: str) -> bool:
+        """Tell whether anything was recalled that is not written down yet."""
         with self._accessed_lock:
-            return self._accessed.pop(project, set())
+            return bool(self._accessed.get(project))
+
+    @contextlib.contextmanager
+    def accessed_pending(self, project: str) -> Iterator[set[str]]:
+        """Lend what was recalled since the last time; it is forgotten once the block went well."""
+        with self._accessed_lock:
+            taken = self._accessed.pop(project, set())
+        written = False
+        try:
+            yield taken
+            written = True
+        finally:
+            if not written:
+                self.accessed(project, iter(taken))
 
     def poorly_answered(self, project: str, question: str) -> None:
         """Note that a question had no good answer; the next upkeep writes it down.
@@ -259,20 +281,35 @@ class Home:
         if not words:
             return
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-        with self._accessed_lock:
-            counts = self._poorly.setdefault(project, Counter())
-            if digest in counts or len(counts) < GAPS_NOTED_MAX:
-                counts[digest] += 1
+        self._note_poorly(project, {digest: 1})
 
     def has_poorly_answered(self, project: str) -> bool:
         """Tell whether there is something to write down."""
         with self._accessed_lock:
             return bool(self._poorly.get(project))
 
-    def take_poorly_answered(self, project: str) -> dict[str, int]:
-        """Return and forget what was answered poorly since the last time: hashes and counts."""
+    @contextlib.contextmanager
+    def poorly_pending(self, project: str) -> Iterator[dict[str, int]]:
+        """Lend what was answered poorly since the last time: hashes and counts.
+
+        It is forgotten once the block went well.
+        """
         with self._accessed_lock:
-            return dict(self._poorly.pop(project, ()))
+            taken = dict(self._poorly.pop(project, ()))
+        written = False
+        try:
+            yield taken
+            written = True
+        finally:
+            if not written:
+                self._note_poorly(project, taken)
+
+    def _note_poorly(self, project: str, digests: Mapping[str, int]) -> None:
+        with self._accessed_lock:
+            counts = self._poorly.setdefault(project, Counter())
+            for digest, times in digests.items():
+                if digest in counts or len(counts) < GAPS_NOTED_MAX:
+                    counts[digest] += times
 
     def close(self) -> None:
         """End git and the workers, close every store and file."""

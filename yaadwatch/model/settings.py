@@ -130,6 +130,8 @@ GAPS_TOLD_MAX: Final = 200
 """Questions without a good answer told at once, those asked most often."""
 GAPS_NOTED_MAX: Final = 1_000
 """Different questions without a good answer that are noted between two times of writing down."""
+SHOWN_NOTED_MAX: Final = 10_000
+"""Memories that are noted as shown, or recalled, between two times of writing down."""
 EVENT_TRIES_MAX: Final = 5
 
 
@@ -289,6 +291,21 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """How the process itself behaves.
+
+    Args:
+        memory_mib: above it, the daemon ends and has itself started again; 0: no limit.
+    """
+
+    memory_mib: int = 512
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.memory_mib <= 1024 * 1024:
+            raise ValueError(f"memory_mib must be within 0 and 1048576, got {self.memory_mib}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a person may set."""
 
@@ -299,3 +316,4 @@ class Settings:
     git: Git = field(default_factory=Git)
     agent_files: AgentFiles = field(default_factory=AgentFiles)
     vectors: Vectors = field(default_factory=Vectors)
+    daemon: Daemon = field(default_factory=Daemon)

@@ -79,6 +79,7 @@ class Conversation:
         self._places = asyncio.Semaphore(limits.in_flight_max)
         self._under_way: set[asyncio.Task[None]] = set()
         self._ending = False
+        self._asks = False
         self._task = asyncio.create_task(self._run())
 
     def when_over(self, then: Callable[["Conversation"], None]) -> None:
@@ -88,12 +89,26 @@ class Conversation:
     async def end(self, grace: timedelta) -> None:
         """Let what is under way be answered within `grace`, then end the connection."""
         self._ending = True
-        if self._under_way:
-            await asyncio.wait(set(self._under_way), timeout=grace.total_seconds())
+        until = asyncio.get_running_loop().time() + grace.total_seconds()
+        while self._under_way:
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            await asyncio.wait(set(self._under_way), timeout=left)
+        self._say_farewell()
         self._task.cancel()
         await asyncio.wait([self._task], timeout=_FLUSH.total_seconds())
         self._writer.transport.abort()
         await asyncio.wait([self._task])
+
+    def _say_farewell(self) -> None:
+        """Tell a client that what it asked and got no answer to was not done.
+
+        From here on nothing is begun. When something that was begun has no answer yet, nobody can
+        tell, and nothing is said.
+        """
+        if self._asks and not self._under_way and not self._writer.transport.is_closing():
+            self._writer.write(frames.encode(frames.failure(None, frames.Stopping())))
 
     async def _run(self) -> None:
         self._writer.transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
@@ -129,6 +144,7 @@ class Conversation:
 
     async def _requests(self, hello: Hello) -> None:
         """Serve requests until the client has no more, and all are answered."""
+        self._asks = True
         while (line := await self._line()) is not None:
             frame = _decoded(line)
             await self._places.acquire()
@@ -140,6 +156,7 @@ class Conversation:
                 )
                 continue
             if isinstance(request.message, Subscribe):
+                self._asks = False
                 await self._stream(request.id, request.message.after)
                 return
             self._begin(self._reply(hello, request))
@@ -178,11 +195,7 @@ class Conversation:
 
     def _understood(self, frame: dict[str, object]) -> codec.Request:
         if self._ending:
-            raise YaadError(
-                Code.UNAVAILABLE,
-                "The daemon is stopping; the request was not done.",
-                hint="Ask again; a command starts the daemon anew.",
-            )
+            raise frames.Stopping
         return codec.request(frame)
 
     def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
@@ -295,6 +308,7 @@ class Conversation:
 
     async def _part(self, error: YaadError) -> None:
         """Say why we end, and read on for a moment: closing at once would lose the reason."""
+        self._asks = False
         await self._send(frames.encode(frames.failure(None, error)))
         try:
             self._writer.write_eof()

@@ -91,7 +91,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "add_claim": Late("truth.claims", "add_claim"),
     "end_claim": Late("truth.claims", "end_claim"),
     "contradictions": Late("truth.contradictions", "contradictions"),
-    "resolve": Late("truth.contradictions", "resolve"),
+    "resolve": Late("truth.resolving", "resolve"),
     "gaps": Late("truth.gaps", "gaps"),
     "approve_gap": Late("truth.gaps", "approve_gap"),
     "drop_gap": Late("truth.gaps", "drop_gap"),
@@ -155,6 +155,7 @@ class Dispatcher:
         self._home = home
         self._mask = mask
         self._verbs = verbs
+        self._under_way = 0
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
 
     async def answer(
@@ -171,10 +172,13 @@ class Dispatcher:
             session=session,
         )
         ask = functools.partial(self._ask, call, request, line)
+        self._under_way += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
             return line(request.id, self._said(name, error))
+        finally:
+            self._under_way -= 1
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
@@ -202,6 +206,11 @@ class Dispatcher:
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
+
+    @property
+    def busy(self) -> bool:
+        """Say whether a verb is being answered, or waits for its turn."""
+        return self._under_way > 0
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""

@@ -9,11 +9,12 @@ import logging
 import os
 import socket
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from yaadwatch.api.endpoint import at_address
 from yaadwatch.api.frames import encode, failure
@@ -36,6 +37,8 @@ class LocalSocket:
         events: the stream that `subscribe` asks for.
         on_shutdown: called after `shutdown` was answered; should make the daemon end.
         limits: what a connection may take.
+        listening: a socket on `path` that somebody else has made, and keeps when we are gone; None:
+            we make it.
     """
 
     def __init__(
@@ -48,8 +51,11 @@ class LocalSocket:
         events: Events,
         on_shutdown: Callable[[], None],
         limits: Limits | None = None,
+        listening: socket.socket | None = None,
     ) -> None:
         self.path = path
+        self._given = listening
+        self._is_ours = listening is None
         self._dispatcher = dispatcher
         self._version = version
         self._now = now
@@ -68,10 +74,18 @@ class LocalSocket:
                 already; unavailable, when the path is too long for this system.
             OSError: the folder or the socket cannot be made.
         """
-        listening = _listen(self.path, self._limits.connections_max)
+        given, self._given = self._given, None
+        self._is_ours = given is None
+        listening = given or _listen(self.path, self._limits.connections_max)
         self._file = _identity(self.path)
+        # From 3.13 on asyncio removes the file of a socket that it closes, unless it is told not.
+        keep: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._server = await asyncio.start_unix_server(
-            self._accept, sock=listening, limit=self._limits.frame_bytes_max
+            self._accept,
+            sock=listening,
+            limit=self._limits.frame_bytes_max,
+            backlog=self._limits.connections_max,
+            **keep,
         )
 
     async def renew(self) -> bool:
@@ -92,7 +106,7 @@ class LocalSocket:
             return
         self._server.close()
         self._server = None
-        if _identity(self.path) == self._file:
+        if self._is_ours and _identity(self.path) == self._file:
             self.path.unlink(missing_ok=True)
         await asyncio.gather(*(one.end(grace) for one in self._conversations))
 

@@ -14,6 +14,7 @@ from yaadwatch.system.files import private_folder
 #: of tries fit in; another daemon is recognised at the first.
 _WAIT_S: Final = 5.0
 _PAUSE_S: Final = 0.005
+_OTHER_PAUSE_S: Final = 0.05
 
 
 class DaemonLock:
@@ -27,8 +28,12 @@ class DaemonLock:
         self._path = path or places.lock_file()
         self._descriptor: int | None = None
 
-    def acquire(self, socket: Path) -> None:
+    def acquire(self, socket: Path, *, patience_s: float = 0.0) -> None:
         """Take the lock, and write down our pid and the socket that we listen on.
+
+        Args:
+            socket: where we listen.
+            patience_s: wait so long for another daemon to end, in seconds.
 
         Raises:
             YaadError: CONFLICT when another process holds it, or this object does; the message says
@@ -36,9 +41,11 @@ class DaemonLock:
                 cannot be opened.
         """
         private_folder(self._path.parent)
-        descriptor = self._take() if self._descriptor is None else None
-        if descriptor is None:
-            raise self._held()
+        until = time.monotonic() + patience_s
+        while (descriptor := self._take() if self._descriptor is None else None) is None:
+            if time.monotonic() >= until:
+                raise self._held()
+            time.sleep(_OTHER_PAUSE_S)
         self._descriptor = descriptor
         text = f"{os.getpid()}\n{socket}\n".encode()
         # Written first and cut after: a client that reads meanwhile finds two whole lines.

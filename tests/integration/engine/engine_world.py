@@ -285,6 +285,14 @@ class Tree:
         return sorted(node.text for node in batch if node.kind != "session")
 
     @contextmanager
+    def without_store(self):
+        """Have the store out of reach for a while, as on a disk that is taken out."""
+        self.home.stores.close_one(self.home.project_at(self.path)[0].id)
+        aside = self.store.rename(self.store.with_name("aside.db"))
+        yield
+        aside.rename(self.store)
+
+    @contextmanager
     def db(self):
         with self.home.space(self.call) as space:
             yield space.db

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from engine_world import table
 
-from yaadwatch.engine.truth import claims, contradictions
+from yaadwatch.engine.truth import claims, contradictions, resolving
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 
@@ -21,7 +21,7 @@ def shown(tree):
 
 
 def resolve(tree, id, **fields):
-    return contradictions.resolve(tree.home, tree.call, id=id, **fields)
+    return resolving.resolve(tree.home, tree.call, id=id, **fields)
 
 
 def give(tree, id, subject, attribute, value, **fields):
@@ -357,7 +357,7 @@ def test_an_agent_settles_one_with_its_name(repo):
     agent = Call(folder=repo.path, origin="agent:claude")
     name = shown(repo)[0]["id"]
 
-    contradictions.resolve(repo.home, agent, id=name, keep=other, reason="ghp_" + "a1B2c3D4e5" * 4)
+    resolving.resolve(repo.home, agent, id=name, keep=other, reason="ghp_" + "a1B2c3D4e5" * 4)
 
     (settled,) = found(repo, settled=True)["settled"]
     assert settled["by"] == "agent:claude"

@@ -218,6 +218,68 @@ class TestShown:
         (found, _) = claude.sessions()
         assert (found["agent"], found["shown"]) == ("agent:claude", 1)
 
+    def test_what_was_shown_outlives_an_end_that_could_not_be_written(self, repo, claude):
+        repo.remember()
+        claude.recall("retry limit")
+        with repo.without_store():
+            claude.leave()
+        repo.world.clock.advance(timedelta(minutes=6))
+
+        ending.expire(repo.home)
+
+        found = claude.sessions()[0]
+        assert (found["agent"], found["shown"]) == ("agent:claude", 1)
+        assert found["ended_by"] == "left"
+
+    def test_one_store_out_of_reach_keeps_no_other_session_from_being_written(self, world, claude):
+        other = world.repo("other")
+        other.add()
+        far = Agent(other, connection="mcp 2")
+        for agent in (claude, far):
+            agent.tree.remember()
+            agent.recall("retry limit")
+
+        with claude.tree.without_store():
+            error = refusal(ending.flush, world.home)
+
+        assert error.code is Code.UNAVAILABLE
+        assert str(claude.tree.store) in error.message
+        assert far.sessions()[0]["shown"] == 1
+        ending.flush(world.home)
+        assert claude.sessions()[0]["shown"] == 1
+
+    def test_what_was_shown_before_and_after_a_failed_write_is_added_up(self, repo, claude):
+        known = repo.remember()
+        claude.recall("retry limit")
+        with repo.without_store():
+            refusal(ending.flush, repo.home)
+        ending.flush(repo.home)
+        (once,) = claude.receipt(claude.sessions()[0]["id"])["shown_memories"]
+        claude.recall("retry limit")
+        with repo.without_store():
+            refusal(ending.flush, repo.home)
+        claude.recall("retry limit")
+
+        (row,) = claude.receipt(claude.sessions()[0]["id"])["shown_memories"]
+
+        assert (row["id"], row["tokens"]) == (known, 3 * once["tokens"])
+
+    def test_a_session_whose_store_never_comes_back_is_given_up_after_a_day(
+        self, repo, claude, caplog
+    ):
+        repo.remember()
+        claude.recall("retry limit")
+        with repo.without_store():
+            repo.world.clock.advance(timedelta(hours=23))
+            refusal(ending.expire, repo.home)
+            kept = len(repo.home.live.everything())
+            repo.world.clock.advance(timedelta(hours=2))
+            refusal(ending.expire, repo.home)
+
+        assert kept == 2  # the agent's, and the day of the person
+        assert repo.home.live.everything() == []
+        assert "session.lost" in caplog.messages
+
     def test_a_memory_that_was_erased_meanwhile_is_no_trouble(self, repo, claude):
         known = repo.remember("Deploys go out on Tuesdays")
         claude.recall("deploys")

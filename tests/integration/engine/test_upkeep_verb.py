@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from engine_world import NET, RETRY, World, dump, table
 
+from yaadwatch import places
 from yaadwatch.engine import upkeep
+from yaadwatch.engine.truth import gaps
 from yaadwatch.model.edges import Edge
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Memory, Settings
 from yaadwatch.store import edges, nodes, provenance
 
@@ -207,7 +209,7 @@ def test_a_recalled_memory_is_written_down_once_a_day(repo, world):
         world.home.accessed(project(repo).id, iter([memory]))
         upkeep.flush(world.home)
         seen.append(accessed(repo, memory))
-        assert world.home.take_accessed(project(repo).id) == set()
+        assert not world.home.has_accessed(project(repo).id)
 
     assert seen[0] is not None
     assert seen[1] == seen[0]
@@ -542,3 +544,53 @@ def test_upkeep_that_was_killed_between_two_batches_goes_on(repo, world, monkeyp
     assert calls == [500, 500]
     assert len(repo.memories()) == 703
     assert len(repo.upkeep(accept=True)["archived"]) == 703
+
+
+class TestOneStoreOutOfReach:
+    @pytest.fixture
+    def other(self, world):
+        other = world.repo("other")
+        other.add()
+        return other
+
+    def test_what_was_recalled_there_is_kept_and_the_others_are_written(self, repo, other, world):
+        memories = {tree: tree.remember() for tree in (repo, other)}
+        for tree, memory in memories.items():
+            world.home.accessed(project(tree).id, iter([memory]))
+            world.home.poorly_answered(project(tree).id, "how do we deploy")
+
+        with repo.without_store(), pytest.raises(YaadError) as caught:
+            upkeep.flush(world.home)
+
+        assert caught.value.code is Code.UNAVAILABLE
+        assert str(repo.path) in caught.value.message
+        assert accessed(other, memories[other]) is not None
+        assert len(gaps.gaps(other.home, other.call)["gaps"]) == 1
+        upkeep.flush(world.home)
+        assert accessed(repo, memories[repo]) is not None
+        assert [one["asked"] for one in gaps.gaps(repo.home, repo.call)["gaps"]] == [1]
+
+    def test_an_upkeep_that_cannot_write_forgets_nothing_and_is_told(self, repo, world):
+        memory = repo.remember()
+        world.home.accessed(project(repo).id, iter([memory]))
+        world.home.poorly_answered(project(repo).id, "how do we deploy")
+
+        with repo.without_store(), pytest.raises(YaadError) as caught:
+            upkeep.run_daily(world.home)
+
+        assert str(repo.path) in caught.value.message
+        upkeep.run_daily(world.home)
+        assert accessed(repo, memory) is not None
+        assert len(gaps.gaps(repo.home, repo.call)["gaps"]) == 1
+
+    def test_without_the_key_questions_are_kept_until_there_is_one(self, repo, world):
+        world.home.poorly_answered(project(repo).id, "how do we deploy")
+        key = places.key_file()
+        key.write_bytes(b"too short")
+
+        with pytest.raises(YaadError):
+            upkeep.flush(world.home)
+        world.home.poorly_answered(project(repo).id, "how do we deploy")
+        key.unlink()
+
+        assert [one["asked"] for one in gaps.gaps(repo.home, repo.call)["gaps"]] == [2]

@@ -257,11 +257,12 @@ class _Search:
         seen = files.observe(self.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
         if deep == 0 or seen.data is None or b"@" not in seen.data:
             return
-        folder = PurePosixPath(path).parent
         for named in imported(seen.data):
-            place = os.path.normpath(folder / named)
-            inside, _ = target(self.root, place) if not place.startswith("../") else (None, "")
-            if inside is None or inside == first or inside in self.taken_in[first]:
+            place = place_of(path, named)
+            inside, _ = target(self.root, place) if place is not None else (None, "")
+            if place is None or inside is None:
+                continue
+            if inside == first or inside in self.taken_in[first]:
                 continue
             if len(self.files) >= FILES_MAX or not self._is_text(inside):
                 continue
@@ -271,12 +272,7 @@ class _Search:
             self._follow(first, inside, here, deep - 1)
 
     def _is_text(self, path: str) -> bool:
-        return (
-            path not in agents.CARRIERS
-            and ".git" not in path.split("/")
-            and PurePosixPath(path).suffix in TEXTS
-            and (self.root / path).is_file()
-        )
+        return may_be_taken_in(path) and (self.root / path).is_file()
 
     def _holds_rules(self, name: str) -> bool:
         return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)
@@ -300,6 +296,21 @@ class _Search:
 def imported(data: bytes) -> tuple[str, ...]:
     """Return the paths that the bytes of a file take in; see `bridges.imports`."""
     return imports(data)
+
+
+def place_of(path: str, named: str) -> str | None:
+    """Return the file that `@named` in the file at `path` stands for; None: none of the tree."""
+    place = os.path.normpath(PurePosixPath(path).parent / named)
+    return None if place.startswith("../") or place in ("..", ".") else place
+
+
+def may_be_taken_in(path: str) -> bool:
+    """Return whether a file may make statements for another one that takes it in."""
+    return (
+        path not in agents.CARRIERS
+        and ".git" not in path.split("/")
+        and PurePosixPath(path).suffix in TEXTS
+    )
 
 
 def target(root: Path, name: str) -> tuple[str | None, str]:

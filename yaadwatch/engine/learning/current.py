@@ -4,7 +4,8 @@ A session begins with the first thing its agent asks; it is written down with th
 told or says. Nothing is written while somebody reads.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,7 +15,9 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.sessions import DAY, IDLE, Session
+from yaadwatch.model.settings import SHOWN_NOTED_MAX
 from yaadwatch.store import events as log
+from yaadwatch.store import projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 from yaadwatch.system.livesessions import Live
@@ -123,38 +126,56 @@ def shown(home: Home, call: Call, space: Space, tokens: Mapping[str, int]) -> No
         return
     live = current(home, call, space)
     with home.live.lock:
-        for node, cost in tokens.items():
-            live.shown[node] = live.shown.get(node, 0) + cost
+        _add(live, tokens)
 
 
-def take_shown(home: Home, live: Live) -> dict[str, int]:
-    """Return and forget what a session was shown since the last time."""
+@contextlib.contextmanager
+def pending(home: Home, live: Live) -> Iterator[dict[str, int]]:
+    """Lend what a session was shown and is not written down yet: tokens by node.
+
+    It is forgotten at the end of the block; where that goes wrong it is kept for the next time,
+    together with what was shown meanwhile.
+    """
     with home.live.lock:
-        pending, live.shown = live.shown, {}
-        return pending
+        taken, live.shown = live.shown, {}
+    written = False
+    try:
+        yield taken
+        written = True
+    finally:
+        if not written:
+            with home.live.lock:
+                # A session that ended, or began again, meanwhile is known under the same id.
+                _add(home.live.get(live.id) or live, taken)
 
 
 def flush(home: Home, live: Live) -> None:
     """Write down what a session was shown, and when it last asked.
 
     Raises:
-        YaadError: as for `Home.tree`; what was shown is kept for the next time.
+        YaadError: its store cannot be had, or written; what was shown is kept for the next time.
     """
-    pending = take_shown(home, live)
+    project = home.user.read(projects.get, live.project)
+    if project is None or project.removed_at is not None:
+        return
 
-    def change(conn: Connection) -> None:
-        now = home.clock.now()
-        if pending or rows.get(conn, live.id) is not None:
-            write(conn, live, now)
-            doings.shown(conn, live.id, pending, now)
+    with pending(home, live) as taken:
 
-    try:
-        with home.tree(live.project, live.session.worktree or 0) as space:
-            space.db.write(change)
-    except YaadError:
-        with home.live.lock:
-            live.shown = pending | live.shown
-        raise
+        def change(conn: Connection) -> None:
+            now = home.clock.now()
+            if taken or rows.get(conn, live.id) is not None:
+                write(conn, live, now)
+                doings.shown(conn, live.id, taken, now)
+
+        with home.stores.use(project) as db:
+            db.write(change)
+
+
+def _add(live: Live, tokens: Mapping[str, int]) -> None:
+    """Note tokens by node, of so many nodes at most; `LiveSessions.lock` is held."""
+    for node, cost in tokens.items():
+        if node in live.shown or len(live.shown) < SHOWN_NOTED_MAX:
+            live.shown[node] = live.shown.get(node, 0) + cost
 
 
 def idle_after(agent: str) -> timedelta:

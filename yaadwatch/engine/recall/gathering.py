@@ -176,7 +176,7 @@ def _hidden(
         return set()
     away = set(elsewhere(learned.of_nodes(conn, found)))
     if away:
-        away -= candidates.pinned(conn, away)
+        away -= candidates.pinned(conn, away) | provenance.spoken(conn, worktree)
     return away | provenance.hidden(conn, worktree)
 
 

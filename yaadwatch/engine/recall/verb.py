@@ -9,10 +9,10 @@ from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
 from yaadwatch.core.text import estimate_tokens
-from yaadwatch.engine import shelves, telling
+from yaadwatch.engine import lineage, shelves, telling
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
-from yaadwatch.engine.recall import gathering, lineage
+from yaadwatch.engine.recall import gathering
 from yaadwatch.engine.recall.gathering import CANDIDATES_MAX, Elsewhere, Gathered, Question
 from yaadwatch.engine.remember import given
 from yaadwatch.engine.shelves import Shelf, Shelves

@@ -1,9 +1,11 @@
 """The end of a session: what it is remembered by, found out once, from facts."""
 
+import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from yaadwatch.core import text
@@ -13,7 +15,7 @@ from yaadwatch.engine.sessions.evidence import Evidence
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node
 from yaadwatch.model.sessions import IDLE, LEARNED, SHOWN, USED, Ending, Facts, Session
@@ -23,6 +25,8 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 from yaadwatch.system.livesessions import Live
 
+GIVEN_UP_AFTER: Final = timedelta(days=1)
+"""A session whose store could not be written for so long is forgotten."""
 FILES_RELATED: Final = 50
 """Files that the node of a session has an edge to."""
 
@@ -33,33 +37,57 @@ def finish(home: Home, live: Live, by: Ending) -> Session | None:
     """End a session; return it as it is kept, or None when nothing happened in it.
 
     What git has to say is asked first, then everything is written in one transaction. A session
-    that was asked to end twice ends once.
+    that was asked to end twice ends once. One that could not be written down goes on, with what it
+    was shown, so that it is tried again; after a day it is given up.
 
     Raises:
-        YaadError: its store cannot be had.
+        YaadError: its store cannot be had, or written.
     """
+    with _leaving(home, live), current.pending(home, live) as pending:
+        now = home.clock.now()
+        last = live.session.last_at
+        ended_at = last if by == "idle" else now
+        until = min(now, last + current.idle_after(live.session.agent)) if by == "idle" else now
+        project = home.user.read(projects.get, live.project)
+        if project is None or project.removed_at is not None:
+            return None
+        found = Evidence() if live.session.is_day else _evidence(home, live, until)
+
+        def end(conn: Connection) -> Session | None:
+            return _end(conn, home, live, pending, found, ended_at=ended_at, by=by)
+
+        with home.stores.use(project) as db:
+            return db.write(end)
+
+
+@contextlib.contextmanager
+def _leaving(home: Home, live: Live) -> Iterator[None]:
+    """Have a session go on no more, unless the block goes wrong."""
     with home.live.lock:
-        home.live.leave(live.id)
-        pending = current.take_shown(home, live)
-    now = home.clock.now()
-    last = live.session.last_at
-    ended_at = last if by == "idle" else now
-    until = min(now, last + current.idle_after(live.session.agent)) if by == "idle" else now
-    found = Evidence() if live.session.is_day else _evidence(home, live, until)
-    project = home.user.read(projects.get, live.project)
-    if project is None:
-        return None
+        known = home.live.leave(live.id)
+    written = False
+    try:
+        yield
+        written = True
+    finally:
+        if not written and known is not None:
+            _go_on(home, known)
 
-    def end(conn: Connection) -> Session | None:
-        return _end(conn, home, live, pending, found, ended_at=ended_at, by=by)
 
-    with home.stores.use(project) as db:
-        return db.write(end)
+def _go_on(home: Home, live: Live) -> None:
+    """Have a session that could not be written down go on, for a day at most."""
+    if home.clock.now() - live.session.last_at >= GIVEN_UP_AFTER:
+        fields = {"session": live.id, "project": live.project, "shown": len(live.shown)}
+        _log.error("session.lost", extra=fields)
+        return
+    with home.live.lock:
+        if home.live.get(live.id) is None:
+            home.live.enter(live)
 
 
 def finish_quietly(home: Home, live: Live, by: Ending) -> None:
     """End a session for which nobody waits; what is wrong stands in the log."""
-    _quietly(live.id, finish, home, live, by)
+    _tried(live.id, lambda: finish(home, live, by))
 
 
 def left(home: Home, call: Call) -> None:
@@ -71,20 +99,23 @@ def left(home: Home, call: Call) -> None:
     with home.live.lock:
         for live in home.live.with_connection(call.session):
             live.connections.discard(call.session)
-            if live.session.name and not live.connections:
+            if not live.connections:
                 live.left_at = home.clock.now()
-            elif not live.connections:
-                ended.append(live)
+                if not live.session.name:
+                    ended.append(live)
     for live in ended:
         finish_quietly(home, live, "left")
 
 
 def flush(home: Home) -> None:
-    """Write down what the sessions that go on were shown; they go on."""
+    """Write down what the sessions that go on were shown; they go on.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be written down, the others were.
+    """
     with home.live.lock:
         lives = home.live.everything()
-    for live in lives:
-        _quietly(live.id, current.flush, home, live)
+    _refuse([_tried(live.id, partial(current.flush, home, live)) for live in lives])
 
 
 def expire(home: Home, *, everywhere: bool = False) -> None:
@@ -93,20 +124,29 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
     Args:
         home: what may be reached.
         everywhere: also in stores that are not open.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be written down, the others were. What could not be
+            is tried again the next time.
     """
     now = home.clock.now()
     with home.live.lock:
         lives = home.live.everything()
+    failed = []
     for live in lives:
         gone = live.left_at is not None and now - live.left_at >= current.LEFT_AFTER
         quiet = now - live.session.last_at
         if gone or quiet >= current.idle_after(live.session.agent):
-            finish_quietly(home, live, "left" if gone else "idle")
+            work: Callable[[], object] = partial(finish, home, live, "left" if gone else "idle")
         else:
-            _quietly(live.id, current.flush, home, live)
-    for project in home.user.read(projects.everything):
-        if everywhere or home.stores.opened(project.id) is not None:
-            _quietly(project.id, _expire_stored, home, project.id)
+            work = partial(current.flush, home, live)
+        failed.append(_tried(live.id, work))
+    failed += [
+        _tried(project.id, partial(_expire_stored, home, project.id))
+        for project in home.user.read(projects.everything)
+        if everywhere or home.stores.opened(project.id) is not None
+    ]
+    _refuse(failed)
 
 
 def _expire_stored(home: Home, project: str) -> None:
@@ -210,9 +250,26 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
         edges.begin(conn, edge)
 
 
-def _quietly(subject: str, do: object, *arguments: object) -> None:
-    """Do something that nobody waits for; what is wrong stands in the log."""
+def _tried(subject: str, work: Callable[[], object]) -> str:
+    """Do something for one session or store; return, and log, what went wrong: '' for nothing."""
     try:
-        do(*arguments)  # type: ignore[operator]
+        work()
     except YaadError as error:
-        _log.warning("session.not_ended", extra={"subject": subject, "reason": error.message})
+        _log.warning("session.not_written", extra={"subject": subject, "reason": error.message})
+        return error.message
+    return ""
+
+
+def _refuse(failed: Iterable[str]) -> None:
+    """Tell what went wrong, each thing once.
+
+    Raises:
+        YaadError: UNAVAILABLE, if anything did.
+    """
+    told = list(dict.fromkeys(filter(None, failed)))
+    if told:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"Sessions could not be written down and are kept in memory: {' '.join(told)}",
+            hint="What is wrong: yaadwatch status. It is tried again by itself.",
+        )

@@ -1,9 +1,11 @@
 """Handoff: a prompt for whoever goes on, so that nothing has to be found out twice."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement
+from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current, retelling
 from yaadwatch.engine.sessions import evidence
@@ -40,7 +42,8 @@ def handoff(
         if found is not None and found.ended_at is None:
             facts = evidence.gather(home, space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
-        prompt = space.db.read(_compose, found, space.worktree.id, tokens_max)
+        away = lineage.away(home, space)
+        prompt = space.db.read(_compose, found, space.worktree.id, away, tokens_max)
     return {
         "prompt": prompt.text,
         "session": found.id if found is not None else None,
@@ -60,9 +63,9 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
 
 
 def _compose(
-    conn: Connection, session: Session | None, worktree: int, tokens_max: int
+    conn: Connection, session: Session | None, worktree: int, away: Set[str], tokens_max: int
 ) -> composing.Handoff:
-    hidden = provenance.hidden(conn, worktree)
+    hidden = provenance.hidden(conn, worktree) | away
     flags = [
         flag
         for flag in doubting.of_worktree(conn, worktree)

@@ -1,10 +1,11 @@
 """What a session should hear in its middle: what is new to it, and what rests on a file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
+from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import given
@@ -42,7 +43,8 @@ def session_news(
     with home.space(call) as space:
         live = current.current(home, call, space, name)
         session = space.db.read(rows.get, live.id) or live.session
-        items, seq = space.db.read(_news, session, space.worktree.id)
+        away = lineage.away(home, space)
+        items, seq = space.db.read(_news, session, space.worktree.id, away)
         text, told = news.tell(items, tokens_max=tokens_max)
 
         def note(conn: Connection) -> None:
@@ -86,7 +88,8 @@ def session_touched(
         places = (given.place_of(path, here, space) for path in paths)
         # A name that holds a secret is not written down, so nothing can be told of it either.
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
-        backed = space.db.read(_backed, found, live.id, space.worktree.id)
+        away = lineage.away(home, space) if found else frozenset[str]()
+        backed = space.db.read(_backed, found, live.id, space.worktree.id, away)
         text, told = news.blast(backed, tokens_max=tokens_max)
 
         def note(conn: Connection) -> None:
@@ -106,7 +109,9 @@ def session_touched(
     }
 
 
-def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item], int]:
+def _news(
+    conn: Connection, session: Session, worktree: int, away: Set[str]
+) -> tuple[list[Item], int]:
     """Return what is new for a session, doubts first, and the number of the last event."""
     last = log.last(conn)
     since = max(session.told_seq, last - EVENTS_MAX)
@@ -122,7 +127,7 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
         if event.kind in (events.NODE_CREATED, events.NODE_RESTORED)
         or (event.kind == events.NODE_UPDATED and event.body.get("change") in _TOLD)
     }
-    hidden = provenance.hidden(conn, worktree)
+    hidden = provenance.hidden(conn, worktree) | away
     flags = doubting.of_nodes(conn, worktree, sorted(doubted))
     known = nodes.many(conn, doubted | said)
     own = {one.node for one in doings.of_session(conn, session.id)}
@@ -150,10 +155,12 @@ def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
     return node.tier == HOT or node.pinned or node.kind == "task"
 
 
-def _backed(conn: Connection, paths: Sequence[str], session: str, worktree: int) -> list[Backed]:
+def _backed(
+    conn: Connection, paths: Sequence[str], session: str, worktree: int, away: Set[str]
+) -> list[Backed]:
     """Return what rests on files of which a session was not told yet."""
     told = doings.files(conn, session)
-    hidden = provenance.hidden(conn, worktree)
+    hidden = provenance.hidden(conn, worktree) | away
     found = []
     for path in paths:
         if told.get(path):

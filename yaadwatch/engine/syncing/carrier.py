@@ -4,7 +4,7 @@ It is kept out of git by a line in the exclude file, and never by touching what 
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -56,7 +56,15 @@ def _folders_key(project: str, root: Path, path: str) -> str:
     return f"carrier_folders {project} {root} {path}"
 
 
-def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], key: bytes) -> bool:
+def sync(
+    home: Home,
+    space: Space,
+    row: AgentFileRow,
+    *,
+    said: Collection[str],
+    away: Set[str],
+    key: bytes,
+) -> bool:
     """Bring a carrier up to date; return whether it was written.
 
     One that somebody else has changed is left alone, and paused.
@@ -66,6 +74,7 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], 
         space: the work tree.
         row: which carrier, and what it held.
         said: hashes of what its agents read elsewhere anyway.
+        away: memories of other branches; it does not carry them.
         key: of this home's hashes.
 
     Raises:
@@ -74,7 +83,7 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], 
     """
     path = row.path
     swapping.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
-    wanted = render(path, *space.db.read(_rules, space.worktree.id), said)
+    wanted = render(path, *space.db.read(_rules, space.worktree.id, away), said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
         _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
@@ -108,10 +117,10 @@ def sync(home: Home, space: Space, row: AgentFileRow, *, said: Collection[str], 
 
 
 def would_write(
-    home: Home, space: Space, path: str, *, said: Collection[str]
+    home: Home, space: Space, path: str, *, said: Collection[str], away: Set[str]
 ) -> tuple[bytes, bytes]:
     """Return what a carrier holds, and what it would hold after a sync."""
-    wanted = render(path, *space.db.read(_rules, space.worktree.id), said)
+    wanted = render(path, *space.db.read(_rules, space.worktree.id, away), said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
 
@@ -169,8 +178,8 @@ def take_away(home: Home, project: str, root: Path, path: str) -> None:
         home.user.write(meta.drop, key)
 
 
-def _rules(conn: Connection, worktree: int) -> tuple[list[Node], dict[str, Flag]]:
-    hidden = provenance.hidden(conn, worktree)
+def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node], dict[str, Flag]]:
+    hidden = provenance.hidden(conn, worktree) | away
     rules = [node for node in hot.rules(conn, agents=True) if node.id not in hidden]
     return rules, flags.of_nodes(conn, worktree, [node.id for node in rules])
 

@@ -19,6 +19,7 @@ from yaadwatch.model.nodes import HOT, WARM, Node, Provenance
 from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.recall import learned
 
 GONE = "deleted from "
 """What the reason begins with when a memory was archived because its last place is gone."""
@@ -71,7 +72,7 @@ class _Commit:
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
         counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
-        stored = [storing.store(conn, self._home, one, self._now) for one in of_new]
+        stored = [self._stored(conn, one) for one in of_new]
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)
         for node in plan.demoted:
@@ -92,7 +93,7 @@ class _Commit:
                 ),
             )
         return Committed(
-            admitted=tuple(one.node.id for one in stored), changed=changed or self._shows_other
+            admitted=tuple(node.id for node in stored), changed=changed or self._shows_other
         )
 
     def _take_stock(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
@@ -128,7 +129,7 @@ class _Commit:
         """Return the memory of a statement that is new here."""
         item = ready.get(place.position)
         if item is not None:
-            return storing.store(conn, self._home, item, self._now).node.id
+            return self._stored(conn, item).id
         node = self._archived[_key(place)]
         if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
             self._revive(conn, node.id)
@@ -193,6 +194,16 @@ class _Commit:
         relating.relate(conn, self._home, edited, item.entities, self._now, others=True)
         flags.drop_node(conn, node.id)
 
+    def _stored(self, conn: Connection, item: Ready) -> Node:
+        node = storing.store(conn, self._home, item, self._now).node
+        self._said_here(conn, node)
+        return node
+
+    def _said_here(self, conn: Connection, node: Node) -> None:
+        """Note that a person typed the words of a memory here that is bound to other branches."""
+        if not self._seen.from_git and learned.of_nodes(conn, [node.id]):
+            writing.learn(conn, node, self._seen.head.commit, self._now)
+
     def _say(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory: it is a rule, whoever said it first."""
         said = replace(
@@ -204,6 +215,7 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, said, "confirmed", "said again")
+        self._said_here(conn, said)
         flags.drop_node(conn, node.id)
 
     def _demote(self, conn: Connection, node_id: str) -> None:

@@ -1,6 +1,6 @@
 """What has to be done about one agent file: the graph as it is, put to the pure merge."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from bridges.block import Block
@@ -68,16 +68,23 @@ def decide(
     terms: Terms,
     *,
     beside: frozenset[str] = frozenset(),
+    away: Set[str] = frozenset(),
     accept_deletions: bool = False,
 ) -> Decided | Paused:
     """Return what has to be done about a file, or why a person has to look first.
 
-    `beside`: hashes of what its readers read in other files of the person's anyway.
+    Args:
+        space: the work tree.
+        seen: the file.
+        terms: how words compare.
+        beside: hashes of what its readers read in other files of the person's anyway.
+        away: memories of other branches: none of them gets a line; the one that it has stays.
+        accept_deletions: a person said that what is missing was meant to go.
     """
     lines = seen.block.lines if isinstance(seen.block, Block) else None
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
-    known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside)
+    known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside, away=away)
     stock = inventory.take_stock(
         known.then,
         seen.statements,
@@ -107,13 +114,25 @@ def _look(
     *,
     inside: set[str],
     outside: set[str],
+    away: Set[str],
 ) -> _Store:
     worktree = space.worktree.id
     then = tuple(provenance.on_path(conn, worktree, seen.path))
     agreement = _agreement(conn, seen, terms)
     agreed = [row.node for row in agreement.items] if agreement is not None else []
+    is_union = agreement is None or seen.from_git
     hidden = provenance.hidden(conn, worktree)
-    rules = {node.id: node for node in hot.rules(conn, agents=False) if node.id not in hidden}
+    rules = {
+        node.id: node
+        for node in hot.rules(conn, agents=False)
+        if node.id not in hidden
+        and (
+            node.id not in away
+            # What stands in a file is not taken out of it because of a branch.
+            or node.id in agreed
+            or (is_union and text_hash(node.text) in inside)
+        )
+    }
     others = {
         node.id: node
         for node in (*nodes.many(conn, agreed).values(), *hot.living(conn, inside))
@@ -124,7 +143,7 @@ def _look(
     former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
     own = provenance.said(conn, {*rules, *others})
     buried = agreements.buried(conn) | (archived.keys() & inside)
-    if agreement is None or seen.from_git:
+    if is_union:
         # A block of an older commit has words that a memory had before it was forgotten.
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
         unknown = inside - living - former.keys() - buried

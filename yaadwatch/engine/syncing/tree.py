@@ -18,6 +18,7 @@ from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.engine import lineage
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing
@@ -172,6 +173,7 @@ class _Work:
         self._saying = Saying(space, self._fleet)
         self._key = keys.load(places.key_file())
         self._terms: Terms = terms_of(self._key)
+        self._away: frozenset[str] = frozenset()
         self.waiting = False
 
     def round(self) -> bool:
@@ -181,6 +183,7 @@ class _Work:
         self._fleet = reading.fleet(self._home, self._space, thorough=self._thorough)
         self._thorough = False
         self._saying = Saying(self._space, self._fleet)
+        self._away = lineage.require_away(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
         for found in self._fleet.files.values():
             changed = self._file(found) or changed
@@ -258,7 +261,14 @@ class _Work:
             self._note(row, PAUSED, seen.problem)
             return False
         beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
-        decided = decide(self._space, seen, self._terms, beside=beside, accept_deletions=accept)
+        decided = decide(
+            self._space,
+            seen,
+            self._terms,
+            beside=beside,
+            away=self._away,
+            accept_deletions=accept,
+        )
         if isinstance(decided, Paused):
             self._note(row, PAUSED, _with_way_out(decided, path))
             return False
@@ -396,7 +406,9 @@ class _Work:
         try:
             if needed:
                 said = self._saying.to_all(modes.users(row.path))
-                return carrier.sync(self._home, self._space, row, said=said, key=self._key)
+                return carrier.sync(
+                    self._home, self._space, row, said=said, away=self._away, key=self._key
+                )
             return carrier.remove(self._home, self._space, row, key=self._key)
         except swapping.ChangedUnderneathError:
             self._wait(row, "is being written")

@@ -13,6 +13,7 @@ from bridges.agents import CARRIERS
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.guard import Paused
+from yaadwatch.engine import lineage
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
@@ -61,15 +62,17 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         modes.note_missing(space, fleet)
         known = _rows(space)
         saying = Saying(space, fleet)
+        away = lineage.require_away(home, space)
         rows = [
-            _diff(home, space, found, known[path], saying)
+            _diff(home, space, found, known[path], saying, away=away)
             for path, found in fleet.files.items()
             if path in known and not found.reason
         ]
         for path in sorted(modes.carriers(space, fleet, known)):
             if path in known and known[path].mode == PRIVATE:
                 said = saying.to_all(modes.users(path))
-                rows.append(_shown_diff(path, *carrier.would_write(home, space, path, said=said)))
+                both = carrier.would_write(home, space, path, said=said, away=away)
+                rows.append(_shown_diff(path, *both))
         return {"files": [row for row in rows if row is not None]}
 
 
@@ -272,7 +275,13 @@ def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
 
 
 def _diff(
-    home: Home, space: Space, found: Found, row: AgentFileRow, saying: Saying
+    home: Home,
+    space: Space,
+    found: Found,
+    row: AgentFileRow,
+    saying: Saying,
+    *,
+    away: frozenset[str],
 ) -> dict[str, object] | None:
     key = keys.load(places.key_file())
     path = found.path
@@ -287,7 +296,7 @@ def _diff(
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
     beside = saying.beside(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, terms_of(key), beside=beside)
+    done = decide(space, seen, terms_of(key), beside=beside, away=away)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

@@ -1,28 +1,22 @@
-"""Which memories cannot both be true: told, and settled by whoever knows. Nothing is lowered here.
+"""Which memories cannot both be true? They are told; nothing is lowered or hidden here.
 
 What is open stands nowhere: it is what the claims say at the moment, so it goes when its reason
 goes. Only decisions are written down.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core import privacy
-from yaadwatch.engine import writing
-from yaadwatch.engine.shelves import Shelf, shelves
-from yaadwatch.engine.workspace import Call, Home, find_node
-from yaadwatch.model import events
-from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, VALUES, Claimed, Clash, Settled
-from yaadwatch.model.edges import Edge
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
+from yaadwatch.engine import lineage
+from yaadwatch.engine.shelves import Shelf, Shelves, shelves
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import CONTRADICTIONS_MAX, EVIDENCE_NEWER
-from yaadwatch.store import edges, nodes, provenance
-from yaadwatch.store import events as log
+from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import claims
@@ -57,7 +51,12 @@ class Contradiction:
 
 
 def open_contradictions(
-    db: Database, limit: int, *, now: datetime, worktree: int = 0
+    db: Database,
+    limit: int,
+    *,
+    now: datetime,
+    worktree: int = 0,
+    away: Set[str] = frozenset(),
 ) -> list[Contradiction]:
     """Return at most `limit` contradictions of a store: two values first, then ended relations,
     then newer evidence.
@@ -67,8 +66,22 @@ def open_contradictions(
         limit: how many at most.
         now: what holds is what holds then.
         worktree: what only its other branches say is left out; 0: nothing is.
+        away: memories that were learned on other branches; see `engine.lineage`.
     """
-    return db.read(_open, limit, now, worktree)
+    return db.read(_open, limit, now, worktree, away)
+
+
+def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
+    """Return what cannot all be true in a store, as the work tree at hand has it."""
+    away = lineage.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
+    return open_contradictions(
+        shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree, away=away
+    )
+
+
+def stores(both: Shelves) -> list[Shelf]:
+    """Return the stores in which something may contradict: the project's, and the user's own."""
+    return [shelf for shelf in (both.project, both.own) if shelf is not None]
 
 
 def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str, object]:
@@ -83,85 +96,18 @@ def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str
     rows: list[dict[str, object]] = []
     decided: list[dict[str, object]] = []
     with shelves(home, call) as both:
-        for shelf in _both(both.project, both.own):
-            found = open_contradictions(
-                shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree
-            )
-            rows += [_row(one) for one in found]
+        for shelf in stores(both):
+            rows += [_row(one) for one in in_store(home, shelf, now)]
             if settled:
                 told = shelf.db.read(table.decided, CONTRADICTIONS_MAX)
                 decided += [_settled_row(one) for one in told]
     return {"contradictions": rows, "settled": decided}
 
 
-def resolve(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    keep: str | None = None,
-    both: bool = False,
-    none: bool = False,
-    forget: bool = False,
-    reason: str = "",
-) -> dict[str, object]:
-    """Settle a contradiction; the answer is Resolved.
-
-    What is not kept claims it no longer; a memory that claimed nothing else is superseded by the
-    one that is kept, and with `forget` it is archived.
-
-    Args:
-        home: what may be reached.
-        call: who decides.
-        id: of the contradiction.
-        keep: the memory that is right.
-        both: they speak of different things; it is not shown again.
-        none: none of them is right.
-        forget: archive the memories that are not kept.
-        reason: why; masked, kept with the decision.
-
-    Raises:
-        YaadError: BAD_REQUEST unless exactly one of `keep`, `both` and `none` is given, or when
-            `forget` has nothing to forget; NOT_FOUND when it is not open, or what is kept is no
-            side of it; REFUSED when a person's own file says what shall be forgotten.
-    """
-    if (keep is not None) + both + none != 1 or (forget and both):
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "A contradiction is settled by one of three: keep a memory, both, or none; nothing was "
-            "changed.",
-            hint="yaadwatch resolve ID --keep MEMORY, or --both, or --none",
-        )
-    now = home.clock.now()
-    why = privacy.mask(reason.strip()).text
-    with shelves(home, call) as found:
-        shelf, open_one = _named(found.project, found.own, id, now)
-        kept = _side(shelf.db, open_one, keep) if keep is not None else None
-        decided = _Decision(
-            kind=BOTH if both else NONE if none else KEPT,
-            kept=kept,
-            forget=forget,
-            reason=why,
-            actor=call.origin,
-            at=now,
-        )
-        return shelf.db.write(_settle, open_one, decided)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Decision:
-    """What somebody decided; `kept` is the memory that is right, if one is."""
-
-    kind: str
-    kept: Node | None
-    forget: bool
-    reason: str
-    actor: str
-    at: datetime
-
-
-def _open(conn: Connection, limit: int, now: datetime, worktree: int) -> list[Contradiction]:
-    hidden = provenance.hidden(conn, worktree) if worktree else set[str]()
+def _open(
+    conn: Connection, limit: int, now: datetime, worktree: int, away: Set[str]
+) -> list[Contradiction]:
+    hidden = (provenance.hidden(conn, worktree) if worktree else set[str]()) | away
     clashes = [
         *table.values(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
         *table.links(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
@@ -269,162 +215,3 @@ def _settled_row(one: Settled) -> dict[str, object]:
         "reason": one.reason or None,
         "at": one.at,
     }
-
-
-def _both(project: Shelf | None, own: Shelf) -> list[Shelf]:
-    return [shelf for shelf in (project, own) if shelf is not None]
-
-
-def _named(
-    project: Shelf | None, own: Shelf, name: str, now: datetime
-) -> tuple[Shelf, Contradiction]:
-    """Return the open contradiction that `name`, or its beginning, names, and its store.
-
-    Raises:
-        YaadError: NOT_FOUND, CONFLICT.
-    """
-    found = [
-        (shelf, one)
-        for shelf in _both(project, own)
-        for one in open_contradictions(
-            shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree
-        )
-        if one.name.startswith(name.lower())
-    ]
-    if not found:
-        raise YaadError(
-            Code.NOT_FOUND,
-            f"No contradiction {name} is open here; nothing was changed.",
-            hint="Those that are: yaadwatch contradictions",
-        )
-    if len(found) > 1:
-        raise YaadError(
-            Code.CONFLICT,
-            f"{name} fits {len(found)} contradictions; nothing was changed.",
-            hint="Give all of its eight characters.",
-        )
-    return found[0]
-
-
-def _side(db: Database, one: Contradiction, keep: str) -> Node:
-    """Return the memory to keep, which is a side of the contradiction.
-
-    Raises:
-        YaadError: NOT_FOUND when it is none; as for `find_node`.
-    """
-    wanted = find_node(db, keep)
-    for side in one.sides:
-        if side.node.id == wanted:
-            return side.node
-    raise YaadError(
-        Code.NOT_FOUND,
-        f"Memory {wanted[-8:]} is no side of contradiction {one.name}; nothing was changed.",
-        hint="Its sides: " + ", ".join(dict.fromkeys(side.node.id[-8:] for side in one.sides)),
-    )
-
-
-def _settle(conn: Connection, one: Contradiction, decided: _Decision) -> dict[str, object]:
-    losing = [] if decided.kind == BOTH else _losing(one, decided)
-    for clash in one.clashes:
-        table.settle(
-            conn,
-            Settled(
-                name=one.name,
-                kind=one.kind,
-                claim=clash.claim,
-                other=clash.other or None,
-                decision=decided.kind,
-                kept=decided.kept.id if decided.kept is not None else None,
-                actor=decided.actor,
-                reason=decided.reason,
-                at=decided.at,
-            ),
-        )
-    claims.end(conn, [side.claim.id for side in losing], decided.at)
-    stands = decided.kind != NONE
-    if stands and one.kind == LINK:
-        claims.let_go(conn, one.sides[0].claim.id)
-    if decided.kind == KEPT and one.kind == EVIDENCE:
-        nodes.strengthen(conn, [one.sides[0].node.id], now=decided.at)
-    superseded = _supersede(conn, losing, decided)
-    forgotten = _forget(conn, one, losing, decided) if decided.forget else []
-    log.append(
-        conn,
-        Event(
-            kind=events.CONTRADICTION_RESOLVED,
-            at=decided.at,
-            subject=one.name,
-            body={
-                "decision": decided.kind,
-                "kept": decided.kept.id if decided.kept is not None else None,
-                "ended": [side.claim.id for side in losing],
-            },
-        ),
-    )
-    return {
-        "id": one.name,
-        "decision": decided.kind,
-        "words": one.words,
-        "kept": decided.kept.id if decided.kept is not None else None,
-        "ended": [side.claim.id for side in losing],
-        "superseded": superseded,
-        "forgotten": forgotten,
-    }
-
-
-def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
-    """Return the sides that hold no longer: those with another value than the one that is kept."""
-    if decided.kept is None:
-        return list(one.sides)
-    kept = {side.claim.sense for side in one.sides if side.node.id == decided.kept.id}
-    return [side for side in one.sides if side.claim.sense not in kept]
-
-
-def _supersede(conn: Connection, losing: Iterable[Side], decided: _Decision) -> list[str]:
-    """Let the memory that is kept supersede those that claim nothing any more."""
-    if decided.kept is None:
-        return []
-    done = []
-    for node in dict.fromkeys(side.node.id for side in losing):
-        rest = claims.found(conn, node=node, subject=None, ended=False, now=decided.at, limit=1)
-        if rest:
-            continue
-        edge = Edge(
-            from_node=decided.kept.id,
-            to_node=node,
-            kind="supersedes",
-            created_at=decided.at,
-            valid_from=decided.at,
-        )
-        if edges.begin(conn, edge):
-            body: dict[str, object] = {"to": node, "kind": "supersedes"}
-            kind = events.EDGE_CREATED
-            log.append(conn, Event(kind=kind, at=decided.at, subject=edge.from_node, body=body))
-        done.append(node)
-    return done
-
-
-def _forget(
-    conn: Connection, one: Contradiction, losing: Iterable[Side], decided: _Decision
-) -> list[str]:
-    """Archive the memories that are not kept.
-
-    Raises:
-        YaadError: REFUSED when a person's own file says one.
-    """
-    why = decided.reason or f"contradicted: {one.words}"
-    done = []
-    for node_id in dict.fromkeys(side.node.id for side in losing):
-        for place in provenance.of_node(conn, node_id):
-            if place.line is not None:
-                raise YaadError(
-                    Code.REFUSED,
-                    f"{place.path} (line {place.line}) still says what shall be forgotten; nothing "
-                    "was changed.",
-                    hint="Delete it there; or leave --forget out.",
-                )
-        node = nodes.get(conn, node_id)
-        if node is not None and node.archived_at is None:
-            writing.archive(conn, node, decided.at, actor=decided.actor, reason=why)
-            done.append(node_id)
-    return done

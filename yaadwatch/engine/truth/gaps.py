@@ -35,13 +35,16 @@ def open_gaps(db: Database, limit: int) -> list[Gap]:
 
 
 def write_down(home: Home, project: str, db: Database) -> None:
-    """Write down what was answered poorly since the last time."""
-    counts = home.take_poorly_answered(project)
-    now = home.clock.now()
-    if counts:
-        key = keys.load(places.key_file())
-        keyed = {_keyed(key, one): times for one, times in counts.items()}
-        db.write(table.count, keyed, now)
+    """Write down what was answered poorly since the last time.
+
+    Raises:
+        YaadError: the key or the store cannot be had; what was noted is kept for the next time.
+    """
+    with home.poorly_pending(project) as counts:
+        if counts:
+            key = keys.load(places.key_file())
+            keyed = {_keyed(key, one): times for one, times in counts.items()}
+            db.write(table.count, keyed, home.clock.now())
 
 
 def forget_old(conn: Connection, now: datetime) -> int:

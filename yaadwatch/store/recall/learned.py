@@ -53,3 +53,31 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
     for node, commit in rows:
         found.setdefault(node, set()).add(commit)
     return found
+
+
+def commits(conn: apsw.Connection) -> set[str]:
+    """Return the commits at which memories were learned."""
+    rows = conn.execute("SELECT DISTINCT commit_id FROM learned ORDER BY commit_id")
+    return {commit for (commit,) in rows}
+
+
+def only_at(conn: apsw.Connection, commits: Iterable[str]) -> list[str]:
+    """Return the living memories, none of them pinned, learned at these commits and no others."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE id IN (SELECT node
+                        FROM learned
+                       WHERE commit_id IN (SELECT value FROM json_each(?1)))
+           AND archived_ms IS NULL AND NOT pinned
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM learned
+                WHERE node = nodes.id
+                  AND commit_id NOT IN (SELECT value FROM json_each(?1)))
+         ORDER BY id
+        """,
+        (json_list(commits),),
+    )
+    return [node for (node,) in rows]

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,8 @@ _STEP = re.compile(r"HEAD@\{(\d+)\}")
 _FORMAT = "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"
 _HOW = {"A": ADDED, "D": REMOVED}
 _MINUTE_S = 60
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND_NS = 1_000_000_000
 _LAG_NS = 50_000_000  # file systems keep coarser time than clocks
 
 
@@ -123,10 +125,9 @@ def uncommitted(repository: Repository, since: datetime, until: datetime) -> dic
         return {}
     at = repository.head()
     head, names = at.commit, layouts.object_format(repository.layout, at)
-    since_ns = int(since.timestamp()) * 1_000_000_000
     found = {}
-    until_ns = (int(until.timestamp()) + 1) * 1_000_000_000
-    for path, there in _stirred(root, (*tracked, *others), since_ns - _LAG_NS, until_ns + _LAG_NS):
+    until_ns = (int(until.timestamp()) + 1) * _SECOND_NS + _LAG_NS
+    for path, there in _stirred(root, (*tracked, *others), ns_of(since), until_ns):
         blob = repository.blob_at(head, path)
         if not there and blob is not None:
             found[path] = REMOVED
@@ -158,7 +159,7 @@ def _stirred(
             continue  # a folder that we may not look into
         else:
             last_ns = max(looked.st_mtime_ns, looked.st_ctime_ns)
-            if last_ns >= since_ns and looked.st_mtime_ns <= until_ns:
+            if is_since(last_ns, since_ns) and looked.st_mtime_ns <= until_ns:
                 yield path, True
 
 
@@ -167,7 +168,24 @@ def _went_since(root: Path, path: str, since_ns: int) -> bool:
     folder = os.path.dirname(path)  # noqa: PTH120
     while folder and not os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
         folder = os.path.dirname(folder)  # noqa: PTH120
-    return os.stat(f"{root}/{folder}").st_mtime_ns >= since_ns  # noqa: PTH116
+    return is_since(os.stat(f"{root}/{folder}").st_mtime_ns, since_ns)  # noqa: PTH116
+
+
+def ns_of(moment: datetime) -> int:
+    """Return an instant in nanoseconds since 1970, as file systems count."""
+    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def is_since(stamp_ns: int, since_ns: int) -> bool:
+    """Tell whether a file that bears a time may have been written at or after another.
+
+    The kernel stamps files with the time of its last tick, a little in the past; a file system that
+    keeps whole seconds cuts off the rest. Only what bears a whole second is compared as one: else
+    whatever was done in the second before a session began would be taken for a part of it.
+    """
+    if stamp_ns % _SECOND_NS == 0:
+        return stamp_ns >= since_ns // _SECOND_NS * _SECOND_NS
+    return stamp_ns >= since_ns - _LAG_NS
 
 
 def _holds(root: Path, path: str, blob: str | None, object_format: str) -> bool:

@@ -1,5 +1,7 @@
 """Commands about the daemon itself: daemon, stop."""
 
+import os
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 
@@ -19,17 +21,24 @@ STOP_TIME_S = 20.0
 
 def add_daemon(commands: Commands) -> Parser:
     """Add `daemon`."""
-    return commands.add(
+    command = commands.add(
         "daemon",
         "be the daemon, until told to stop",
         daemon,
         examples=[
-            ("yaadwatch daemon", "what a service manager runs"),
+            ("yaadwatch daemon --supervised", "what a service manager runs"),
             ("yaadwatch up", "for a trial: in this terminal, telling what it finds"),
         ],
         starts_daemon=False,
-        more="Commands that need it start it by themselves.",
+        more="Commands that need it start it by themselves. When another version was installed,\n"
+        "or above its memory limit, it begins again as a new process.",
     )
+    command.add_argument(
+        "--supervised",
+        action="store_true",
+        help="to begin again, end with status 75: who started it starts it again",
+    )
+    return command
 
 
 def add_stop(commands: Commands) -> Parser:
@@ -49,8 +58,13 @@ def add_stop(commands: Commands) -> Parser:
 def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Be the daemon; return its exit status when it ends."""
     from yaadwatch.daemon.main import run
+    from yaadwatch.daemon.renewal import AGAIN
 
-    return run(foreground=False)
+    status = run(foreground=False)
+    if status == AGAIN and not args.supervised:
+        # The same command line, and the program that is installed now.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    return status
 
 
 def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:

@@ -1,0 +1,225 @@
+"""What was learned on a branch is told, and written, nowhere else until it is merged or pinned."""
+
+import pytest
+from engine_world import FIVE_TRIES, RETRY, Tree
+
+from yaadwatch.engine import context as contexts
+from yaadwatch.engine.sessions import handing, news, verbs
+from yaadwatch.engine.truth import contradictions
+from yaadwatch.engine.workspace import Call
+from yaadwatch.system.git.branches import KEPT_S
+
+RULE = "Never store cents as floats"
+PRIVATE = ".claude/rules/yaad.md"
+
+
+@pytest.fixture
+def tree(world):
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", "# Rules\n\n- Keep functions short\n")
+    tree.commit("rules")
+    return tree
+
+
+def on_feature(tree, text=RULE, **fields):
+    """Remember something at a commit that only the branch `feature` has; return its id."""
+    tree.git("switch", "-q", "-C", "feature")
+    tree.commit("feature")
+    return tree.remember(text, **fields)
+
+
+def brief(tree):
+    return contexts.context(tree.home, tree.call)["brief"]
+
+
+def switch(tree, branch):
+    tree.git("switch", "-q", branch)
+    tree.sync()
+
+
+def linked(tree, branch):
+    """Return a work tree of the same repository, with another branch checked out."""
+    tree.git("worktree", "add", "-q", "../linked", branch)
+    return Tree(tree.world, tree.path.parent / "linked")
+
+
+class TestBrief:
+    def test_it_is_in_the_brief_of_its_branch_and_after_the_merge_of_all(self, tree):
+        tree.add(mode="read")
+        on_feature(tree)
+        assert RULE in brief(tree)
+
+        tree.git("switch", "-q", "main")
+        assert RULE not in brief(tree)
+
+        tree.git("merge", "-q", "--no-edit", "feature")
+        assert RULE in brief(tree)
+
+    def test_a_pinned_one_is_in_every_brief(self, tree):
+        tree.add(mode="read")
+        on_feature(tree, pin=True)
+        tree.git("switch", "-q", "main")
+
+        assert RULE in brief(tree)
+
+    def test_what_a_file_says_here_is_not_hidden_by_where_it_was_learned(self, tree):
+        tree.add(mode="read")
+        memory = on_feature(tree, RETRY, kind="convention", symbols=["fetch_with_retry"])
+        tree.git("switch", "-q", "main")
+        tree.write("CLAUDE.md", f"# Rules\n\n- Keep functions short\n- {RETRY}\n")
+        tree.sync()
+        tree.write("src/net.py", FIVE_TRIES)
+
+        assert memory[-8:] in brief(tree)
+
+    def test_tasks_and_doubts_of_another_branch_are_not_told(self, tree):
+        tree.add(mode="read")
+        on_feature(tree, "Move the parser to its own module", kind="task")
+        tree.remember(RETRY)
+        tree.git("switch", "-q", "main")
+        tree.write("src/net.py", FIVE_TRIES)
+        tree.commit("five tries")
+
+        told = contexts.context(tree.home, tree.call)
+
+        assert (told["tasks"], told["stale"]) == (0, 0)
+        handed = handing.handoff(tree.home, tree.call)
+        assert (handed["open"], handed["doubts"]) == (0, 0)
+
+    def test_two_values_on_two_branches_do_not_contradict_each_other(self, tree):
+        tree.add(mode="read")
+        tree.remember("The API port is 8080")
+        on_feature(tree, "The API port is 9090")
+        assert len(contradictions.contradictions(tree.home, tree.call)["contradictions"]) == 1
+
+        tree.git("switch", "-q", "main")
+
+        assert contradictions.contradictions(tree.home, tree.call)["contradictions"] == []
+        assert contexts.context(tree.home, tree.call)["contradictions"] == 0
+
+
+def test_no_session_elsewhere_hears_of_it_as_news(tree):
+    tree.add(mode="read")
+    other = linked_on_main(tree)
+    here, there = (Call(folder=one.path, origin="agent:claude") for one in (tree, other))
+    for call in (here, there):
+        verbs.session_start(tree.home, call, name="5c01", wait_ms=0)
+        news.session_touched(tree.home, call, name="5c01", paths=["notes.md"])
+    on_feature(tree)
+    tree.remember("Every call to src/net.py is logged", kind="decision")
+
+    assert RULE in news.session_news(tree.home, here, name="5c01")["news"]
+    assert news.session_news(tree.home, there, name="5c01")["memories"] == 0
+    assert news.session_touched(tree.home, here, name="5c01", paths=["src/net.py"])["told"]
+    assert not news.session_touched(tree.home, there, name="5c01", paths=["src/net.py"])["told"]
+
+
+def linked_on_main(tree):
+    tree.git("switch", "-q", "-c", "aside")
+    return linked(tree, "main")
+
+
+class TestFiles:
+    def test_our_own_file_carries_it_on_its_branch_only(self, tree):
+        tree.add(mode="private")
+        on_feature(tree)
+        tree.sync()
+        assert RULE in tree.read(PRIVATE)
+
+        switch(tree, "main")
+        assert not (tree.path / PRIVATE).exists()
+
+        switch(tree, "feature")
+        assert RULE in tree.read(PRIVATE)
+
+    def test_it_is_written_into_no_block_of_another_branch(self, tree):
+        tree.add(mode="inline")
+        other = linked_on_main(tree)
+        on_feature(tree)
+        tree.sync()
+        assert RULE in tree.read("CLAUDE.md")
+
+        other.sync()
+
+        assert RULE not in other.read("CLAUDE.md")
+
+    def test_after_the_merge_it_is_in_every_block(self, tree):
+        tree.add(mode="inline")
+        other = linked_on_main(tree)
+        on_feature(tree)
+        other.sync()
+        other.git("merge", "-q", "--no-edit", "feature")
+
+        other.sync()
+
+        assert RULE in other.read("CLAUDE.md")
+
+    def test_a_merge_elsewhere_is_noticed_soon(self, tree):
+        tree.add(mode="inline")
+        other = linked_on_main(tree)
+        on_feature(tree)
+        other.git("switch", "-q", "-c", "third")
+        other.sync()
+        assert RULE not in other.read("CLAUDE.md")
+        tree.git("branch", "-q", "-f", "main", "feature")
+
+        tree.world.clock.wait(KEPT_S)
+        other.sync()
+
+        assert RULE in other.read("CLAUDE.md")
+
+    def test_a_pinned_one_is_written_everywhere(self, tree):
+        tree.add(mode="inline")
+        other = linked_on_main(tree)
+        on_feature(tree, pin=True)
+
+        other.sync()
+
+        assert RULE in other.read("CLAUDE.md")
+
+    def test_a_line_that_stands_in_a_file_stays_when_the_branch_is_switched(self, tree):
+        """The block is not committed, so git takes it along: the file is as the person saw it."""
+        tree.add(mode="inline")
+        memory = on_feature(tree)
+        tree.sync()
+
+        switch(tree, "main")
+        assert RULE in tree.read("CLAUDE.md")
+        tree.sync()
+
+        assert RULE in tree.read("CLAUDE.md")
+        assert tree.show(memory)["tier"] == 1
+        assert RULE not in brief(tree)
+
+    def test_a_line_that_stands_there_can_be_deleted_as_any_other(self, tree):
+        tree.add(mode="inline")
+        memory = on_feature(tree)
+        tree.sync()
+        switch(tree, "main")
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace(f"- {RULE}\n", ""))
+
+        tree.sync()
+
+        assert tree.show(memory)["tier"] == 2
+        assert RULE not in tree.read("CLAUDE.md")
+
+    @pytest.mark.parametrize("where", ["block", "file"])
+    def test_typed_here_it_holds_here_and_reaches_the_other_files(self, tree, where):
+        tree.write("AGENTS.md", "# For agents\n\n- Run make test first\n")
+        tree.commit("for agents")
+        tree.add(mode="inline")
+        tree.remember("Always use jose for tokens", kind="convention")
+        memory = on_feature(tree)
+        tree.git("switch", "-q", "main")
+        tree.sync()
+        assert RULE not in tree.read("AGENTS.md")
+        line = "- Always use jose for tokens\n" if where == "block" else "- Keep functions short\n"
+
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace(line, f"{line}- {RULE}\n"))
+        tree.sync()
+
+        assert RULE in tree.read("AGENTS.md")
+        assert tree.read("CLAUDE.md").count(RULE) == 1
+        assert tree.memories().count(RULE) == 1
+        assert tree.show(memory)["archived_at"] is None

@@ -1,0 +1,87 @@
+"""When the daemon makes room for a new process: upgraded, or above its limit, at a quiet time."""
+
+import asyncio
+
+import pytest
+
+from yaadwatch.daemon import renewal
+from yaadwatch.daemon.renewal import AGAIN, LOOKS_ABOVE, MIB, Renewal
+from yaadwatch.daemon.supervisor import Fatal
+
+
+class Enough(Exception):
+    """The test has seen enough looks."""
+
+
+def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=()):
+    """Look up to `looks` times; return the reason to begin again, or None, and the pauses made.
+
+    What is given as a row is seen one after the other, and its last element from then on.
+    """
+    pauses = []
+
+    async def sleep(seconds):
+        if len(pauses) >= looks:
+            raise Enough
+        pauses.append(seconds)
+
+    def row(values, otherwise):
+        left = list(values)
+        return lambda: (left.pop(0) if len(left) > 1 else left[0]) if left else otherwise
+
+    seen = row(rss_mib, 1)
+    looking = Renewal(
+        replaced=row(replaced, False),
+        rss_bytes=lambda: seen() * MIB,
+        memory_mib=memory_mib,
+        busy=row(busy, False),
+        sleep=sleep,
+    )
+    with pytest.raises((Enough, Fatal)) as raised:
+        asyncio.run(looking.run())
+    if raised.type is Enough:
+        return None, pauses
+    assert raised.value.status == AGAIN == 75
+    return str(raised.value), pauses
+
+
+def test_without_a_reason_it_looks_for_ever():
+    assert run() == (None, [renewal.LOOK_S] * 20)
+
+
+def test_another_program_is_a_reason():
+    reason, pauses = run(replaced=[False, True])
+
+    assert "another version" in reason
+    assert len(pauses) == 2
+
+
+def test_above_the_limit_for_long_is_a_reason_that_names_the_setting():
+    reason, pauses = run(rss_mib=[50, 101])
+
+    assert "101 MiB" in reason
+    assert "100 MiB (daemon.memory_mib)" in reason
+    assert len(pauses) == 1 + LOOKS_ABOVE
+
+
+@pytest.mark.parametrize("rss_mib", [[100], [300, 300, 50] * 6 + [50]])
+def test_at_the_limit_or_above_for_a_moment_is_none(rss_mib):
+    assert run(rss_mib=rss_mib)[0] is None
+
+
+def test_no_limit_is_never_reached():
+    assert run(rss_mib=[10**6], memory_mib=0)[0] is None
+
+
+def test_what_is_being_answered_is_answered_first():
+    reason, pauses = run(replaced=[True], busy=[True, True, False])
+
+    assert reason is not None
+    assert pauses == [renewal.LOOK_S, 1.0, 1.0]
+
+
+def test_who_never_is_quiet_is_not_waited_for_for_ever():
+    reason, pauses = run(looks=200, replaced=[True], busy=[True])
+
+    assert reason is not None
+    assert sum(pauses[1:]) == renewal.BUSY_S

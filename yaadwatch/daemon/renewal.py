@@ -1,0 +1,73 @@
+"""Should this process make room for a new one? After an upgrade, and above its own memory limit.
+
+It ends with status 75, which means "start me again"; whoever supervises it does, and clients wait
+in the queue of the socket meanwhile. What is being answered is answered first.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from yaadwatch.daemon.supervisor import Fatal
+
+AGAIN: Final = 75
+"""Exit status; sysexits.h calls it "temporary failure"."""
+LOOK_S: Final = 5.0
+LOOKS_ABOVE: Final = 3
+"""So many looks in a row above the limit: what one large question takes is given back by then."""
+BUSY_S: Final = 60.0
+"""We wait so long for a moment in which nothing is being answered."""
+MIB: Final = 1024 * 1024
+
+
+class Renewal:
+    """Looks at the program on disk and at the memory of this process.
+
+    Args:
+        replaced: says whether another program is installed than the one that runs.
+        rss_bytes: what this process takes.
+        memory_mib: its limit; 0: none.
+        busy: says whether something is being answered.
+        sleep: waits between two looks.
+    """
+
+    def __init__(
+        self,
+        *,
+        replaced: Callable[[], bool],
+        rss_bytes: Callable[[], int],
+        memory_mib: int,
+        busy: Callable[[], bool],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._replaced = replaced
+        self._rss_bytes = rss_bytes
+        self._memory_mib = memory_mib
+        self._busy = busy
+        self._sleep = sleep
+
+    async def run(self) -> None:
+        """Look until there is a reason to begin again.
+
+        Raises:
+            Fatal: with AGAIN as its status, when there is one.
+        """
+        above = 0
+        while True:
+            await self._sleep(LOOK_S)
+            if self._replaced():
+                await self._quiet()
+                raise Fatal("another version of the program was installed", AGAIN)
+            rss_mib = self._rss_bytes() / MIB if self._memory_mib else 0.0
+            above = above + 1 if rss_mib > self._memory_mib else 0
+            if above >= LOOKS_ABOVE:
+                await self._quiet()
+                limit = f"{self._memory_mib} MiB (daemon.memory_mib)"
+                raise Fatal(f"it takes {rss_mib:.0f} MiB, and its limit is {limit}", AGAIN)
+
+    async def _quiet(self) -> None:
+        """Wait for a moment in which nothing is being answered, but not for ever."""
+        for _ in range(int(BUSY_S)):
+            if not self._busy():
+                return
+            await self._sleep(1.0)

@@ -1,0 +1,63 @@
+"""Which memories were learned on another branch that is not merged here? They are not told.
+
+A pinned one is, one that was learned or said again at a commit that this work tree has, and one
+that a file of a person's says here. What cannot be told (no commit, a history that was cut or
+rewritten, git that does not answer) is shown.
+"""
+
+from collections.abc import Collection, Mapping
+
+from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model.errors import YaadError
+from yaadwatch.store import provenance
+from yaadwatch.store.recall import learned as table
+
+
+def elsewhere(home: Home, space: Space, learned: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """Return those that were learned at commits of branches only that are not merged here.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        learned: the commits at which memories were learned, by their ids.
+    """
+    if not learned:
+        return frozenset()
+    try:
+        head = space.repository.head()
+        strange = {node: commits for node, commits in learned.items() if head.commit not in commits}
+        if not strange:
+            return frozenset()
+        unmerged = home.unmerged.commits(space.repository, head, home.clock.monotonic_s())
+    except YaadError:  # what a search needs of git is not worth failing for
+        return frozenset()
+    return frozenset(node for node, commits in strange.items() if unmerged.issuperset(commits))
+
+
+def away(home: Home, space: Space) -> frozenset[str]:
+    """Return every memory of a project that is not told in this work tree; see above.
+
+    Those that are pinned, or archived, are not among them.
+    """
+    try:
+        return require_away(home, space)
+    except YaadError:  # what a brief needs of git is not worth failing for
+        return frozenset()
+
+
+def require_away(home: Home, space: Space) -> frozenset[str]:
+    """Return what `away` does, for whoever must not take what git cannot tell for an answer.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    head = space.repository.head()
+    strange = space.db.read(table.commits) - {head.commit}
+    if not strange:
+        return frozenset()
+    unmerged = home.unmerged.commits(space.repository, head, home.clock.monotonic_s())
+    strange &= unmerged
+    if not strange:
+        return frozenset()
+    found = space.db.read(table.only_at, strange)
+    return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
