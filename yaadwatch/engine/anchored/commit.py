@@ -85,8 +85,7 @@ class AtHead:
     def listing(self) -> Tree:
         """Return all files of the commit."""
         if self._listing is None:
-            commit = self.head.commit
-            self._listing = Tree.of(self.history.paths_at(commit) if commit else ())
+            self._listing = self.history.listing(self.head.commit)
         return self._listing
 
     def has_folder(self, path: str) -> bool:
