@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.references.mentions import MENTIONS_MAX, mentions
@@ -45,6 +45,7 @@ def test_plain_sentences_hold_no_names(sentence):
 
 
 @given(sentences, paths, st.sampled_from(WRAPS), st.sampled_from(ENDS), sentences)
+@example("", "www.py", "`{}`", ".", "")
 def test_a_path_is_found_in_any_sentence_and_wrapping(before, path, wrap, end, after):
     tree = Tree.of([path, "other/file.txt"])
 
