@@ -37,6 +37,10 @@ class Named:
         """Yield the files of a name."""
         return filter(self.has_file, self._names.files(name))
 
+    def perhaps(self, name: str) -> list[str]:
+        """Return the files of a name that this commit has, and some that only others have."""
+        return self._names.files(name)
+
     def folders_named(self, name: str) -> Iterator[str]:
         """Yield the folders of a last name."""
         return filter(self.has_folder, self._names.folders(name))

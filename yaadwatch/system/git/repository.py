@@ -491,7 +491,7 @@ class Repository:
 
     def _tell_texts(self, commit: str) -> bool:
         if commit not in self._tells:
-            self._tells[commit] = attributes.tell_texts(self, commit)
+            self._tells[commit] = attributes.tell_texts(self, commit, self.named_at(commit))
         return self._tells[commit]
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
