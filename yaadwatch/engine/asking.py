@@ -7,7 +7,8 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
-from yaadwatch.system.git.repository import LeftOut, Repository
+from yaadwatch.system.git.listed import LeftOut
+from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.git.searching import may_be_text, words_in
 
 WORDS_PER_SCAN = 128

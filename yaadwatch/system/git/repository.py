@@ -9,8 +9,7 @@ file through a filter of the repository: no `status`, no `diff` against the work
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.listed import LeftOut, Listed, T
 from yaadwatch.system.git.named import Named
 from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
 from yaadwatch.system.git.question import Git
@@ -41,17 +41,6 @@ _MAIN_BRANCHES = (
     "refs/heads/trunk",
 )
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """What the index holds, and the work tree need not show.
-
-    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
-    """
-
-    sparse: dict[str, str]
-    modules: frozenset[str]
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -169,15 +158,19 @@ class Repository:
             return []
         if folder:
             return self._listed("--", folder)
-        index = self.layout.git_dir / "index"
-        before = listed.key_of(self.layout.root, index)
-        known = self._runner.listed.known(before) if before is not None else None
+        return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
+
+    def _of_index(self, kept: Listed[T], ask: Callable[[], T]) -> T:
+        """Return what git says of the index, asked once for each that it is."""
+        root, index = self.layout.root or self._cwd, self.layout.git_dir / "index"
+        before = listed.key_of(root, index)
+        known = kept.known(before) if before is not None else None
         if known is not None:
-            return list(known)
-        found = self._listed()
-        # One that was written meanwhile may have been listed before or after that.
-        if before is not None and listed.key_of(self.layout.root, index) == before:
-            self._runner.listed.keep(before, tuple(found))
+            return known
+        found = ask()
+        # One that was written meanwhile may have been asked before or after that.
+        if before is not None and listed.key_of(root, index) == before:
+            kept.keep(before, found)
         return found
 
     def _listed(self, *within: str) -> list[str]:
@@ -364,6 +357,9 @@ class Repository:
         """Return what may be missing in the work tree without being deleted."""
         if self.layout.root is None:
             return LeftOut(sparse={}, modules=frozenset())
+        return self._of_index(self._runner.left_out, self._left_out)
+
+    def _left_out(self) -> LeftOut:
         sparse, modules = {}, set()
         for row in self._git.ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
