@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "store"))
 import old_stores
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import nodes
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
 
@@ -65,6 +66,24 @@ def test_an_older_store_has_all_its_rows_after_it_was_opened(path, version):
         assert _same(before, db.read(old_stores.content))
         assert db.read(lambda conn: conn.execute("PRAGMA foreign_key_check").fetchall()) == []
         assert db.read(lambda conn: conn.pragma("integrity_check")) == "ok"
+
+
+@older
+def test_what_a_memory_said_before_and_says_now_is_known_after_an_upgrade(path, version):
+    old_stores.make(path, version)
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("UPDATE node_versions SET text = 'other words' WHERE version = 2")
+        nodes_of = dict(conn.execute("SELECT version, node FROM node_versions"))
+        now = dict(conn.execute("SELECT id, text FROM nodes"))
+
+    with closing(_opened(path)) as db:
+        said = {number: db.read(nodes.versions, node)[0].text for number, node in nodes_of.items()}
+        assert said == {number: now[node] for number, node in nodes_of.items()} | {2: "other words"}
+
+        db.write(lambda conn: conn.execute("UPDATE nodes SET text = 'newer', text_hash = id"))
+
+        again = {number: db.read(nodes.versions, node)[0].text for number, node in nodes_of.items()}
+        assert again == said
 
 
 @older

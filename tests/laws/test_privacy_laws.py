@@ -2,12 +2,15 @@ import json
 import re
 import string
 import time
+from re import _constants as sre
+from re import _parser as sre_parser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.privacy import mask, mask_tree
+from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -108,6 +111,54 @@ fragments = st.one_of(
     st.sampled_from([".", "&", "]", "@", ";", ",", "(", ")", "**", "\\n"]),
 )
 texts = st.lists(fragments, max_size=8).map("".join)
+
+
+def _may_be_white(parts):
+    """Tell whether something that a parsed pattern takes in may be white space."""
+    for sort, value in parts:
+        match sort:
+            case sre.LITERAL:
+                found = chr(value).isspace()
+            case sre.IN:
+                found = any(
+                    (one is sre.NEGATE)
+                    or (one is sre.LITERAL and chr(what).isspace())
+                    or (one is sre.RANGE and any(chr(at).isspace() for at in range(*what)))
+                    or (one is sre.CATEGORY and what not in SOLID)
+                    for one, what in value
+                )
+            case sre.MAX_REPEAT | sre.MIN_REPEAT | sre.POSSESSIVE_REPEAT:
+                found = _may_be_white(value[2])
+            case sre.SUBPATTERN:
+                found = _may_be_white(value[3])
+            case sre.BRANCH:
+                found = any(map(_may_be_white, value[1]))
+            case sre.ASSERT | sre.ASSERT_NOT | sre.AT:
+                found = False  # looks at a place, and takes nothing in
+            case _:
+                found = True
+        if found:
+            return True
+    return False
+
+
+SOLID = {sre.CATEGORY_WORD, sre.CATEGORY_DIGIT}
+
+
+@pytest.mark.parametrize("row", TOKENS, ids=lambda row: row[0] + " " + row[1].split()[0])
+def test_a_token_has_no_white_space_and_is_no_shorter_than_its_triggers_promise(row):
+    """A text without so long a run of other characters is not searched for it."""
+    parsed = sre_parser.parse(row[2])
+
+    assert not _may_be_white(parsed)
+    for trigger in row[1].split():
+        assert parsed.getwidth()[0] >= SHORTEST.get(trigger, SHORTEST_OF_ALL)
+
+
+def test_what_tells_white_space_in_a_pattern_can_tell_it():
+    for pattern in ("a b", r"a\sb", "[^a]b", ".", "[ -~]", "(a|(b\n)+)", r"\W"):
+        assert _may_be_white(sre_parser.parse(pattern)), pattern
+    assert {trigger for row in TOKENS for trigger in row[1].split()} >= SHORTEST.keys()
 
 
 @given(texts)

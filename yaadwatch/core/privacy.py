@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, overload
 
 from yaadwatch.core.secret_places import NAMED, PLACES, Judge, judge_member, judge_token, names
-from yaadwatch.core.secret_shapes import TOKENS
+from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +90,7 @@ def _spans(text: str) -> list[_Span]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters are longer in lower case; positions must agree
         lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-    ranks = {rank for trigger in _TRIGGERS if trigger in lowered for rank in _TRIGGERS[trigger]}
-    found = list(_candidates(text, lowered, sorted(ranks)))
+    found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
     if not found:
         return []
     masks = [mask.span() for mask in _MASK.finditer(text)]
@@ -104,6 +103,18 @@ def _spans(text: str) -> list[_Span]:
         else:
             merged.append(span)
     return merged
+
+
+def _worth_trying(text: str, lowered: str) -> set[int]:
+    """Return the shapes that may be in a text; of most texts, none."""
+    ranks = {rank for trigger, rows in _PLACE_TRIGGERS if trigger in lowered for rank in rows}
+    longest = max(map(len, text.split()), default=0)
+    for shortest, trigger, rows in _TOKEN_TRIGGERS:
+        if shortest > longest:  # and so are all that come after it
+            break
+        if trigger in lowered:
+            ranks.update(rows)
+    return ranks
 
 
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
@@ -166,13 +177,20 @@ _SHAPES: Final[tuple[tuple[re.Pattern[str], Judge], ...]] = (
 )
 
 
-def _by_trigger() -> dict[str, list[int]]:
-    """Return which shapes are worth trying when a text contains a trigger."""
+def _by_trigger(rows: Iterable[str], first: int) -> dict[str, list[int]]:
+    """Return which shapes are worth trying when a text contains a trigger; `first`: their rank."""
     ranks: dict[str, list[int]] = {}
-    for rank, (_, triggers, _) in enumerate((*TOKENS, *PLACES)):
+    for rank, triggers in enumerate(rows, first):
         for trigger in triggers.split():
             ranks.setdefault(trigger, []).append(rank)
     return ranks
 
 
-_TRIGGERS: Final = _by_trigger()
+_TOKEN_TRIGGERS: Final = tuple(
+    sorted(
+        (SHORTEST.get(trigger, SHORTEST_OF_ALL), trigger, ranks)
+        for trigger, ranks in _by_trigger((row[1] for row in TOKENS), 0).items()
+    )
+)
+"""How many characters without white space a token of the trigger has at least, and its shapes."""
+_PLACE_TRIGGERS: Final = tuple(_by_trigger((row[1] for row in PLACES), len(TOKENS)).items())

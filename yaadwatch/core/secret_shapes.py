@@ -139,3 +139,18 @@ TOKENS: Final = (
     ("shippo-token", "shippo_", r"shippo_(?:live|test)_[a-f0-9]{40}"),
 )
 # fmt: on
+
+# fmt: off
+SHORTEST: Final = {
+    "-": 50, ".": 59, "/": 45, ":": 42, "gl": 23, "q~": 37, "sk": 34, "-us": 36, "a3-": 39,
+    "cio": 35, "dp.": 36, "dt0": 92, "eaa": 63, "ezt": 58, "fm1": 34, "fw_": 25, "hf_": 33,
+    "oy2": 46, "pat": 82, "r8_": 33, "re_": 32, "sg.": 36, "shp": 38, "sk-": 23, "sk_": 51,
+    "sl.": 63, "sq0": 29, "aio_": 32, "akid": 36, "api-": 40, "aqvn": 39, "azdo": 84,
+    "dapi": 36, "key-": 36, "lin_": 38, "npm_": 34, "pul-": 44, "rnd_": 32, "sdk-": 40,
+    "sig=": 44, "xai-": 44, "access-": 51, "secret_": 50,
+}
+# fmt: on
+"""What a token of these triggers has at least, in characters: texts that hold the trigger alone are
+many, and so long a run of characters without white space is in few of them."""
+SHORTEST_OF_ALL: Final = 15
+"""No row of `TOKENS` is shorter, and none has white space in it."""

@@ -9,10 +9,11 @@ from yaadwatch import places
 from yaadwatch.engine.workspace import Home, put_back, stands
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import meta, nodes, worktrees
+from yaadwatch.store import meta, nodes, snapshots, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.whole import checks, imported
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
@@ -172,6 +173,26 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
     home.stores.close_one(back.id)
     home.user.write(registry.replace, back)
     return Identity(project=back, again=False, former_root=source.root)
+
+
+def forget_lost(db: Database) -> None:
+    """Forget the copies of files that a store tells of and that are not beside it.
+
+    A backup is the database alone, so one that was brought back tells of copies that went with the
+    project, or that were dropped after it was made.
+    """
+    lost: dict[str, list[str]] = {SNAPSHOTS: [], IMPORTS: []}
+    for _, folder, file, _ in db.read(checks.copies):
+        place = db.path.parent / folder / file
+        if place.is_symlink() or not place.is_file():
+            lost[folder].append(file)
+
+    def commit(conn: Connection) -> None:
+        snapshots.drop(conn, lost[SNAPSHOTS])
+        imported.drop_files(conn, [Path(file).stem for file in lost[IMPORTS]])
+
+    if any(lost.values()):
+        db.write(commit)
 
 
 def register_trees(home: Home, identity: Identity, layout: Layout) -> None:

@@ -73,6 +73,7 @@ def add(
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
             if restore:
                 releasing.forget_agreements(space)
+                identity.forget_lost(space.db)
             said = baseline.read(home, space)
             if mode is not None:
                 releasing.choose(home, space, mode)

@@ -111,10 +111,11 @@ def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
     wanted = json_list(ids)
     rows = conn.execute(
         """
-        SELECT node, text
-          FROM node_versions
-         WHERE node IN (SELECT value FROM json_each(?))
-         ORDER BY node, version DESC
+        SELECT old.node, coalesce(old.text, nodes.text)
+          FROM node_versions AS old
+          JOIN nodes ON nodes.id = old.node
+         WHERE old.node IN (SELECT value FROM json_each(?))
+         ORDER BY old.node, old.version DESC
         """,
         (wanted,),
     )

@@ -289,7 +289,7 @@ def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> i
 
 
 def add_version(conn: apsw.Connection, version: Version) -> None:
-    """Keep how a node reads after a change.
+    """Keep how a node reads after a change; its words only where the node has others now.
 
     Raises:
         apsw.ConstraintError: the node is not there, or has a version of that number.
@@ -297,7 +297,8 @@ def add_version(conn: apsw.Connection, version: Version) -> None:
     conn.execute(
         """
         INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
         """,
         (
             version.node,
@@ -313,14 +314,24 @@ def add_version(conn: apsw.Connection, version: Version) -> None:
     )
 
 
+def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
+    """Return what a version of a node says as it is kept: None when the node says the same now."""
+    found: str | None = conn.execute(
+        "SELECT nullif(?, (SELECT text FROM nodes WHERE id = ?))", (said, id)
+    ).get
+    return found
+
+
 def versions(conn: apsw.Connection, id: str) -> list[Version]:
     """Return how a node read after each of its changes, oldest first."""
     rows = conn.execute(
         """
-        SELECT node, version, at_ms, change, actor, reason, kind, tier, text
-          FROM node_versions
-         WHERE node = ?
-         ORDER BY version
+        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
+               old.tier, coalesce(old.text, nodes.text)
+          FROM node_versions AS old
+          JOIN nodes ON nodes.id = old.node
+         WHERE old.node = ?
+         ORDER BY old.version
         """,
         (id,),
     )
@@ -331,10 +342,12 @@ def versions_by(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
     """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
     rows = conn.execute(
         """
-        SELECT node, version, at_ms, change, actor, reason, kind, tier, text
-          FROM node_versions
-         WHERE actor = ?
-         ORDER BY at_ms DESC, node, version DESC
+        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
+               old.tier, coalesce(old.text, nodes.text)
+          FROM node_versions AS old
+          JOIN nodes ON nodes.id = old.node
+         WHERE old.actor = ?
+         ORDER BY old.at_ms DESC, old.node, old.version DESC
          LIMIT ?
         """,
         (actor, limit),

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import apsw
 import pytest
+from engine_world import dump
 from in_process import ask, command
 
-from yaadwatch.engine.inout import verifying
+from yaadwatch.engine.inout import keeping, verifying
+from yaadwatch.engine.remember import verb
+from yaadwatch.engine.workspace import Call
 from yaadwatch.store import nodes
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -101,21 +104,27 @@ def test_pages_make_the_same_memories_again(full):
 
 
 def test_pages_that_come_twice_come_once_and_an_edited_one_is_a_new_version(full):
+    agent = Call(folder=full.path, origin="agent:claude")
+    verb.remember(full.home, agent, text="Mails are sent within ten minutes")
     folder = full.path.parent / "notes"
     ask(full, "export", folder, "--format", "markdown")
     assert ask(full, "import", folder)["counts"]["nodes"] == {
         "new": 0,
         "changed": 0,
-        "same": 2,
+        "same": 3,
         "merged": 0,
     }
-    page = next(folder.glob("*/tokens-*.md"))
-    page.write_text(page.read_text().replace("five minutes", "six minutes"))
+    for name, old, new in (("mails-*.md", "ten", "two"), ("tokens-*.md", "five", "six")):
+        page = next(folder.glob(f"*/{name}"))
+        page.write_text(page.read_text().replace(f"{old} minutes", f"{new} minutes"))
 
     answer = ask(full, "import", folder)
 
     assert answer["counts"]["nodes"]["changed"] == 1
-    assert "Tokens end after six minutes" in living(full)
+    assert living(full)["Mails are sent within two minutes"].version == 2
+    assert "Tokens end after five minutes" in living(full)  # a person said so
+    (left,) = answer["left_out"]
+    assert "a person said it in other words" in left["reason"]
 
 
 def test_a_folder_is_brought_up_to_date_and_what_a_person_wrote_in_it_stays(full):
@@ -234,6 +243,45 @@ def test_the_files_of_an_import_come_back_byte_for_byte(full):
     assert {one["check"] for one in verifying.verify(full.home, full.call)["findings"]} == {
         "copies"
     }
+
+
+def test_a_page_demotes_no_rule_of_a_person_and_gives_it_no_other_words(full):
+    rule = full.remember("Prices are integers, always in cents", kind="convention", pin=True)
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    page = f"---\nname: prices\nid: {rule}\ntype: bug\ntier: 3\n---\n\n"
+    (folder / "a.md").write_text(page + "Prices are integers, always in cents\n")
+    with full.db() as db:
+        before = dump(db)
+
+    ask(full, "import", folder)
+
+    shown = full.show(rule)
+    assert (shown["kind"], shown["tier"], shown["pinned"]) == ("convention", 1, True)
+    with full.db() as db:
+        assert dump(db) == before
+    (folder / "a.md").write_text(page + "Prices are floats\n")
+    answer = ask(full, "import", folder)
+    assert "a person said it in other words" in answer["left_out"][0]["reason"]
+    assert full.show(rule)["text"] == "Prices are integers, always in cents"
+
+
+def test_a_backup_from_before_files_were_dropped_is_whole_when_it_is_brought_back(full):
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / "a.md").write_bytes(PAGE.encode())
+    done = ask(full, "import", folder)["import"]
+    keeping.backup(full.home, full.call)
+    full.world.reopen()
+    for path in full.store.parent.glob("yaad.db*"):
+        path.unlink()
+    (full.store.parent / "imports" / f"{done}.files").unlink()
+
+    full.add(restore=True)
+
+    assert verifying.verify(full.home, full.call)["findings"] == []
+    (row,) = ask(full, "import", "--list")["imports"]
+    assert (row["id"], row["files"]) == (done, False)
 
 
 def test_a_dry_run_of_pages_counts_and_changes_nothing(full):

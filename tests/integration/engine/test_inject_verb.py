@@ -220,6 +220,37 @@ def test_an_agent_gives_what_a_person_said_no_other_words(repo):
     assert repo.memories() == [LOGIN["text"]]
 
 
+@pytest.mark.parametrize("origin", ["agent:claude", "import"])
+def test_what_a_person_said_stays_as_it_is_and_saying_it_again_changes_nothing(repo, origin):
+    inject(repo, [LOGIN])
+    with repo.db() as db:
+        before = dump(db)
+    call = Call(folder=repo.path, origin=origin)
+    other = GivenNode(
+        id="req-1",
+        text=LOGIN["text"],
+        kind="bug",
+        tier=3,
+        key="mine",
+        pin=True,
+        attributes={"a": 1},
+    )
+
+    answers = [injecting.inject(repo.home, call, nodes=[other]) for _ in range(2)]
+
+    assert [answer["nodes"] for answer in answers] == [counts(same=1)] * 2
+    with repo.db() as db:
+        assert dump(db) == before
+    tagged = GivenNode(id="req-1", text=LOGIN["text"], kind="bug", tags=["auth"])
+    assert [injecting.inject(repo.home, call, nodes=[tagged])["nodes"] for _ in range(2)] == [
+        counts(changed=1),
+        counts(same=1),
+    ]
+    shown = repo.show("req-1")
+    assert (shown["kind"], shown["tier"], shown["key"], shown["pinned"]) == ("spec", 2, None, False)
+    assert shown["tags"] == ["auth"]
+
+
 names = st.sampled_from("abcde")
 
 

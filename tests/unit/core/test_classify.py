@@ -1,6 +1,14 @@
+from pathlib import Path
+
 import pytest
 
 from yaadwatch.core.ingest.classify import classify
+
+EXAMPLES = [
+    [part.strip() for part in line.split("|", 2)]
+    for line in (Path(__file__).parent / "classified.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
 
 SENTENCES = [
     ("convention", "Use jose instead of jsonwebtoken for Edge compatibility"),
@@ -61,6 +69,20 @@ SENTENCES = [
 @pytest.mark.parametrize(("kind", "text"), SENTENCES)
 def test_the_words_of_a_text_tell_its_kind(kind, text):
     assert classify(text).kind == kind
+
+
+def test_every_kind_that_words_can_tell_has_examples():
+    assert {kind for kind, _, _ in EXAMPLES} == {kind for kind, _ in SENTENCES}
+    assert len(EXAMPLES) >= 60
+
+
+@pytest.mark.parametrize(("kind", "why", "said"), EXAMPLES)
+def test_an_example_has_its_kind_for_the_reason_that_is_told(kind, why, said):
+    heading, _, text = said.rpartition(" >> ")
+
+    found = classify(text, headings=[heading] if heading else [])
+
+    assert (found.kind, found.why) == (kind, f"{kind}: {why}")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,10 @@ def content(conn):
         names = [row[1] for row in conn.execute(f"SELECT * FROM pragma_table_info('{table}')")]
         rows = conn.execute(f"SELECT {', '.join(names)} FROM {table}")
         found[table] = sorted((dict(zip(names, row, strict=True)) for row in rows), key=repr)
+    said = {row["id"]: row["text"] for row in found["nodes"]}
+    for row in found["node_versions"]:
+        if row["text"] is None:  # it read then as the node does now
+            row["text"] = said[row["node"]]
     found["nodes_fts"] = [
         {"rowid": rowid, "text": number}
         for number in range(1, ROWS + 1)

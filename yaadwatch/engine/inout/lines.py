@@ -177,6 +177,8 @@ class _Taking:
         if owner in self._refused:
             self.told.leave(table.name, f"line {number}", "its memory is another one here")
             return
+        if table.name == "node_versions":
+            row |= {"text": nodes.other_words(self._conn, row["node"], row.get("text"))}
         known = rows.find(self._conn, table, row)
         if known is not None:
             self._compare(table, row, known)

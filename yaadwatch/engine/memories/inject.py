@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
+from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.drafts import (
@@ -95,8 +96,9 @@ def inject(
         created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
         _refuse_ids(nodes)
         texts = {one.id: clean(one.text) for one in nodes}
-        differ = space.db.read(_different, nodes, {one: said.text for one, said in texts.items()})
-        drafts = [_draft(one, call.origin) for one in differ]
+        said_now = {one: said.text for one, said in texts.items()}
+        differ = space.db.read(_different, nodes, said_now, call.origin)
+        drafts = [_draft(one, call.origin, texts[one.id]) for one in differ]
         ready = preparing.prepare(home, space, drafts) if drafts else []
         batch = _Batch(
             nodes=created,
@@ -146,10 +148,11 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
             )
 
 
-def _draft(one: GivenNode, origin: str) -> Draft:
+def _draft(one: GivenNode, origin: str, cleaned: Masked) -> Draft:
     return Draft(
         text=one.text,
         origin=origin,
+        cleaned=cleaned,
         kind=one.kind,
         tier=one.tier,
         key=None if one.key is None else clean_key(one.key),
@@ -181,7 +184,7 @@ def _edge(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
 
 
 def _different(
-    conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str]
+    conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str], origin: str
 ) -> list[GivenNode]:
     """Return those that are not there, or read otherwise; what is archived is left alone."""
     known = nodes.many(conn, [one.id for one in given])
@@ -191,18 +194,27 @@ def _different(
         if one.id not in known
         or (
             known[one.id].archived_at is None
-            and _changes(known[one.id], one, texts[one.id].strip())
+            and _changes(
+                known[one.id],
+                one,
+                texts[one.id].strip(),
+                kept=storing.is_kept_from(conn, origin, one.id),
+            )
         )
     ]
 
 
-def _changes(node: Node, given: GivenNode, text: str) -> bool:
+def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
+    """Return whether a batch makes something else of a memory.
+
+    Of one that is `kept` from whoever brings the batch, nothing but its tags can change.
+    """
     tags = {privacy.mask(tag).text for tag in given.tags}
-    return (
-        node.text != text
-        or (given.kind is not None and node.kind != canonical_kind(given.kind))
+    if node.text != text or not tags <= set(node.tags):
+        return True
+    return not kept and (
+        (given.kind is not None and node.kind != canonical_kind(given.kind))
         or (given.tier is not None and node.tier != given.tier)
-        or not tags <= set(node.tags)
         or (given.key is not None and node.key != canonical_key(given.key))
         or merged(node.attributes, privacy.mask_tree(given.attributes or {})) != node.attributes
         or (given.pin and not node.pinned)

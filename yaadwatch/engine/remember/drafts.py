@@ -24,11 +24,13 @@ class Draft:
     One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
     the statement is kept under; `expected_version`: the version of the memory under that key that
     it is meant for, any when None. `session`: the id of the session that it is said in, if any;
-    `touched`: the files that were worked on in it.
+    `touched`: the files that were worked on in it. `cleaned`: what `clean` made of `text`, where
+    somebody has asked already.
     """
 
     text: str
     origin: str
+    cleaned: Masked | None = None
     kind: str | None = None
     tier: int | None = None
     headings: tuple[str, ...] = ()

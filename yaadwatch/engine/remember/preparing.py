@@ -41,7 +41,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             is not there).
     """
     budget.require_room(home, home.user if space is None else space.db)
-    masked = [clean(draft.text) for draft in drafts]
+    masked = [draft.cleaned or clean(draft.text) for draft in drafts]
     cleaned = [
         replace(
             draft,
