@@ -107,7 +107,9 @@ def _message(body, call):
     begun = block | {"text": ""}
     delta = {"type": "text_delta", "text": "OK"}
     if call:
-        begun = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}}
+        # An agent takes two calls of the same id for one.
+        identity = f"toolu_{len(body['messages'])}"
+        begun = {"type": "tool_use", "id": identity, "name": call[0], "input": {}}
         block = begun | {"input": call[1]}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
     message = {

@@ -101,15 +101,37 @@ def test_an_agent_lists_and_calls_every_tool(machine, watched, era):
         brief = await client.call_tool("yaad_context", {})
         stale = data(await client.call_tool("yaad_stale", {"all": True}))
         status = await client.call_tool("yaad_status", {})
-        return client.protocol_version, listed, kept, found, brief, stale, status
+        around = await relate(client, kept["id"])
+        return client.protocol_version, listed, kept, found, brief, stale, status, around
 
-    version, listed, kept, found, brief, stale, status = with_client(machine, watched, era, work)
+    async def relate(client, limit):
+        """Use the tools that relate memories, and end what they begin."""
+        rule = data(await client.call_tool("yaad_remember", {"text": "Retry at most three times"}))
+        ends = {"id": rule["id"], "kind": "depends_on", "to": limit}
+        linked = json.loads(told(await client.call_tool("yaad_link", ends)))
+        rests = data(await client.call_tool("yaad_impact", {"file": "src/net.py"}))["memories"]
+        walked = json.loads(told(await client.call_tool("yaad_subgraph", {"id": limit})))
+        unlinked = json.loads(told(await client.call_tool("yaad_unlink", ends)))
+        gone = json.loads(told(await client.call_tool("yaad_forget", {"id": rule["id"]})))
+        task = json.loads(told(await client.call_tool("yaad_task_update", {"text": "Write it"})))
+        sessions = json.loads(told(await client.call_tool("yaad_sessions", {})))
+        assert {row["id"] for row in rests} <= {row["id"] for row in walked["nodes"]}
+        assert {rule["id"], limit} <= {row["id"] for row in rests}
+        assert (gone["id"], task["state"]) == (rule["id"], "open")
+        assert len(sessions["sessions"]) == 1
+        return linked["made"], unlinked["ended"]
+
+    version, listed, kept, found, brief, stale, status, around = with_client(
+        machine, watched, era, work
+    )
 
     assert version == ERAS[era]
     assert [tool.name for tool in listed] == [
         *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
-        *("yaad_subgraph", "yaad_task_update", "yaad_sessions", "yaad_status"),
+        *("yaad_impact", "yaad_link", "yaad_unlink", "yaad_subgraph"),
+        *("yaad_task_update", "yaad_sessions", "yaad_status"),
     ]
+    assert around == (True, True)
     assert (kept["decision"], kept["kind"]) == ("new", "decision")
     assert {anchor["path"] for anchor in kept["anchors"]} == {"src/net.py"}
     assert found["results"][0]["id"] == kept["id"]
@@ -201,6 +223,53 @@ def test_errors_tell_the_agent_what_to_do(machine, watched, era):
     assert elsewhere.is_error
     assert "not in a git repository" in told(elsewhere)
     assert "yaad_recall" in str(unknown)
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+def test_an_agent_that_asked_for_it_hears_that_a_doubt_was_raised(machine, watched, era):
+    """In a file that it did not touch, while it does something else."""
+    machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
+    send, heard = anyio.create_memory_object_stream(100)
+
+    async def note(message):
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            await send.send(message.params.uri)
+
+    async def work(client):
+        assert client.server_capabilities.resources.subscribe
+        async with contextlib.AsyncExitStack() as stack:
+            if era == "auto":
+                wanted = client.listen(resource_subscriptions=["yaad://stale"])
+                told = await stack.enter_async_context(wanted)
+            else:
+                await client.subscribe_resource("yaad://stale")
+            watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
+            uri = (await anext(told)).uri if era == "auto" else await heard.receive()
+            stale = (await client.read_resource("yaad://stale")).contents[0].text
+            return str(uri), json.loads(stale)["stale"]
+
+    uri, stale = with_client(machine, watched, era, work, message_handler=note)
+
+    assert uri == "yaad://stale"
+    assert [doubt["text"] for doubt in stale] == [TEXT]
+
+
+def test_wide_tools_are_listed_where_the_setting_asks_for_them(machine, checkout, era):
+    machine.env["YAAD_MCP_WIDE"] = "graph,curate"
+    machine.ask("add", checkout.root)
+
+    async def work(client):
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        kept = data(await client.call_tool("yaad_remember", {"text": TEXT}))["id"]
+        pinned = await client.call_tool("yaad_curate", {"do": "pin", "with": {"id": kept}})
+        near = await client.call_tool("yaad_graph", {"do": "traverse", "with": {"id": kept}})
+        return names, pinned, near
+
+    names, pinned, near = with_client(machine, checkout, era, work)
+
+    assert names[12:] == ["yaad_graph", "yaad_curate"]
+    assert json.loads(told(pinned))["text"] == TEXT
+    assert json.loads(told(near))["nodes"][0]["text"] == TEXT
 
 
 def test_an_agent_in_a_folder_nobody_watches_hears_how_to_change_that(machine, checkout, era):

@@ -7,8 +7,10 @@ import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 from yaadwatch.client.connection import Client
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.conversation import Limits
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
@@ -34,10 +36,46 @@ async def silence(after):
     await asyncio.Event().wait()
 
 
+class Log:
+    """What happens in the stores, as the daemon tells it."""
+
+    def __init__(self):
+        self.listeners = 0
+        self._happened = []
+
+    def add(self, kind, project="p1"):
+        self._happened.append({"cursor": "1", "project": project, "kind": kind})
+
+    async def events(self, after):
+        told = len(self._happened)
+        self.listeners += 1
+        try:
+            yield {"cursor": "0"}
+            while True:
+                while told < len(self._happened):
+                    yield self._happened[told]
+                    told += 1
+                await asyncio.sleep(0.005)
+        finally:
+            self.listeners -= 1
+
+
+class OneProject:
+    """A home in which one folder is watched."""
+
+    def __init__(self, folder):
+        self._folder = str(folder)
+
+    def project_at(self, folder):
+        if str(folder) != self._folder:
+            raise YaadError(Code.NOT_FOUND, "/x is not watched.", hint="yaadwatch add /x")
+        return SimpleNamespace(id="p1"), None
+
+
 class Served:
     """A server in a thread of its own, on `path`."""
 
-    def __init__(self, path, verbs, *, events=silence, limits=None, home=None):
+    def __init__(self, path, verbs, *, events=silence, limits=None, home=None, wide=()):
         self.path = Path(path)
         self.stopping = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -46,9 +84,9 @@ class Served:
         self._dispatcher = Dispatcher(
             home, lambda text: text.replace("s3cret", "[masked]"), verbs=verbs
         )
-        self.server = self.do(self._make, events, limits)
+        self.server = self.do(self._make, events, limits, wide)
 
-    async def _make(self, events, limits):
+    async def _make(self, events, limits, wide):
         return LocalSocket(
             self.path,
             self._dispatcher,
@@ -56,6 +94,7 @@ class Served:
             now=lambda: NOON,
             events=events,
             on_shutdown=self.stopping.set,
+            wide=wide,
             limits=limits or Limits(),
         )
 

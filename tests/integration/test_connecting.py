@@ -15,7 +15,7 @@ from yaadwatch import places
 from yaadwatch.connecting import receipts, verbs
 from yaadwatch.connecting.programs import Program
 from yaadwatch.connecting.table import CONNECTIONS, Place
-from yaadwatch.connecting.verbs import World, connect, disconnect
+from yaadwatch.connecting.verbs import World, connect, disconnect, standing
 from yaadwatch.core.settings_text import jsonc
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
@@ -442,6 +442,77 @@ def test_a_whole_file_of_ours_that_was_edited_stays_and_is_named(home):
 
     assert plugin.read_text().endswith("// mine\n")
     assert str(plugin) in one["todo"]
+
+
+def test_a_whole_file_of_ours_that_was_edited_is_not_written_over(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    edited = plugin.read_text() + "// mine\n"
+    plugin.write_text(edited)
+    newer = Program(python="/new/python", client="/new/lib/yaadwatch/client")
+    later = World(program=newer, place=Place(home=home, env={}), clock=Clock())
+
+    (one,) = connect(later, ["opencode"])["agents"]
+    (again,) = connect(later, ["opencode"])["agents"]
+    (row,) = standing(later)
+
+    assert plugin.read_text() == edited
+    assert "/new/python" in (home / ".config/opencode/opencode.json").read_text()
+    assert (one["state"], again["state"], row["state"]) == ("connected", "unchanged", "connected")
+    for told in (one, again, row):
+        assert f"{plugin} is ours, but was edited" in told["todo"]
+
+    plugin.unlink()
+    connect(later, ["opencode"])
+    assert "/new/python" in plugin.read_text()
+    assert "todo" not in connect(later, ["opencode"])["agents"][0]
+
+
+def test_a_whole_file_of_ours_that_nothing_is_known_of_is_written_anew_and_copied(home):
+    connect(world(home), ["opencode"])
+    plugin = home / ".config/opencode/plugins/yaadwatch.js"
+    older = plugin.read_text() + "// of an older program\n"
+    plugin.write_text(older)
+    places.receipt().unlink()
+
+    (one,) = connect(world(home), ["opencode"])["agents"]
+
+    assert "older" not in plugin.read_text()
+    assert older in [Path(file["backup"]).read_text() for file in one["files"] if "backup" in file]
+
+
+def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
+    before = files(samples)
+    assert {row["state"] for row in standing(world(samples))} == {"unconnected"}
+    assert files(samples) == before
+
+    connect(world(samples), [])
+
+    assert {row["state"] for row in standing(world(samples))} == {"connected"}
+    (samples / ".gemini/settings.json").write_text("nonsense")
+    (refused,) = [row for row in standing(world(samples)) if row["state"] != "connected"]
+    assert (refused["agent"], refused["state"]) == ("gemini", "refused")
+    assert "was not understood" in refused["reason"]
+
+
+@pytest.mark.parametrize(
+    ("noted", "told"),
+    [
+        ("", "Codex does not run these hooks before you trust them: SessionStart"),
+        ('trusted_hash = "sha256:00"', "they say something else than what you trusted"),
+        ('enabled = false\ntrusted_hash = "sha256:00"', "switched off in Codex: SessionStart"),
+    ],
+)
+def test_what_codex_noted_of_a_hook_is_told(home, noted, told):
+    connect(world(home), ["codex"])
+    settings = home / ".codex/config.toml"
+    key = f"{home}/.codex/hooks.json:session_start:0:0"
+    settings.write_text(f'{settings.read_text()}\n[hooks.state."{key}"]\n{noted}\n')
+
+    (row,) = standing(world(home))
+
+    assert told in row["todo"]
+    assert row["todo"].endswith("Start codex, type /hooks, and approve those of yaadwatch.")
 
 
 def test_a_whole_file_of_an_older_program_goes(home):

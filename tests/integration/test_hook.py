@@ -539,5 +539,5 @@ def test_it_imports_the_client_only():
     assert set(done.stdout.split()) == {
         *("yaadwatch.places", "yaadwatch.client", "yaadwatch.client.hook"),
         "yaadwatch.client.quick_json",
-        *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents", "yaadwatch.client.shim"),
+        *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents", "yaadwatch.client.reach"),
     }

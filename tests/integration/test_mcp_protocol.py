@@ -1,13 +1,15 @@
 """The Model Context Protocol on the real socket, line by line, in both eras."""
 
+import json
 import threading
 from contextlib import contextmanager
 
 import pytest
-from served import Served, Wire
+from served import Log, OneProject, Served, Wire, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers import mcp
+from yaadwatch.servers.mcp_news import LISTENS_MAX
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -44,6 +46,9 @@ class Verbs:
             raise YaadError(Code.NOT_FOUND, "/x is not watched.", hint="yaadwatch add /x")
         return {"brief": self.brief[:chars_max], "stale": 1, "rules": 0, "tasks": 0}
 
+    def pin(self, home, call, *, id):
+        return {"id": id, "text": f"pinned at {call.folder}"}
+
     def handoff(self, home, call, *, session=None, tokens_max=2000):
         return {"prompt": "You take over.", "session": session}
 
@@ -54,9 +59,22 @@ def verbs():
 
 
 @pytest.fixture
-def served(tmp_path, verbs):
-    found = {"recall": verbs.recall, "context": verbs.context, "handoff": verbs.handoff}
-    with Served(tmp_path / "run" / "daemon.sock", found) as served:
+def log():
+    return Log()
+
+
+@pytest.fixture
+def served(tmp_path, verbs, log):
+    found = {
+        "recall": verbs.recall,
+        "context": verbs.context,
+        "handoff": verbs.handoff,
+        "pin": verbs.pin,
+    }
+    path = tmp_path / "run" / "daemon.sock"
+    with Served(
+        path, found, events=log.events, home=OneProject("/work"), wide=("curate",)
+    ) as served:
         yield served
         verbs.go_on.set()
 
@@ -136,8 +154,22 @@ def test_the_tools_are_listed(opened):
 
     assert [tool["name"] for tool in tools] == [
         *("yaad_recall", "yaad_remember", "yaad_forget", "yaad_context", "yaad_stale"),
-        *("yaad_subgraph", "yaad_task_update", "yaad_sessions", "yaad_status"),
+        *("yaad_impact", "yaad_link", "yaad_unlink", "yaad_subgraph"),
+        *("yaad_task_update", "yaad_sessions", "yaad_status"),
+        "yaad_curate",
     ]
+
+
+def test_a_wide_tool_is_served_where_the_setting_names_it(opened):
+    given = {"do": "pin", "with": {"id": "1234"}, "project": "/other"}
+    done = ask(opened, 1, "tools/call", name="yaad_curate", arguments=given)["result"]
+    wrong = ask(opened, 2, "tools/call", name="yaad_curate", arguments={"do": "pinn"})["result"]
+    other = ask(opened, 3, "tools/call", name="yaad_graph", arguments={"do": "traverse"})
+
+    assert json.loads(done["content"][0]["text"]) == {"id": "1234", "text": "pinned at /other"}
+    assert wrong["isError"] is True
+    assert "The nearest one is 'pin'." in wrong["content"][0]["text"]
+    assert other["error"]["message"].startswith("Unknown tool: yaad_graph.")
 
 
 def test_a_call_is_answered_with_text_and_data(opened, verbs):
@@ -245,6 +277,130 @@ def test_the_resources_are_listed_and_read(opened):
 
     assert brief == {"uri": "yaad://context", "mimeType": "text/markdown", "text": BRIEF}
     assert ask(opened, 3, "resources/templates/list")["result"] == {"resourceTemplates": []}
+
+
+STALE = "yaad://stale"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+def updated(uri, subscription=None):
+    meta = {} if subscription is None else {"_meta": {SUBSCRIPTION: subscription}}
+    return {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {"uri": uri} | meta,
+    }
+
+
+def listen(wire, identity, *uris, **more):
+    wanted = {"resourceSubscriptions": list(uris)} | more
+    wire.ask(identity, "subscriptions/listen", _meta=ENVELOPE, notifications=wanted)
+    answer = wire.hear()
+    assert answer["method"] == "notifications/subscriptions/acknowledged", answer
+    assert answer["params"]["_meta"] == {SUBSCRIPTION: identity}
+    return answer["params"]["notifications"]
+
+
+def test_a_client_that_subscribed_hears_once_that_a_resource_changed(opened, log):
+    assert ask(opened, 1, "resources/subscribe", uri=STALE)["result"] == {}
+
+    for _ in range(50):
+        log.add("stale.raised")
+
+    assert opened.hear() == updated(STALE)
+    log.add("stale.cleared")
+    assert opened.hear() == updated(STALE)
+    assert ask(opened, 2, "ping")["result"] == {}
+
+
+@pytest.mark.parametrize("kind", ["node.created", "job.ran", "head.moved"])
+def test_what_changes_nothing_in_a_resource_is_not_told(opened, log, kind):
+    ask(opened, 1, "resources/subscribe", uri=STALE)
+
+    log.add(kind)
+    log.add("stale.raised", project="another")
+    log.add("stale.raised")
+
+    assert opened.hear() == updated(STALE)
+
+
+def test_who_unsubscribed_hears_of_the_others_only(opened, log):
+    for number, uri in enumerate((STALE, "yaad://context", "yaad://graph/stats"), start=1):
+        ask(opened, number, "resources/subscribe", uri=uri)
+    ask(opened, 9, "resources/unsubscribe", uri="yaad://context")
+
+    log.add("node.archived")
+
+    assert [opened.hear(), opened.hear()] == [updated("yaad://graph/stats"), updated(STALE)]
+
+
+def test_a_stream_of_the_stateless_era_begins_with_what_it_is_about(wire, log):
+    assert listen(wire, "a", STALE, "yaad://nothing", toolsListChanged=True) == {
+        "resourceSubscriptions": [STALE]
+    }
+    listen(wire, 2, "yaad://context", STALE)
+
+    log.add("stale.raised")
+
+    heard = [wire.hear() for _ in range(3)]
+    assert heard == [updated(STALE, "a"), updated("yaad://context", 2), updated(STALE, 2)]
+
+
+def test_a_cancelled_stream_says_nothing_more_and_its_id_is_free_again(wire, log):
+    listen(wire, "a", STALE)
+    listen(wire, "b", STALE)
+    wire.ask("a", "ping")
+    assert wire.hear()["error"]["code"] == -32600
+
+    wire.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}})
+    log.add("stale.raised")
+
+    assert wire.hear() == updated(STALE, "b")
+    assert ask(wire, "a", "ping")["result"] == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"), [(None, -32602), ({"resourceSubscriptions": STALE}, -32602)]
+)
+def test_a_stream_about_nonsense_is_refused(wire, wanted, code):
+    wire.ask(1, "subscriptions/listen", _meta=ENVELOPE, notifications=wanted)
+
+    assert wire.hear()["error"]["code"] == code
+
+
+def test_each_era_has_its_own_way_to_subscribe(opened):
+    stateless = ask(opened, 1, "resources/subscribe", uri=STALE, _meta=ENVELOPE)
+    shaken = ask(opened, 2, "subscriptions/listen", notifications={})
+
+    assert stateless["error"]["code"] == shaken["error"]["code"] == -32601
+
+
+def test_streams_are_bounded(wire, monkeypatch):
+    for number in range(LISTENS_MAX):
+        listen(wire, number, STALE)
+
+    wire.ask("more", "subscriptions/listen", _meta=ENVELOPE, notifications={})
+
+    assert "end one of them first" in wire.hear()["error"]["message"]
+
+
+def test_subscribing_where_nobody_watches_says_what_to_do(served):
+    with talk(served, cwd="/elsewhere") as wire:
+        shake_hands(wire)
+        error = ask(wire, 1, "resources/subscribe", uri=STALE)["error"]
+        unknown = ask(wire, 2, "resources/subscribe", uri="yaad://nothing")["error"]
+
+    assert "/x is not watched. yaadwatch add /x" in error["message"]
+    assert unknown["code"] == -32002
+
+
+def test_a_client_that_left_is_told_nothing_more(served, log):
+    with talk(served) as wire:
+        shake_hands(wire)
+        ask(wire, 1, "resources/subscribe", uri=STALE)
+        assert log.listeners == 1
+
+    wait_until(lambda: log.listeners == 0)
 
 
 def test_a_resource_that_cannot_be_had_is_an_error_in_words(opened, verbs):

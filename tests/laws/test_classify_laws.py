@@ -1,7 +1,10 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yaadwatch.core.ingest import classify as cues
 from yaadwatch.core.ingest.classify import classify
 from yaadwatch.model.nodes import KINDS, canonical_kind, tier_of
 
@@ -70,3 +73,19 @@ def test_a_list_marker_changes_nothing(text, under, marker):
 def test_a_tier_that_does_not_exist_is_refused(text, tier):
     with pytest.raises(ValueError, match="tier must be 1, 2 or 3"):
         classify(text, tier=tier)
+
+
+@given(texts)
+def test_a_cue_that_is_looked_for_at_the_beginning_only_stands_nowhere_else(text):
+    for _, _, pattern in (*cues._PLAIN, *cues._HEADINGS, *cues._FAINT):
+        cue = re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+        if cues.begins_only(pattern):
+            found, first = cue.search(text), cue.match(text)
+            assert (found and found.span()) == (first and first.span())
+
+
+def test_what_may_stand_elsewhere_is_told_from_what_may_not():
+    for pattern in ("^a", "^(?:a|b)", "^a|^b", r"^\[|^b", "^[(|]x"):
+        assert cues.begins_only(pattern), pattern
+    for pattern in ("a", "^a|b", r"\ba", "(?:^a)", "^(?:a)|\\bb"):
+        assert not cues.begins_only(pattern), pattern

@@ -8,6 +8,7 @@ from yaadwatch.core.ingest.likeness import (
     REFINES,
     WITHIN,
     beginning,
+    begins,
     compare,
     jaccard,
     said,
@@ -48,3 +49,12 @@ def test_what_goes_on_begins_with_every_word_of_what_it_goes_on_with(new, old):
 def test_likeness_is_a_part(one, other):
     assert 0.0 <= jaccard(said(one), said(other)) <= 1.0
     assert jaccard(said(one), said(other)) == jaccard(said(other), said(one))
+
+
+@given(texts, texts)
+def test_a_statement_begins_as_it_does_and_not_otherwise(one, other):
+    wanted = beginning(other)
+    assume(wanted)
+
+    assert begins(other, wanted)
+    assert begins(one, wanted) == (beginning(one) == wanted)

@@ -74,6 +74,7 @@ COMMANDS = {
     "up": "up",
     "daemon": "service.running",
     "stop": "service.running",
+    "doctor": "doctor",
     "connect": "connect",
     "disconnect": "connect",
     "hook": "agents",
@@ -173,7 +174,13 @@ def parse(argv: Sequence[str]) -> Namespace:
         return whole_parser().parse_args(rest)
     commands = Commands()
     parser = _builder(name)(commands)
-    return parser.parse_args(rest)
+    known, left = parser.parse_known_args(rest)
+    if not left:
+        return known
+    if "--" in rest or any(one.startswith("-") for one in left):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    # Words behind an option, as in `sessions note --session ID WORDS`.
+    return parser.parse_intermixed_args(rest)
 
 
 def whole_parser() -> Parser:

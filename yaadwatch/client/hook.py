@@ -21,7 +21,7 @@ if not __package__:  # run as a file
 from yaadwatch import places
 from yaadwatch.client import quick_json as json
 from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
-from yaadwatch.client.shim import reach
+from yaadwatch.client.reach import reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,17 +12,16 @@ import select
 import sys
 import time
 
-# The C module beneath `socket`, which takes longer to import than everything else here together.
-from _socket import AF_UNIX, SOCK_STREAM, SOL_SOCKET, socket
-
 if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
 from yaadwatch.client import quick_json as json
+from yaadwatch.client.reach import reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from collections.abc import Sequence
     from subprocess import Popen
     from typing import Any
@@ -41,6 +40,8 @@ PAUSE_S = 5.0
 """After no daemon could be had, we answer by ourselves for so long before we look again."""
 END_TIME_S = 10.0
 """When the agent has closed its side, answers that are due are waited for this long."""
+PEEK_S = 2.0
+"""Without a daemon, and with nothing to ask but subscriptions, we look for one so often."""
 UNSENT_BYTES_MAX = 1024 * 1024
 """With more than this for the daemon we do not read on."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -48,6 +49,7 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay-"
+_STREAM_KEY = "io.modelcontextprotocol/subscriptionId"
 _BUSY_S = 0.05
 _CHUNK = 65536
 _START = (
@@ -120,6 +122,8 @@ class Shim:
         self._agent_lines = Lines()
         self._ends_s: float | None = None
         self._pending: dict[int | str, Asked] = {}
+        self._subscribed: dict[str, Asked] = {}  # by resource, in the era of the handshake
+        self._streams: dict[int | str, Asked] = {}  # subscriptions without: what was acknowledged
         self._opening: Asked | None = None
         self._opened_alone = False
         self._initialized = b""
@@ -129,6 +133,8 @@ class Shim:
         self._greeted = False
         self._greeting_due_s = 0.0
         self._replays = 0
+        self._replayed: dict[str, str] = {}  # resources that are subscribed to again
+        self._peek_again_s = 0.0
         self._starter: Popen[bytes] | None = None
         self._reason = ""
         self._alone_until_s = 0.0
@@ -138,8 +144,11 @@ class Shim:
         """Relay until the agent is gone."""
         while self._ends_s is None or (self._pending and time.monotonic() < self._ends_s):
             self._keep_times()
-            if self._pending and self._daemon is None and self._starter is None:
-                self._look_for_daemon()
+            if self._daemon is None and self._starter is None:
+                if self._pending:
+                    self._look_for_daemon()
+                elif self._subscribed or self._streams:
+                    self._peek_for_daemon()
             self._wait()
         self._leave()
 
@@ -172,8 +181,11 @@ class Shim:
             times.append(self._ends_s)
         if self._daemon is not None and not self._greeted:
             times.append(self._greeting_due_s)
-        if self._pending and self._daemon is None and self._starter is None:
-            times.append(self._look_again_s)
+        if self._daemon is None and self._starter is None:
+            if self._pending:
+                times.append(self._look_again_s)
+            elif self._subscribed or self._streams:
+                times.append(self._peek_again_s)
         if not times:
             return None
         return max(0, int((min(times) - time.monotonic()) * 1000) + 1)
@@ -227,11 +239,13 @@ class Shim:
             cancelled = params.get("requestId") if isinstance(params, dict) else None
             if isinstance(cancelled, int | str):
                 self._pending.pop(cancelled, None)
+                self._streams.pop(cancelled, None)
         self._to_daemon(line)
 
     def _ask(self, identity: int | str, asked: Asked) -> None:
         if asked.method == "initialize":
             self._opening, self._opened_alone, self._initialized = asked, False, b""
+            self._subscribed.clear()
         self._pending[identity] = asked
         if self._daemon is not None:
             self._to_daemon(asked.line)
@@ -252,7 +266,13 @@ class Shim:
 
     # The daemon.
 
-    def _look_for_daemon(self) -> None:
+    def _peek_for_daemon(self) -> None:
+        """Connect to a daemon that somebody else started: to hear of changes, none is started."""
+        if time.monotonic() >= self._peek_again_s:
+            self._peek_again_s = time.monotonic() + PEEK_S
+            self._look_for_daemon(starts=False)
+
+    def _look_for_daemon(self, *, starts: bool = True) -> None:
         """Connect to the daemon, or have one started; then say again what it does not know."""
         if time.monotonic() < self._look_again_s:
             return
@@ -265,7 +285,8 @@ class Shim:
             self._give_up(str(error))
             return
         if self._daemon is None:
-            self._start_daemon()
+            if starts:
+                self._start_daemon()
             return
         self._daemon.setblocking(False)
         self._daemon_lines = Lines()
@@ -273,7 +294,7 @@ class Shim:
         self._greeting_due_s = time.monotonic() + GREETING_TIME_S
         self._unsent = bytearray(_line(self._hello))
         self._shake_hands_again()
-        for asked in list(self._pending.values()):
+        for asked in [*self._streams.values(), *self._pending.values()]:
             self._to_daemon(asked.line)
 
     def _shake_hands_again(self) -> None:
@@ -281,9 +302,15 @@ class Shim:
         opening = self._opening
         if opening is None or opening.frame["id"] in self._pending:
             return
+        self._replay(opening)
+        self._unsent += self._initialized
+        self._replayed = {self._replay(one): uri for uri, one in self._subscribed.items()}
+
+    def _replay(self, asked: Asked) -> str:
         self._replays += 1
-        again = opening.frame | {"id": f"{_REPLAY}{self._replays}"}
-        self._unsent += _line(again) + self._initialized
+        identity = f"{_REPLAY}{self._replays}"
+        self._unsent += _line(asked.frame | {"id": identity})
+        return identity
 
     def _to_daemon(self, line: bytes) -> None:
         """Send `line`; without a daemon it is lost, unless it is a request that waits."""
@@ -330,17 +357,59 @@ class Shim:
             self._greeted, self._reason, self._alone_until_s = True, "", 0.0
             return
         if "method" in frame:
-            self._to_agent(line)
+            self._from_stream(frame, line)
             return
         identity = frame.get("id")
         if identity is None:
             self._reason = _told(frame.get("error"))
         elif isinstance(identity, str) and identity.startswith(_REPLAY):
-            if self._opened_alone:
-                self._opened_alone = False
-                self._to_agent(_line(_RPC | {"method": "notifications/tools/list_changed"}))
-        elif self._pending.pop(identity, None) is not None:
+            self._replay_answered(identity, frame)
+        elif identity in self._pending:
+            self._note_subscription(self._pending.pop(identity), frame)
             self._to_agent(line)
+
+    def _replay_answered(self, identity: str, frame: "dict[str, Any]") -> None:
+        """Take the answer to what the agent does not know we asked."""
+        if identity in self._replayed:
+            uri = self._replayed.pop(identity)
+            if "result" in frame:
+                self._tell_changed([uri], {})
+            else:
+                self._subscribed.pop(uri, None)
+        elif self._opened_alone:
+            self._opened_alone = False
+            self._to_agent(_line(_RPC | {"method": "notifications/tools/list_changed"}))
+
+    def _note_subscription(self, asked: Asked, frame: "dict[str, Any]") -> None:
+        params = asked.frame.get("params")
+        uri = params.get("uri") if isinstance(params, dict) else None
+        if not isinstance(uri, str) or "result" not in frame:
+            return
+        if asked.method == "resources/subscribe":
+            self._subscribed[uri] = asked
+        elif asked.method == "resources/unsubscribe":
+            self._subscribed.pop(uri, None)
+
+    def _from_stream(self, frame: "dict[str, Any]", line: bytes) -> None:
+        """Relay what the daemon tells unasked. A stream that was opened again is no news, but what
+        it is about may have changed meanwhile.
+        """
+        if frame["method"] != "notifications/subscriptions/acknowledged":
+            self._to_agent(line)
+            return
+        identity = frame["params"]["_meta"][_STREAM_KEY]
+        asked = self._pending.pop(identity, None)
+        if asked is not None:
+            self._streams[identity] = asked
+            self._to_agent(line)
+        elif identity in self._streams:
+            uris = frame["params"]["notifications"].get("resourceSubscriptions", [])
+            self._tell_changed(uris, {"_meta": {_STREAM_KEY: identity}})
+
+    def _tell_changed(self, uris: "Sequence[str]", more: "dict[str, Any]") -> None:
+        for uri in uris:
+            updated = {"method": "notifications/resources/updated", "params": {"uri": uri} | more}
+            self._to_agent(_line(_RPC | updated))
 
     def _daemon_ended(self) -> None:
         """Ask again what it did not answer, unless that may be what ends it."""
@@ -415,58 +484,6 @@ class Shim:
         self._drop_daemon()
         if self._starter is not None and self._starter.stdout is not None:
             self._starter.stdout.close()
-
-
-def reach() -> socket | None:
-    """Return a connection to a process of our own user that listens where a daemon would, or None.
-
-    Raises:
-        BlockingIOError: it is too busy to take a connection just now.
-        PermissionError: another user's process listens there.
-    """
-    for path in places.sockets():
-        connected = socket(AF_UNIX, SOCK_STREAM)
-        try:
-            connected.setblocking(False)
-            _connect(connected, path)
-            uid = _peer_uid(connected)
-        except BlockingIOError:
-            connected.close()
-            raise
-        except OSError:
-            connected.close()
-            continue
-        if uid != os.geteuid():
-            connected.close()
-            raise PermissionError(
-                f"The process that listens on {path} belongs to user {uid}; nothing was sent to it."
-            )
-        return connected
-    return None
-
-
-def _connect(connecting: socket, path: str) -> None:
-    """Connect; a longer path than the kernel takes is reached through its folder."""
-    if len(os.fsencode(path)) <= _PATH_BYTES_MAX or sys.platform != "linux":
-        connecting.connect(path)
-        return
-    folder, name = os.path.split(path)
-    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        connecting.connect(f"/proc/self/fd/{descriptor}/{name}")
-    finally:
-        os.close(descriptor)
-
-
-_PATH_BYTES_MAX = 103
-
-
-def _peer_uid(connected: socket) -> int:
-    if sys.platform == "linux":
-        from _socket import SO_PEERCRED
-
-        return int.from_bytes(connected.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)[4:8], sys.byteorder)
-    return int.from_bytes(connected.getsockopt(0, 1, 76)[4:8], sys.byteorder)  # LOCAL_PEERCRED
 
 
 def _alone(frame: "dict[str, Any]", reason: str) -> "dict[str, Any]":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
-from yaadwatch.connecting import receipts
+from yaadwatch.connecting import receipts, trust
 from yaadwatch.connecting.programs import Program, this_program
 from yaadwatch.connecting.receipts import Entry
 from yaadwatch.connecting.spots import (
@@ -39,7 +39,14 @@ TRIES_MAX: Final = 8
 COPIES: Final = "settings"
 """The folder of copies, beside those of projects."""
 _CONTEXT_LINES: Final = 2
+_TRUSTS: Final = {
+    "untrusted": "Codex does not run these hooks before you trust them",
+    "changed": "Codex does not run these hooks any more, because they say something else than what"
+    " you trusted",
+    "off": "These hooks were switched off in Codex",
+}
 _NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
+_EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
 _NO_END: Final = "\n\\ No newline at end of file\n"
 
 
@@ -67,7 +74,7 @@ class World:
 class _Plan:
     """What becomes of one file: `after` is None when it goes.
 
-    `was_edited`: it is ours as a whole, but somebody changed it, so it stays.
+    `was_edited`: it is ours as a whole, but somebody changed it, so it stays as it is.
     """
 
     found: Found
@@ -131,6 +138,54 @@ def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) ->
     return _each(world, agents, connects=False, dry_run=dry_run)
 
 
+def standing(world: World) -> list[dict[str, Any]]:
+    """Return how each agent that is used is connected now: rows of Standing. Nothing is written.
+
+    Raises:
+        YaadError: UNAVAILABLE when the receipt cannot be read.
+    """
+    written = {one.agent for one in receipts.load(places.receipt()).entries}
+    return [
+        _standing(world, row)
+        for row in CONNECTIONS
+        if row.agent != SKILL and (row.agent in written or is_used(row.homes))
+    ]
+
+
+def _standing(world: World, row: Connection) -> dict[str, Any]:
+    told: dict[str, Any] = {"agent": row.agent, "title": row.title, "files": []}
+    try:
+        plans = _plans(world, row, connects=True)
+    except YaadError as error:
+        reason = mask(error.message).text
+        return told | {"state": "refused", "reason": reason, "hint": error.hint}
+    edited = [str(plan.found.path) for plan in plans if plan.was_edited]
+    outdated = [str(plan.found.path) for plan in plans if plan.change != "same"]
+    if not outdated:
+        left = (_left(world, row, plans), *map(_EDITED.format, edited))
+        return told | {"state": "connected", "todo": " ".join(filter(None, left))}
+    known = receipts.load(places.receipt()).of(row.agent, world.project)
+    ours = known or any(is_ours(plan.before or "") for plan in plans)
+    return told | {"state": "outdated" if ours else "unconnected", "files": outdated}
+
+
+def _left(world: World, row: Connection, plans: Sequence[_Plan]) -> str:
+    """Return what a person still has to do for an agent that is connected, as far as it is seen."""
+    if row.agent != "codex" or world.project:
+        return row.todo_project if world.project else row.todo
+    texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
+    hooks, path = texts["hooks.json"]
+    found = trust.of_codex(hooks, texts["config.toml"][0], str(path))
+    told = [
+        f"{words}: {', '.join(event for event, one in found.items() if one == state)}"
+        for state, words in _TRUSTS.items()
+        if state in found.values()
+    ]
+    if not told:
+        return ""
+    return f"{'; '.join(told)}. Start codex, type /hooks, and approve those of yaadwatch."
+
+
 def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool) -> dict[str, Any]:
     rows = [_row(name) for name in agents] if agents else list(CONNECTIONS)
     told = []
@@ -159,10 +214,15 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     else:
         told["state"] = "connected" if connects else "disconnected"
     todo = row.todo if world.place.project is None else row.todo_project
+    if connects and told["state"] == "unchanged":
+        # What is there already, a person may have trusted by now.
+        todo = _left(world, row, _plans(world, row, connects=True))
     if not connects:
         todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
-    elif world.place.project is not None and row.agent != SKILL:
-        todo = f"{todo} {_NOT_TO_COMMIT}".strip()
+    else:
+        if world.place.project is not None and row.agent != SKILL:
+            todo = f"{todo} {_NOT_TO_COMMIT}"
+        todo = " ".join((todo, *map(_EDITED.format, edited))).strip()
     return told | {"files": files} | ({"todo": todo} if todo else {})
 
 
@@ -254,6 +314,9 @@ def _with(
     if found.data is None:
         folders = settings_files.missing_folders(found.target) or folders
     text = _text(found)
+    written = known.get(spots[0].key)
+    if written is not None and _was_edited(text, written):
+        return _Plan(found=found, after=text, entries=(written,), was_edited=True)
     entries = []
     for spot in spots:
         entry = known.get(spot.key)
@@ -276,6 +339,15 @@ def _with(
             )
         )
     return _Plan(found=found, after=text, entries=tuple(entries), mode=spots[0].mode)
+
+
+def _was_edited(text: str, written: Entry) -> bool:
+    """Return whether a file of ours as a whole holds something else than we wrote last.
+
+    Where that is not known, it is taken for the work of an older program.
+    """
+    known = written.how == "file" and written.digest
+    return bool(known) and is_our_file(text) and digest_of(text) != known
 
 
 def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: Found) -> _Plan:

@@ -109,11 +109,14 @@ def _worth_trying(text: str, lowered: str) -> set[int]:
     """Return the shapes that may be in a text; of most texts, none."""
     ranks = {rank for trigger, rows in _PLACE_TRIGGERS if trigger in lowered for rank in rows}
     longest = max(map(len, text.split()), default=0)
-    for shortest, trigger, rows in _TOKEN_TRIGGERS:
-        if shortest > longest:  # and so are all that come after it
-            break
-        if trigger in lowered:
-            ranks.update(rows)
+    for mark, triggers in _TOKEN_TRIGGERS:
+        if mark not in lowered:
+            continue
+        for shortest, trigger, rows in triggers:
+            if shortest > longest:  # and so are all that come after it
+                break
+            if trigger in lowered:
+                ranks.update(rows)
     return ranks
 
 
@@ -186,11 +189,17 @@ def _by_trigger(rows: Iterable[str], first: int) -> dict[str, list[int]]:
     return ranks
 
 
-_TOKEN_TRIGGERS: Final = tuple(
-    sorted(
-        (SHORTEST.get(trigger, SHORTEST_OF_ALL), trigger, ranks)
-        for trigger, ranks in _by_trigger((row[1] for row in TOKENS), 0).items()
-    )
-)
-"""How many characters without white space a token of the trigger has at least, and its shapes."""
+def _by_mark() -> tuple[tuple[str, tuple[tuple[int, str, list[int]], ...]], ...]:
+    """Return the triggers of tokens by a character that each has, and those that come first first.
+
+    Of each: how many characters without white space a token of it has at least, and its shapes.
+    """
+    found: dict[str, list[tuple[int, str, list[int]]]] = {mark: [] for mark in ("_", "-", ".", "")}
+    for trigger, ranks in _by_trigger((row[1] for row in TOKENS), 0).items():
+        mark = next(mark for mark in found if mark in trigger)
+        found[mark].append((SHORTEST.get(trigger, SHORTEST_OF_ALL), trigger, ranks))
+    return tuple((mark, tuple(sorted(rows))) for mark, rows in found.items())
+
+
+_TOKEN_TRIGGERS: Final = _by_mark()
 _PLACE_TRIGGERS: Final = tuple(_by_trigger((row[1] for row in PLACES), len(TOKENS)).items())

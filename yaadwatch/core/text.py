@@ -74,7 +74,16 @@ def subtokens(text: str) -> str:
     it cannot see. Parts are in lower case and in their order, so that a phrase finds them.
     """
     words = dict.fromkeys(_WORD.findall(text))
-    return " ".join(" ".join(parts) for word in words if len(parts := case_parts(word)) > 1)
+    return " ".join(
+        " ".join(parts)
+        for word in words
+        if not _is_plain(word) and len(parts := case_parts(word)) > 1
+    )
+
+
+def _is_plain(word: str) -> bool:
+    """Return whether a word is one part: small letters only, its first one aside."""
+    return word.isascii() and word.isalpha() and word[1:].islower()
 
 
 def case_parts(word: str) -> list[str]:

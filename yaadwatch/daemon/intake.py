@@ -59,12 +59,16 @@ class Engine:
         check: bring the flags of a tree up to date; paths None: look at everything.
         sync: bring the agent files of a tree and the graph together, when they are among the paths;
             tells whether it has to be tried again soon.
+        is_rule: whether a file in a folder further down would be an agent file.
+        is_passed: which folders, by their names, have none that count.
     """
 
     trees: Callable[[str | None], Iterable[WatchedTree]]
     projects: Callable[[], frozenset[str]]
     check: Callable[[str, int, frozenset[str] | None], Checked]
     sync: Callable[[str, int, frozenset[str] | None], bool]
+    is_rule: Callable[[str], bool] = lambda _: False
+    is_passed: Callable[[str], bool] = lambda _: False
 
 
 class Intake:
@@ -94,7 +98,7 @@ class Intake:
         self._tells = tells
         self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
         self._bursts = Bursts(settings.quiet_ms / 1000)
-        self._poller = Poller()
+        self._poller = Poller(engine.is_rule, engine.is_passed)
         self._trees: dict[Tree, WatchedTree] = {}
         self._unarmed: set[Tree] = set()
         self._running: dict[Tree, asyncio.Task[None]] = {}

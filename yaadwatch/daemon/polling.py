@@ -1,16 +1,18 @@
 """Which files look different from the last look? The way that works on every file system.
 
-Only `stat`, about two microseconds a file, and what it saw is kept in memory: a project at rest is
-polled without opening its store. A difference is a hint like any other; the first look gives none,
-so look before the first check.
+Only `stat`, about two microseconds a file or folder, and what it saw is kept in memory: a project
+at rest is polled without opening its store. A difference is a hint like any other; the first look
+gives none, so look before the first check.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.daemon.arming import WatchedTree, key_of
 from yaadwatch.daemon.bursts import Tree
+from yaadwatch.daemon.folders import Folders, Passed
 
 _HEAD_BYTES_MAX: Final = 4096
 _GIT_FILES: Final = ("logs/HEAD", "reftable/tables.list")
@@ -37,10 +39,22 @@ class _Look:
 
 
 class Poller:
-    """Remembers how each work tree looked."""
+    """Remembers how each work tree looked.
 
-    def __init__(self) -> None:
+    Args:
+        is_rule: whether a file at a path, in a folder further down, would be an agent file.
+        is_passed: which folders, by their names, have none that count.
+    """
+
+    def __init__(
+        self,
+        is_rule: Callable[[str], bool] = lambda _: False,
+        is_passed: Passed = lambda _: False,
+    ) -> None:
+        self._is_rule = is_rule
+        self._is_passed = is_passed
         self._looks: dict[Tree, _Look] = {}
+        self._folders: dict[Tree, Folders] = {}
 
     def look(self, tree: WatchedTree) -> Differences:
         """Look at a tree; return what differs from the last look. New anchors do not count."""
@@ -53,8 +67,9 @@ class Poller:
         )
         before = self._looks.get(key_of(tree), now)
         self._looks[key_of(tree)] = now
+        came_up = self._came_up(tree, first=before is now)
         return Differences(
-            paths=frozenset(
+            paths=came_up.union(
                 path
                 for path, signature in now.files.items()
                 if before.files.get(path, signature) != signature
@@ -66,6 +81,18 @@ class Poller:
     def forget(self, key: Tree) -> None:
         """Forget how a tree looked."""
         self._looks.pop(key, None)
+        self._folders.pop(key, None)
+
+    def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
+        """Return the agent files that came up further down, where nobody tells of them."""
+        root = str(tree.root)
+        folders = self._folders.get(key_of(tree))
+        if folders is None or folders.root != root:
+            folders = Folders(root, self._is_rule, self._is_passed)
+            self._folders[key_of(tree)] = folders
+            first = True
+        found = folders.look(tree.paths)
+        return frozenset() if first else found
 
 
 def _signature(path: str) -> int:

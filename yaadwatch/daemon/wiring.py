@@ -27,10 +27,12 @@ from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import Settings
 from yaadwatch.servers.dispatch import Dispatcher
@@ -168,6 +170,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         version=places.VERSION,
         events=stream.events,
         on_shutdown=on_shutdown,
+        wide=settings.mcp.wide,
         now=clock.now,
         listening=manager.listening,
     )
@@ -232,8 +235,21 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         done = syncing.sync_tree(home, project, worktree, paths)
         return done.waiting or done.watching
 
+    def is_rule(path: str) -> bool:
+        try:
+            return reading.formats(home).is_below(path)
+        except YaadError:  # a setting that is no pattern: `status` tells, no file is read
+            return False
+
     return Intake(
-        Engine(trees=trees, projects=lambda: records.project_ids(home), check=check, sync=sync),
+        Engine(
+            trees=trees,
+            projects=lambda: records.project_ids(home),
+            check=check,
+            sync=sync,
+            is_rule=is_rule,
+            is_passed=finding.is_passed,
+        ),
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,

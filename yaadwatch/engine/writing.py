@@ -22,7 +22,6 @@ from yaadwatch.store import (
     nodes,
     provenance,
     sightings,
-    worktrees,
 )
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -169,10 +168,13 @@ def rest_on(
     now: datetime,
     *,
     fresh: bool = False,
-) -> None:
+) -> set[str]:
     """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
 
     One that is `fresh`, stored in this transaction, rested on nothing before.
+
+    Returns:
+        The ids of the files and definitions that it touches so.
     """
     if not fresh:
         anchors.drop(conn, node.id)
@@ -180,11 +182,12 @@ def rest_on(
     look_again(conn, rests_on)
     touched = _touch(conn, home, node, rests_on, now, fresh=fresh)
     if fresh:
-        return
+        return touched
     for edge in edges.of_node(conn, node.id):
         ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
         if ours and edge.from_node == node.id and edge.to_node not in touched:
             edges.close(conn, edge, now)
+    return touched
 
 
 def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
@@ -193,9 +196,8 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
     They may have changed between being read for the anchors and this transaction, and a check in
     between may have taken note of that already.
     """
-    paths = {anchor.path for anchor in rests_on}
-    for tree in worktrees.everything(conn):
-        sightings.drop(conn, tree.id, paths)
+    if rests_on:
+        sightings.drop_everywhere(conn, {anchor.path for anchor in rests_on})
 
 
 def index(conn: Connection, node: Node, num: int | None = None) -> None:
@@ -220,16 +222,22 @@ def _touch(
     fresh: bool,
 ) -> set[str]:
     """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
-    touched = set()
+    touched: set[str] = set()
     for anchor in rests_on:
         kind = "entity" if anchor.symbol else "file"
         name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
         found = thing(conn, home, node, name, now, kind=kind)
-        touched.add(found.id)
         edge = Edge(
             from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
-        if edges.put(conn, edge) if fresh else edges.begin(conn, edge):
+        if fresh:
+            begun = found.id not in touched
+            if begun:
+                edges.add(conn, edge)
+        else:
+            begun = edges.begin(conn, edge)
+        touched.add(found.id)
+        if begun:
             body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched

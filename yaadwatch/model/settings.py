@@ -290,6 +290,28 @@ class Vectors:
             raise ValueError(f"idle_s must be within 1 and 86400, got {self.idle_s}")
 
 
+WIDE_TOOLS: Final = ("graph", "curate")
+"""Tools for agents that do more than most of them need."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mcp:
+    """What agents are offered as tools.
+
+    Args:
+        wide: wide tools that are listed besides the others: 'graph', 'curate'.
+    """
+
+    wide: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.wide:
+            if name not in WIDE_TOOLS:
+                raise ValueError(f"wide must hold {' and '.join(WIDE_TOOLS)} only, got {name!r}")
+        if len(set(self.wide)) < len(self.wide):
+            raise ValueError(f"wide must name each tool once, got {', '.join(self.wide)}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
     """How the process itself behaves.
@@ -316,4 +338,5 @@ class Settings:
     git: Git = field(default_factory=Git)
     agent_files: AgentFiles = field(default_factory=AgentFiles)
     vectors: Vectors = field(default_factory=Vectors)
+    mcp: Mcp = field(default_factory=Mcp)
     daemon: Daemon = field(default_factory=Daemon)

@@ -7,7 +7,7 @@ is handed over before the next request takes its place, and a client who does no
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -66,6 +66,7 @@ class Conversation:
         now: Callable[[], datetime],
         events: Events,
         on_shutdown: Callable[[], None],
+        wide: Sequence[str],
         limits: Limits,
     ) -> None:
         self._reader = reader
@@ -75,6 +76,7 @@ class Conversation:
         self._now = now
         self._events = events
         self._on_shutdown = on_shutdown
+        self._wide = wide
         self._limits = limits
         self._places = asyncio.Semaphore(limits.in_flight_max)
         self._under_way: set[asyncio.Task[None]] = set()
@@ -179,6 +181,8 @@ class Conversation:
             at_once=self._limits.in_flight_max,
             start=self._start,
             send=self._send,
+            events=self._events,
+            wide=self._wide,
             line_bytes_max=self._limits.frame_bytes_max,
         )
         try:
@@ -189,6 +193,7 @@ class Conversation:
             if self._under_way:
                 await asyncio.wait(set(self._under_way))
         finally:
+            session.close()
             # When the daemon ends, the agent goes on, with the next daemon.
             if not self._ending:
                 self._dispatcher.left(hello, session.agent, session.name)

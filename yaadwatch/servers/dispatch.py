@@ -27,6 +27,8 @@ Verb = Callable[..., Answer]
 """`verb(home, call, **fields)`, with the fields of the operation's request."""
 Line = Callable[[int | str, "Answer | YaadError"], bytes]
 """Given the id of a request and what became of it, the line that says so."""
+USER_STORE: Final = ""
+"""What the user store is called where events are told."""
 Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 
@@ -179,6 +181,17 @@ class Dispatcher:
             return line(request.id, self._said(name, error))
         finally:
             self._under_way -= 1
+
+    async def stores_at(self, hello: Hello) -> frozenset[str]:
+        """Return the stores whose events are about the folder of a client: the project's, and the
+        user's own.
+
+        Raises:
+            YaadError: NOT_FOUND when nobody watches it.
+        """
+        look = functools.partial(self._home.project_at, Path(hello.cwd))
+        project, _ = await asyncio.get_running_loop().run_in_executor(self._threads, look)
+        return frozenset({project.id, USER_STORE})
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""

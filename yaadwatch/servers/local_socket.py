@@ -10,7 +10,7 @@ import os
 import socket
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,6 +36,7 @@ class LocalSocket:
         now: the present time, for that line too: clients measure times ago by the daemon's clock.
         events: the stream that `subscribe` asks for.
         on_shutdown: called after `shutdown` was answered; should make the daemon end.
+        wide: which wide tools agents are listed besides the others.
         limits: what a connection may take.
         listening: a socket on `path` that somebody else has made, and keeps when we are gone; None:
             we make it.
@@ -50,6 +51,7 @@ class LocalSocket:
         now: Callable[[], datetime],
         events: Events,
         on_shutdown: Callable[[], None],
+        wide: Sequence[str] = (),
         limits: Limits | None = None,
         listening: socket.socket | None = None,
     ) -> None:
@@ -61,6 +63,7 @@ class LocalSocket:
         self._now = now
         self._events = events
         self._on_shutdown = on_shutdown
+        self._wide = wide
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None
@@ -135,6 +138,7 @@ class LocalSocket:
             now=self._now,
             events=self._events,
             on_shutdown=self._on_shutdown,
+            wide=self._wide,
             limits=self._limits,
         )
         self._conversations.add(conversation)

@@ -8,7 +8,7 @@ this module is imported with the first client that speaks the protocol.
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,9 +16,11 @@ from yaadwatch.api import codec, frames
 from yaadwatch.api.messages.wire import AGENT_FORM, Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers.dispatch import Answer, Dispatcher, Line
+from yaadwatch.servers.dispatch import Answer, Dispatcher, Events, Line
+from yaadwatch.servers.mcp_news import LISTENS_MAX, News
 from yaadwatch.servers.mcp_texts import BY_PROMPT, BY_URI, PROMPTS, RESOURCES
-from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
+from yaadwatch.servers.mcp_tools import TOOLS, Tool
+from yaadwatch.servers.mcp_wide import WIDE, WideTool
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS: Final = ("2026-07-28",)
@@ -45,7 +47,7 @@ _LISTS_KEEP_MS: Final = 3_600_000
 _CAPABILITIES_OURS: Final[dict[str, object]] = {
     "tools": {"listChanged": False},
     "prompts": {"listChanged": False},
-    "resources": {"subscribe": False, "listChanged": False},
+    "resources": {"subscribe": True, "listChanged": False},
 }
 
 _PREFIX = "io.modelcontextprotocol/"
@@ -81,6 +83,8 @@ class Session:
         at_once: operations that run for this client at the same time; the others wait.
         start: begins work on the loop, in the order in which it is given, and keeps it in view.
         send: hands a line to the client.
+        events: what happens in the stores, from a cursor on.
+        wide: which wide tools are listed besides the others.
         line_bytes_max: the longest line that is sent.
     """
 
@@ -93,6 +97,8 @@ class Session:
         at_once: int,
         start: Callable[[Coroutine[object, object, None]], "asyncio.Task[None]"],
         send: Callable[[bytes], Awaitable[None]],
+        events: Events,
+        wide: Sequence[str],
         line_bytes_max: int,
     ) -> None:
         self._hello = hello
@@ -102,6 +108,9 @@ class Session:
         self._start = start
         self._send = send
         self._line_bytes_max = line_bytes_max
+        tools: list[Tool | WideTool] = [*TOOLS, *(WIDE[name] for name in wide)]
+        self._tools = {tool.name: tool for tool in tools}
+        self._news = News(events, send)
         self._client: object = None
         self._shook_hands = False
         self._waiting: dict[int | str, asyncio.Task[None]] = {}
@@ -130,13 +139,17 @@ class Session:
             self._start(self._refuse(identity, Refused(INVALID_REQUEST, "method must be text")))
         elif "id" not in frame:
             self._heed(str(frame["method"]), frame.get("params"))
-        elif identity is None or identity in self._waiting:
+        elif identity is None or identity in self._waiting or self._news.is_listening(identity):
             what = "is being answered already" if identity is not None else "must be number or text"
             self._start(self._refuse(None, Refused(INVALID_REQUEST, f"id {what}")))
         else:
             task = self._start(self._serve(identity, str(frame["method"]), frame.get("params")))
             self._waiting[identity] = task
             task.add_done_callback(lambda _: self._waiting.pop(identity, None))
+
+    def close(self) -> None:
+        """Tell nothing more of what changes."""
+        self._news.close()
 
     def _heed(self, method: str, params: object) -> None:
         """Take a notification; only a cancellation makes a difference to us.
@@ -147,6 +160,8 @@ class Session:
             identity = codec.request_id({"id": params.get("requestId")})
             if identity in self._waiting:
                 self._waiting[identity].cancel()
+            elif identity is not None:
+                self._news.leave(identity)
 
     async def _refuse(self, identity: int | str | None, error: Refused) -> None:
         said = {"code": error.code, "message": error.message}
@@ -163,9 +178,10 @@ class Session:
         except Refused as error:
             await self._refuse(identity, error)
             return
-        await self._send(line)
+        if line is not None:
+            await self._send(line)
 
-    async def _reply(self, identity: int | str, method: str, params: Params) -> bytes:
+    async def _reply(self, identity: int | str, method: str, params: Params) -> bytes | None:
         if method == "ping":
             return _line(identity, {})
         if method == "initialize":
@@ -173,12 +189,17 @@ class Session:
         stateless = _is_stateless(params)
         if method == "server/discover" and stateless:
             return await self._discover(identity, params)
-        listed = _LISTS.get(method)
+        if method == "subscriptions/listen" and stateless:
+            await self._listen(identity, params)
+            return None
+        listed = self._list(method)
         serve = {
             "tools/call": self._call,
             "prompts/get": self._prompt,
             "resources/read": self._read,
         }.get(method)
+        if not stateless and method in {"resources/subscribe", "resources/unsubscribe"}:
+            serve = self._subscribe if method == "resources/subscribe" else self._unsubscribe
         if listed is None and serve is None:
             raise Refused(METHOD_NOT_FOUND, f"There is no method {method!r} here.")
         if not stateless and not self._shook_hands:
@@ -189,8 +210,21 @@ class Session:
             )
         if serve is not None:
             return await serve(identity, params, stateless=stateless)
-        answer = listed() if listed is not None else {}
+        answer = listed or {}
         return _line(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
+
+    def _list(self, method: str) -> Answer | None:
+        """Return what a method lists, if it does."""
+        match method:
+            case "tools/list":
+                return {"tools": [tool.listed() for tool in self._tools.values()]}
+            case "prompts/list":
+                return {"prompts": [prompt.listed() for prompt in PROMPTS]}
+            case "resources/list":
+                return {"resources": [resource.listed() for resource in RESOURCES]}
+            case "resources/templates/list":
+                return {"resourceTemplates": []}
+        return None
 
     async def _shake_hands(self, identity: int | str, params: Params) -> bytes:
         asked = params.get("protocolVersion")
@@ -198,6 +232,7 @@ class Session:
             raise Refused(INVALID_PARAMS, "protocolVersion must be text")
         self._client = params.get("clientInfo")
         self._shook_hands = True
+        self._news.unsubscribe_all()
         spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         _log.info("mcp.opened", extra={"agent": self._agent(params), "protocol": spoken})
         answer: Answer = {
@@ -235,9 +270,9 @@ class Session:
 
     async def _call(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
         name, arguments = params.get("name"), params.get("arguments")
-        tool = BY_TOOL.get(name) if isinstance(name, str) else None
+        tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            meant = codec.nearest(str(name), BY_TOOL)
+            meant = codec.nearest(str(name), self._tools)
             raise Refused(
                 INVALID_PARAMS,
                 f"Unknown tool: {name}." + (f" The nearest one is {meant}." if meant else ""),
@@ -251,9 +286,9 @@ class Session:
 
         # Models write null for what they leave out.
         given = {key: value for key, value in (arguments or {}).items() if value is not None}
-        asked = {"jsonrpc": "2.0", "id": identity, "method": tool.operation, "params": given}
         try:
-            request = codec.request(asked)
+            operation, fields = tool.asked(given)
+            request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
             return told(identity, error)
         line = await self._ask(params, request, told)
@@ -286,10 +321,7 @@ class Session:
         return await self._asked(identity, params, prompt.operation, given, told)
 
     async def _read(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
-        uri = params.get("uri")
-        resource = BY_URI.get(uri) if isinstance(uri, str) else None
-        if resource is None:
-            raise Refused(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}.", {"uri": uri})
+        resource = BY_URI[_uri(params)]
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
             if isinstance(found, YaadError):
@@ -301,6 +333,43 @@ class Session:
 
         return await self._asked(identity, params, resource.operation, resource.fields, told)
 
+    async def _subscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
+        """Tell from now on when a resource has changed, as the handshake era has it."""
+        uri = _uri(params)
+        await self._news.subscribe(uri, await self._stores())
+        return _line(identity, {})
+
+    async def _unsubscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
+        self._news.unsubscribe(_uri(params))
+        return _line(identity, {})
+
+    async def _listen(self, identity: int | str, params: Params) -> None:
+        """Tell from now on when resources have changed, until that is cancelled: the answer to a
+        `subscriptions/listen` is a stream, which begins with what we will tell of.
+        """
+        wanted = params.get("notifications")
+        if not isinstance(wanted, dict):
+            raise Refused(INVALID_PARAMS, "notifications must be an object")
+        uris = wanted.get("resourceSubscriptions") or []
+        if not isinstance(uris, list):
+            raise Refused(INVALID_PARAMS, "notifications.resourceSubscriptions must be a list")
+        if self._news.is_full:
+            told = f"{LISTENS_MAX} subscriptions are open; end one of them first."
+            raise Refused(INVALID_REQUEST, told)
+        honoured = [uri for uri in BY_URI if uri in uris]
+        await self._news.listen(identity, honoured, await self._stores() if honoured else ())
+
+    async def _stores(self) -> frozenset[str]:
+        """Return whose events are about the folder of this client.
+
+        Raises:
+            Refused: nobody watches it.
+        """
+        try:
+            return await self._dispatcher.stores_at(self._hello)
+        except YaadError as error:
+            raise Refused(INTERNAL_ERROR, f"{error.message} {error.hint}".strip()) from None
+
     async def _asked(
         self,
         identity: int | str,
@@ -310,9 +379,8 @@ class Session:
         told: Line,
     ) -> bytes:
         """Ask for an operation with fields that a client gave; what is wrong is told, too."""
-        asked = {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
         try:
-            request = codec.request(asked)
+            request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
             return told(identity, error)
         return await self._ask(params, request, told)
@@ -335,15 +403,6 @@ class Session:
         meta = {f"{_PREFIX}serverInfo": self._server}
         dressed: Answer = result | {"resultType": "complete", "_meta": meta}
         return dressed if keep_ms is None else dressed | {"ttlMs": keep_ms, "cacheScope": "private"}
-
-
-_LISTS: Final[dict[str, Callable[[], Answer]]] = {
-    "tools/list": lambda: {"tools": [tool.listed() for tool in TOOLS]},
-    "prompts/list": lambda: {"prompts": [prompt.listed() for prompt in PROMPTS]},
-    "resources/list": lambda: {"resources": [one.listed() for one in RESOURCES]},
-    "resources/templates/list": lambda: {"resourceTemplates": []},
-}
-"""What is listed, by method."""
 
 
 def agent_name(client: object) -> str:
@@ -392,6 +451,23 @@ def _is_stateless(params: Params) -> bool:
             {"supported": [*STATELESS_VERSIONS, *HANDSHAKE_VERSIONS], "requested": spoken},
         )
     return True
+
+
+def _uri(params: Params) -> str:
+    """Return the resource that is meant.
+
+    Raises:
+        Refused: there is no such one.
+    """
+    uri = params.get("uri")
+    if not isinstance(uri, str) or uri not in BY_URI:
+        raise Refused(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}.", {"uri": uri})
+    return uri
+
+
+def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -> Params:
+    """Return the request of our own protocol for an operation."""
+    return {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
 
 
 def _line(identity: int | str, result: Answer) -> bytes:

@@ -57,12 +57,23 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource; `text`: the key of the answer that it is, '' for the whole answer as JSON."""
+    """A resource.
+
+    Args:
+        uri: what it is called.
+        name: for people.
+        operation: the row it asks for, with `fields`.
+        about: what stands in it.
+        kind: its media type.
+        text: the key of the answer that it is; '' for the whole answer as JSON.
+        changes: how the events begin after which it may say something else.
+    """
 
     uri: str
     name: str
     operation: str
     about: str
+    changes: tuple[str, ...]
     kind: str = JSON
     text: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -106,6 +117,7 @@ RESOURCES: Final = (
         name="The brief",
         operation="context",
         about="What may no longer be true, rules, open tasks, what the last session left.",
+        changes=("node.", "stale.", "session.ended", "contradiction.", "gap."),
         kind=MARKDOWN,
         text="brief",
     ),
@@ -114,12 +126,14 @@ RESOURCES: Final = (
         name="The memory in numbers",
         operation="graph_stats",
         about="How many memories and relations there are, of which kinds.",
+        changes=("node.", "edge."),
     ),
     Resource(
         uri="yaad://stale",
         name="Doubts",
         operation="stale",
         about="What is remembered and may no longer be true, with the evidence.",
+        changes=("stale.", "node.updated", "node.archived", "node.erased"),
         fields={"check": False},
     ),
 )

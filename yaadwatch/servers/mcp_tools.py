@@ -18,7 +18,6 @@ PREFIX: Final = "yaad_"
 Schema = dict[str, object]
 
 _TEXT: Final[Schema] = {"type": "string"}
-_NUMBER: Final[Schema] = {"type": "number"}
 _WHOLE: Final[Schema] = {"type": "integer"}
 _TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
 _TYPES: Final[Mapping[object, Schema]] = {
@@ -29,10 +28,14 @@ _TYPES: Final[Mapping[object, Schema]] = {
     bool: {"type": "boolean"},
     tuple[str, ...]: _TEXTS,
 }
-_PROJECT: Final[Schema] = {
+PROJECT: Final[Schema] = {
     "type": "string",
     "description": "absolute, if not the current one",
 }
+
+
+_ELSEWHERE: Final = frozenset({"recall", "remember", "context", "stale"})
+"""Tools that are listed with `project`, which all of them take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +68,8 @@ class Tool:
         row = BY_NAME[self.operation]
         known = {field.name: field for field in fields(row.request)}  # type: ignore[arg-type]
         shown = {name: _argument(known[name], about) for name, about in self.arguments.items()}
-        if shown:
-            shown["project"] = _PROJECT
+        if self.operation in _ELSEWHERE:
+            shown["project"] = PROJECT
         needed = [name for name in self.arguments if known[name].default is MISSING]
         listed: Schema = {
             "name": self.name,
@@ -79,15 +82,28 @@ class Tool:
         }
         return listed | ({"outputSchema": self.answer} if self.answer is not None else {})
 
+    def asked(self, given: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+        """Return the row that is asked for, and its fields."""
+        return self.operation, given
+
     def result(self, found: "dict[str, object] | YaadError") -> Schema:
         """Return the result of a call: the answer, or what went wrong and what to do next."""
         if isinstance(found, YaadError):
-            told = f"{found.message}\n{found.hint}" if found.hint else found.message
-            return {"content": [_content(told)], "isError": True}
+            return failed(found)
         if self.text:
             return {"content": [_content(str(found[self.text]) or self.nothing)], "isError": False}
-        result: Schema = {"content": [_content(to_text(found))], "isError": False}
-        return result | ({"structuredContent": found} if self.answer is not None else {})
+        return succeeded(found) | ({"structuredContent": found} if self.answer is not None else {})
+
+
+def failed(error: YaadError) -> Schema:
+    """Return the result that tells an agent what went wrong and what to do next."""
+    told = f"{error.message}\n{error.hint}" if error.hint else error.message
+    return {"content": [_content(told)], "isError": True}
+
+
+def succeeded(found: "dict[str, object]") -> Schema:
+    """Return the result that tells an answer, as text."""
+    return {"content": [_content(to_text(found))], "isError": False}
 
 
 def _content(text: str) -> Schema:
@@ -119,10 +135,10 @@ TOOLS: Final = (
         arguments={
             "query": "words, a path or a name",
             "kinds": "",
-            "path": "only about this file or folder",
+            "path": "a file or folder",
             "tokens_max": "",
         },
-        answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT, score=_NUMBER))),
+        answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT))),
     ),
     Tool(
         operation="remember",
@@ -133,7 +149,7 @@ TOOLS: Final = (
             "kind": "decision, convention, bug, fix, command, task, ...",
             "files": "what else it rests on",
             "symbols": "",
-            "key": "a name; said again under it, the memory gets the new words",
+            "key": "a name; said again, it gets the new words",
             "scope": "user: holds in every project",
         },
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
@@ -155,7 +171,27 @@ TOOLS: Final = (
         operation="stale",
         about="What is remembered and may no longer be true, with the commits that changed it.",
         arguments={"all": "suspects too"},
-        answer=_object(stale=_list(_object(id=_TEXT, text=_TEXT, verdict=_TEXT, reason=_TEXT))),
+        answer=_object(stale=_list(_object(id=_TEXT, text=_TEXT, verdict=_TEXT))),
+    ),
+    Tool(
+        operation="impact",
+        about="What rests on a file. Ask before you change it.",
+        arguments={"file": "a file, FILE:NAME, or a folder"},
+        answer=_object(memories=_list(_object(id=_TEXT, text=_TEXT))),
+    ),
+    Tool(
+        operation="link",
+        about="Relate two memories: doubt about `to` reaches `id`.",
+        arguments={
+            "id": "",
+            "kind": "depends_on, part_of, caused_by, led_to, ...",
+            "to": "",
+        },
+    ),
+    Tool(
+        operation="unlink",
+        about="End such a relation.",
+        arguments={"id": "", "kind": "", "to": ""},
     ),
     Tool(
         operation="subgraph",
@@ -179,7 +215,7 @@ TOOLS: Final = (
     ),
     Tool(
         operation="status",
-        about="Whether the memory works: what is watched, and what is wrong.",
+        about="What is watched, and what is wrong.",
         arguments={},
     ),
 )

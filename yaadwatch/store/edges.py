@@ -62,6 +62,16 @@ def put(conn: apsw.Connection, edge: Edge) -> bool:
         return False
     if edge.valid_until is None or edge.valid_until >= edge.valid_from:
         _refuse_overlap(edge, others)
+    add(conn, edge)
+    return True
+
+
+def add(conn: apsw.Connection, edge: Edge) -> None:
+    """Add an edge of a node that was made in this transaction, and has none like it yet.
+
+    Raises:
+        apsw.ConstraintError: as for `insert`, and when the same open edge is there.
+    """
     conn.execute(
         """
         INSERT INTO edges (from_node, to_node, kind, weight, attributes, created_ms, updated_ms,
@@ -73,14 +83,13 @@ def put(conn: apsw.Connection, edge: Edge) -> bool:
             edge.to_node,
             edge.kind,
             edge.weight,
-            to_json(dict(edge.attributes)),
+            to_json(dict(edge.attributes)) if edge.attributes else "{}",
             to_ms(edge.created_at),
             to_ms(edge.updated_at or edge.created_at),
             to_ms(edge.valid_from),
             to_ms_or_null(edge.valid_until),
         ),
     )
-    return True
 
 
 def get(conn: apsw.Connection, id: int) -> Edge | None:

@@ -84,8 +84,8 @@ def holders(conn: apsw.Connection, match: str) -> int:
     return int(conn.execute("SELECT count(*) FROM nodes_fts WHERE nodes_fts MATCH ?", (match,)).get)
 
 
-def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[str]:
-    """Return the ids of living nodes whose text holds every phrase, those stored last first.
+def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[tuple[str, str]]:
+    """Return id and text of living nodes whose text holds every phrase, those stored last first.
 
     Args:
         conn: a snapshot.
@@ -95,7 +95,7 @@ def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[s
     quoted = ('"{}"'.format(one.replace('"', '""')) for one in phrases)
     rows = conn.execute(
         """
-        SELECT nodes.id
+        SELECT nodes.id, nodes.text
           FROM (SELECT rowid AS num
                   FROM nodes_fts
                  WHERE nodes_fts MATCH ?
@@ -106,7 +106,7 @@ def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[s
         """,
         (f"text : ({' AND '.join(quoted)})", limit),
     )
-    return [node for (node,) in rows]
+    return [(node, text) for node, text in rows]
 
 
 def compact(conn: apsw.Connection) -> None:

@@ -43,7 +43,17 @@ def insert(conn: apsw.Connection, node: Node) -> int:
 
 def get(conn: apsw.Connection, id: str) -> Node | None:
     """Return the node, living or archived, or None."""
-    return many(conn, [id]).get(id)
+    rows = conn.execute(
+        """
+        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
+               session, confidence, confirmed_ms, accessed_ms, pinned, version,
+               created_ms, updated_ms, archived_ms, archive_reason
+          FROM nodes
+         WHERE id = ?
+        """,
+        (id,),
+    )
+    return next(map(_node, rows), None)
 
 
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
@@ -396,8 +406,8 @@ def _row(node: Node) -> dict[str, str | int | float | None]:
         "text_hash": node.text_hash,
         "summary": "" if node.summary == node.text else node.summary,
         "key": node.key,
-        "tags": to_json(node.tags),
-        "attributes": to_json(dict(node.attributes)),
+        "tags": to_json(node.tags) if node.tags else "[]",
+        "attributes": to_json(dict(node.attributes)) if node.attributes else "{}",
         "origin": node.origin,
         "session": node.session,
         "confidence": node.confidence,
@@ -445,8 +455,8 @@ def _node(row: tuple[Any, ...]) -> Node:
         text_hash=text_hash,
         summary=summary or text,  # most texts are short, and not kept twice
         key=key,
-        tags=tuple(json.loads(tags)),
-        attributes=json.loads(attributes),
+        tags=() if tags == "[]" else tuple(json.loads(tags)),
+        attributes={} if attributes == "{}" else json.loads(attributes),
         origin=origin,
         session=session,
         confidence=confidence,

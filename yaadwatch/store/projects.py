@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -38,10 +39,15 @@ def everything(conn: apsw.Connection) -> list[Project]:
 
 def by_common_dir(conn: apsw.Connection, path: Path) -> Project | None:
     """Return the watched project of this git common directory."""
-    found = conn.execute(
-        "SELECT id FROM projects WHERE common_dir = ? AND removed_ms IS NULL", (str(path),)
-    ).fetchone()
-    return None if found is None else get(conn, found[0])
+    rows = conn.execute(
+        """
+        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
+          FROM projects
+         WHERE common_dir = ? AND removed_ms IS NULL
+        """,
+        (str(path),),
+    )
+    return next(map(_project, rows), None)
 
 
 def removed(conn: apsw.Connection, common_dir: Path) -> Project | None:
@@ -105,17 +111,19 @@ def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
         """,
         (json_list(ids),),
     )
-    return [
-        Project(
-            id=id,
-            root=Path(root),
-            common_dir=Path(common_dir),
-            device=device,
-            inode=inode,
-            store=Path(store),
-            excluded=excluded,
-            added_at=from_ms(added_ms),
-            removed_at=from_ms_or_null(removed_ms),
-        )
-        for id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms in rows  # noqa: A001
-    ]
+    return list(map(_project, rows))
+
+
+def _project(row: tuple[Any, ...]) -> Project:
+    id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms = row  # noqa: A001
+    return Project(
+        id=id,
+        root=Path(root),
+        common_dir=Path(common_dir),
+        device=device,
+        inode=inode,
+        store=Path(store),
+        excluded=excluded,
+        added_at=from_ms(added_ms),
+        removed_at=from_ms_or_null(removed_ms),
+    )

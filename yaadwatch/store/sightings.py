@@ -31,6 +31,18 @@ def put(conn: apsw.Connection, worktree: int, sightings: Iterable[Sighting]) -> 
     )
 
 
+def drop_everywhere(conn: apsw.Connection, paths: Iterable[str]) -> None:
+    """Forget what was seen at `paths`, in every work tree."""
+    conn.execute(
+        """
+        DELETE FROM sightings
+         WHERE worktree IN (SELECT id FROM worktrees)
+           AND path IN (SELECT value FROM json_each(?))
+        """,
+        (json_list(paths),),
+    )
+
+
 def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
     """Forget what was seen at `paths`."""
     conn.execute(

@@ -705,3 +705,38 @@ def test_what_many_rule_files_say_is_looked_up_once_each(inline, monkeypatch):
 
     assert asked.count("rows") < 12
     assert asked.count("readers") < 10 * len(AGENTS)
+
+
+def hinted(tree, *paths):
+    """Sync as the daemon does after a hint about these paths, once the files have settled."""
+    tree.settle()
+    with tree.home.space(tree.call) as space:
+        project, worktree = space.project.id, space.worktree.id
+    syncing.sync_tree(tree.home, project, worktree, frozenset(paths))
+
+
+def test_a_file_further_down_that_git_does_not_track_is_read_once_a_hint_names_it(world):
+    tree = world.repo()
+    tree.add()
+    tree.sync()
+    tree.write("web/CLAUDE.md", "# Rules\n\n- Use Zod for every form\n")
+
+    hinted(tree, "web/CLAUDE.md")
+
+    assert tree.memories() == ["Use Zod for every form"]
+    tree.write("web/CLAUDE.md", "# Rules\n\n- Use Valibot for every form\n")
+    hinted(tree, "web/CLAUDE.md")
+    assert tree.memories() == ["Use Valibot for every form"]
+
+
+def test_one_that_git_ignores_is_not_read_though_a_hint_names_it(world):
+    tree = world.repo()
+    tree.write(".gitignore", "out/\n")
+    tree.commit("ignored")
+    tree.add()
+    tree.sync()
+    tree.write("out/CLAUDE.md", "# Rules\n\n- Use Zod for every form\n")
+
+    hinted(tree, "out/CLAUDE.md")
+
+    assert tree.memories() == []

@@ -169,6 +169,21 @@ class TestFiles:
 
         assert RULE in other.read("CLAUDE.md")
 
+    @pytest.mark.parametrize("names", ["1" * 40, "no commit at all"])
+    def test_a_broken_branch_keeps_no_file_from_being_written(self, tree, names):
+        tree.add(mode="inline")
+        tree.git("switch", "-q", "-c", "third")
+        tree.commit("third")
+        (tree.path / ".git" / "refs" / "heads" / "broken").write_text(f"{names}\n")
+        on_feature(tree)
+        tree.git("switch", "-q", "third")
+        tree.remember("Always use jose for tokens", kind="convention")
+
+        tree.sync()
+
+        assert "Always use jose for tokens" in tree.read("CLAUDE.md")
+        assert RULE not in tree.read("CLAUDE.md")
+
     def test_a_pinned_one_is_written_everywhere(self, tree):
         tree.add(mode="inline")
         other = linked_on_main(tree)

@@ -453,3 +453,25 @@ def test_an_erased_memory_leaves_no_claim(repo):
     with repo.db() as db:
         assert one not in repr(table(db, "claims"))
         assert "8080" not in repr(table(db, "claims"))
+
+
+def test_what_was_settled_at_once_is_told_once(repo):
+    for port in (8080, 9090, 7070):
+        repo.remember(f"The API port is {port}")
+    (row,) = found(repo)["contradictions"]
+    kept = row["sides"][0]["node"]
+    resolving.resolve(repo.home, repo.call, id=row["id"], keep=kept)
+
+    (settled,) = found(repo, settled=True)["settled"]
+
+    assert (settled["id"], settled["kept"]) == (row["id"], kept)
+
+
+def test_evidence_is_not_from_a_time_to_come(repo):
+    memory = repo.remember("The API port is 8080")
+    tomorrow = repo.world.clock.now() + timedelta(days=1)
+
+    with pytest.raises(YaadError) as refused:
+        give(repo, memory, "api", "port", "9090", evidence_at=f"{tomorrow:%Y-%m-%dT%H:%M:%SZ}")
+
+    assert refused.value.code is Code.BAD_REQUEST

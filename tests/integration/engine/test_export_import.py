@@ -9,8 +9,10 @@ import pytest
 from engine_world import NET, dump
 from in_process import ask, command
 
+from yaadwatch import places
 from yaadwatch.engine.inout import keeping, spool, verifying
 from yaadwatch.engine.memories import inject
+from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store.whole import rows
 
@@ -81,6 +83,38 @@ def test_what_was_exported_makes_an_equal_store(full):
     assert answer["conflicts"] == answer["left_out"] == []
     assert verifying.verify(there.home, there.call)["findings"] == []
     assert there.memories() == full.memories()
+
+
+def test_an_approved_gap_goes_on_being_counted_under_another_home_s_key(full):
+    path = full.path.parent / "out.jsonl"
+    for question in ("How do we deploy?", "Who owns billing?"):
+        full.home.poorly_answered(full.home.project_at(full.path)[0].id, question)
+    gaps.approve_gap(full.home, full.call, question="how do we deploy", reason="often asked")
+    told = ask(full, "export", path)
+    assert told["counts"]["gaps"] == 1
+    assert "billing" not in path.read_text()
+    places.key_file().unlink()
+    there = other(full.world)
+
+    answer = ask(there, "import", path)
+
+    assert answer["counts"]["gaps"] == {"new": 1}
+    there.home.poorly_answered(there.home.project_at(there.path)[0].id, "deploy, how do we?")
+    (gap,) = gaps.gaps(there.home, there.call)["gaps"]
+    assert (gap["text"], gap["asked"], gap["reason"]) == ("how do we deploy", 2, "often asked")
+
+
+def test_a_gap_without_words_is_left_out_and_told(full):
+    path = full.path.parent / "out.jsonl"
+    ask(full, "export", path)
+    at = "2026-11-21T09:30:00.000Z"
+    row = {"table": "gaps", "hash": "ab" * 32, "asked": 3, "first_at": at, "last_at": at}
+    path.write_text(path.read_text() + json.dumps(row) + "\n")
+
+    answer = ask(other(full.world), "import", path)
+
+    (left,) = answer["left_out"]
+    assert (left["table"], "not approved" in left["reason"]) == ("gaps", True)
 
 
 def test_an_export_of_the_import_is_the_same_file(full):

@@ -199,6 +199,30 @@ class TestShown:
 
         assert (row["id"], row["stale"]["verdict"]) == (known, "changed")
 
+    def test_what_was_contradicted_or_superseded_since_is_told_in_the_receipt(self, repo, claude):
+        port = repo.remember("The API port is 8080")
+        manager = repo.remember("We use pnpm, not npm")
+        claude.recall("API port")
+        claude.recall("pnpm")
+        mine = claude.remember("The database port is 5432")
+        session = claude.end()["session"]["id"]
+        before = claude.receipt(session)
+        repo.remember("The API port is 9090")
+        repo.remember("The database port is 5433")
+        repo.link(repo.remember("We use yarn for everything"), "supersedes", manager)
+
+        after = claude.receipt(session)
+
+        told = [*before["shown_memories"], *before["learned_memories"]]
+        assert all(row["contradicted"] == [] and not row["superseded"] for row in told)
+        shown = {row["id"]: row for row in after["shown_memories"]}
+        (clash,) = shown[port]["contradicted"]
+        assert clash["words"].startswith("api port: 8080")
+        assert (shown[port]["superseded"], shown[manager]["superseded"]) == (False, True)
+        assert shown[manager]["contradicted"] == []
+        (learned,) = after["learned_memories"]
+        assert (learned["id"], len(learned["contradicted"])) == (mine, 1)
+
     def test_a_name_that_turns_up_in_what_was_written_was_of_use(self, repo, claude):
         known = repo.remember("Call `sign_with_jose` for every token")
         claude.recall("sign every token")

@@ -31,7 +31,9 @@ RECEIPT = SESSION | {
             "tokens": 60,
             "used": True,
             "archived": False,
+            "superseded": True,
             "stale": {"verdict": "gone", "score": 0.9},
+            "contradicted": [{"id": "1a2b3c4d", "words": "api port: 8080 or 9090"}],
             "at": AT,
         }
     ],
@@ -41,7 +43,9 @@ RECEIPT = SESSION | {
             "kind": "fix",
             "text": "Retry thrice",
             "archived": True,
+            "superseded": False,
             "stale": None,
+            "contradicted": [],
             "at": AT,
         }
     ],
@@ -106,7 +110,7 @@ def test_the_receipt_tells_tokens_use_and_what_became_of_it():
 
     assert "60 tokens" in out
     assert "used" in out
-    assert "gone" in out
+    assert "gone, superseded, contradicted (1a2b3c4d)" in out
     assert "archived" in out
     assert "tests need redis" in out
     assert out.splitlines()[-1] == "120 tokens were spent on what it was shown."
@@ -139,6 +143,33 @@ def test_what_is_missing_is_asked_for(action):
 
     assert (ran.status, ran.calls) == (2, [])
     assert "Say wh" in ran.err
+
+
+@pytest.mark.parametrize("line", ["sessions list mine", "sessions start mine"])
+def test_words_that_mean_nothing_are_refused(line):
+    ran = command(*line.split())
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "takes no words, got: mine" in ran.err
+
+
+def test_words_may_stand_behind_an_option():
+    noted = {"session": ID, "text": "one more", "masked": [], "notes": 1}
+
+    ran = command(
+        *("sessions", "note", "--session", ID, "one", "more"), answers={"session_note": noted}
+    )
+
+    assert ran.calls == [("session_note", {"text": "one more", "session": ID})]
+
+
+def test_an_empty_handoff_is_said_and_nothing_is_handed_on():
+    answer = {"prompt": "", "session": None, "open": 0, "doubts": 0}
+
+    ran = command("handoff", "--tokens", "50", answers={"handoff": answer})
+
+    assert (ran.status, ran.out) == (1, "")
+    assert "50 tokens" in ran.err
 
 
 def test_a_handoff_is_the_prompt_and_nothing_else():
@@ -210,6 +241,25 @@ def test_a_skill_is_kept_from_a_file(tmp_path):
 
     fields = {"name": "release", "description": "how", "body": "Run `make release`."}
     assert ran.calls == [("skill_add", fields)]
+
+
+def test_a_skill_in_new_words_can_be_had_as_it_was():
+    ran = command(
+        *("skill", "add", "release", "--about", "how", "--file", "-"),
+        answers={"skill_add": SKILL | {"version": 3}},
+    )
+
+    assert f"Undo: yaadwatch restore {ID[-8:]} --version 2" in ran.out
+
+
+def test_without_a_task_in_those_states_that_is_said():
+    answer = {"tasks": [], "counts": {"open": 0, "doing": 0, "done": 0, "dropped": 0}}
+
+    done = command("tasks", "--state", "done", answers={"tasks": answer}).out
+    none = command("tasks", answers={"tasks": answer}).out
+
+    assert done == "No task is done.\n"
+    assert none.startswith("Nothing is to be done.")
 
 
 @pytest.mark.parametrize(

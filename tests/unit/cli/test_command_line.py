@@ -70,6 +70,7 @@ LINES = {
     "up": "up /srv/api",
     "daemon": "daemon",
     "stop": "stop --json",
+    "doctor": "doctor",
     "connect": "connect claude --project-level --dry-run",
     "disconnect": "disconnect codex gemini",
     "hook": "hook session-start --agent claude",
@@ -104,6 +105,7 @@ ASKED_BY |= {
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",
+    "doctor",
     "connect",
     "disconnect",
     "stop",
@@ -362,13 +364,18 @@ def test_a_closed_pipe_ends_quietly(daemon, environment):
 
 
 def test_ctrl_c_ends_quietly_with_130(daemon, environment):
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "yaadwatch", "status", "--watch", "--json"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    # It hears interrupts, even when the tests run where they are ignored: behind an `&`.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "yaadwatch", "status", "--watch", "--json"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     with watching:
         assert watching.stdout.readline().startswith("{")
         watching.send_signal(signal.SIGINT)

@@ -8,9 +8,10 @@ from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
+from yaadwatch.servers.mcp_wide import WIDE
 
-READ_BY_MODELS_TOKENS_MAX = 125 * len(TOOLS)
-"""Twelve tools shall cost 1,500 tokens at most."""
+LISTED_TOKENS_MAX = 1_500
+"""All that is listed of all tools, also what no agent passes on to its model."""
 
 
 def test_every_row_on_the_wire_has_a_tool_and_every_tool_a_row():
@@ -20,15 +21,11 @@ def test_every_row_on_the_wire_has_a_tool_and_every_tool_a_row():
     assert list(BY_TOOL) == [f"yaad_{tool.operation}" for tool in TOOLS]
 
 
-def test_what_models_read_of_them_is_short():
-    read = [
-        {key: listed[key] for key in ("name", "description", "inputSchema")}
-        for listed in (tool.listed() for tool in TOOLS)
-    ]
+def test_all_that_is_listed_of_twelve_tools_costs_1500_tokens_at_most():
+    text = json.dumps([tool.listed() for tool in TOOLS], separators=(",", ":"))
 
-    text = json.dumps(read, separators=(",", ":"))
-
-    assert estimate_tokens(text) <= READ_BY_MODELS_TOKENS_MAX
+    assert len(TOOLS) == 12
+    assert estimate_tokens(text) <= LISTED_TOKENS_MAX
 
 
 def test_types_defaults_and_needed_arguments_are_those_of_the_request():
@@ -45,7 +42,7 @@ def test_types_defaults_and_needed_arguments_are_those_of_the_request():
 def test_a_tool_that_changes_nothing_says_so(tool):
     hints = tool.listed()["annotations"]
 
-    changing = {"remember", "task_update", "forget"}
+    changing = {"remember", "task_update", "forget", "link", "unlink"}
     assert hints.get("readOnlyHint", False) == (tool.operation not in changing)
 
 
@@ -74,3 +71,46 @@ def test_an_error_tells_the_agent_what_to_do():
     assert result["isError"] is True
     assert result["content"][0]["text"] == "/x is not watched.\nWatch it: yaadwatch add /x"
     assert "structuredContent" not in result
+
+
+def test_every_row_on_the_wide_wire_is_in_one_wide_tool():
+    wide = [row.name for row in OPERATIONS if "mcp-wide" in row.wires]
+
+    listed = [name for tool in WIDE.values() for name in tool.operations]
+    assert sorted(listed) == sorted(wide)
+    assert all(tool.name == f"yaad_{short}" for short, tool in WIDE.items())
+
+
+@pytest.mark.parametrize("tool", WIDE.values(), ids=lambda tool: tool.name)
+def test_a_wide_tool_names_what_it_does_and_what_must_be_given(tool):
+    listed = tool.listed()
+
+    assert listed["inputSchema"]["properties"]["do"]["enum"] == list(tool.operations)
+    for name in tool.operations:
+        assert f"{name}(" in listed["description"]
+
+
+def test_a_wide_tool_asks_for_the_row_that_is_named():
+    given = {"do": "pin", "with": {"id": "1234"}, "project": "/srv"}
+
+    assert WIDE["curate"].asked(given) == ("pin", {"id": "1234", "project": "/srv"})
+    assert "pin(id*)" in WIDE["curate"].listed()["description"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "do must be one of"),
+        ({"do": "remember"}, "do must be one of"),
+        ({"do": "pinn"}, "The nearest one is 'pin'."),
+        ({"do": ["pin"]}, "do must be one of"),
+        ({"do": "pin", "with": "1234"}, "with must be an object"),
+        ({"do": "pin", "id": "1234"}, "The fields of pin belong into `with`."),
+    ],
+)
+def test_a_wide_tool_says_what_is_wrong_with_a_call(given, told):
+    with pytest.raises(YaadError) as raised:
+        WIDE["curate"].asked(given)
+
+    assert told in f"{raised.value.message} {raised.value.hint}"
+    assert raised.value.code is Code.BAD_REQUEST

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import Settings
+from yaadwatch.model.settings import WIDE_TOOLS, Settings
 from yaadwatch.system import config
 
 KEYS = [
@@ -24,8 +24,10 @@ def path(tmp_path):
     return tmp_path / "config.toml"
 
 
-def _other(default):
+def _other(default, name=""):
     """A value in range that is not the default; a list fits files and half-lives of kinds."""
+    if name == "wide":
+        return WIDE_TOOLS
     if isinstance(default, tuple):
         return (*default, "task=7", "note=0.5")
     return default / 2 if isinstance(default, float) else default + 1
@@ -49,11 +51,11 @@ def test_without_a_file_everything_is_as_it_comes(path):
 
 @each_key
 def test_every_setting_is_read_from_the_file(path, section, name, default):
-    path.write_text(f"[{section}]\n{name} = {_toml(_other(default))}\n")
+    path.write_text(f"[{section}]\n{name} = {_toml(_other(default, name))}\n")
 
     loaded = config.load(path, {})
 
-    assert getattr(getattr(loaded.settings, section), name) == _other(default)
+    assert getattr(getattr(loaded.settings, section), name) == _other(default, name)
     assert loaded.sources[f"{section}.{name}"] == str(path)
     assert list(loaded.sources.values()).count("default") == len(KEYS) - 1
 
@@ -63,11 +65,20 @@ def test_every_setting_is_read_from_the_environment_over_the_file(path, section,
     path.write_text(f"{section}.{name} = {_toml(default)}\n")
     variable = f"YAAD_{section}_{name}".upper()
 
-    loaded = config.load(path, {variable: _variable(_other(default))})
+    loaded = config.load(path, {variable: _variable(_other(default, name))})
 
-    assert getattr(getattr(loaded.settings, section), name) == _other(default)
+    assert getattr(getattr(loaded.settings, section), name) == _other(default, name)
     assert loaded.sources[f"{section}.{name}"] == variable
     assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("grap", "must hold graph and curate only, got 'grap'"), ("graph, graph", "each tool once")],
+)
+def test_a_wide_tool_that_there_is_not_is_named(path, given, told):
+    with pytest.raises(YaadError, match=told):
+        config.load(path, {"YAAD_MCP_WIDE": given})
 
 
 def test_a_whole_number_will_do_where_a_fraction_may_stand(path):

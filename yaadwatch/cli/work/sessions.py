@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, short, span, when
+from yaadwatch.cli.words import ago, count, listed, short, span, when
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 ACTIONS = ("list", "show", "search", "start", "note", "end")
 _NEEDED = {"show": "which session", "search": "what to look for", "note": "what to note"}
+_WORDLESS = {
+    "list": "Find some: yaadwatch sessions search WORDS",
+    "start": "Give it a name: yaadwatch sessions start --name NAME",
+}
 
 
 def add_sessions(commands: Commands) -> Parser:
@@ -108,6 +112,14 @@ def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
+    if not answer["prompt"]:
+        # An empty prompt would be handed to an agent without a word.
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is nothing to hand on here that fits into {args.tokens_max} tokens.",
+            hint="What was done here: yaadwatch sessions. A longer prompt: yaadwatch handoff "
+            "--tokens N",
+        )
     for line in str(answer["prompt"]).splitlines():
         terminal.line(line)
     return 0
@@ -115,6 +127,12 @@ def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     words = " ".join(args.what)
+    if words and args.action in _WORDLESS:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"`sessions {args.action}` takes no words, got: {words}. Nothing was done.",
+            hint=_WORDLESS[args.action],
+        )
     if args.action in _NEEDED and not words:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -200,10 +218,14 @@ def _tell_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") ->
 
 
 def _since(row: "dict[str, Any]") -> str:
-    """Return what became of a memory since: "changed" for one in doubt, "archived"."""
+    """Return what became of a memory since: "changed" for one in doubt, "contradicted (ID)"."""
     if row["archived"]:
         return "archived"
-    return str(row["stale"]["verdict"]) if row["stale"] else ""
+    became = [str(row["stale"]["verdict"])] if row["stale"] else []
+    became += ["superseded"] if row["superseded"] else []
+    if row["contradicted"]:
+        became.append(f"contradicted ({listed([str(one['id']) for one in row['contradicted']])})")
+    return ", ".join(became)
 
 
 def _tell_end(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:

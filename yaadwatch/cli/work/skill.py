@@ -41,7 +41,7 @@ def add_skill(commands: Commands) -> Parser:
     command.add_argument("name", metavar="NAME", nargs="?", help="of the skill: small letters, '-'")
     command.add_argument("--about", metavar="LINE", help="for add: when to use it, in a line")
     command.add_argument(
-        "--file", metavar="PATH", help="for add: where its body is (default: standard input)"
+        "--file", metavar="PATH", help="for add: where its body is (default, or -: standard input)"
     )
     command.add_argument(
         "--to", metavar="DIR", default=".", help="for export: the folder (default: here)"
@@ -104,7 +104,10 @@ def _add(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     terminal.line("Kept ", styled(answer["name"], "bold"), f"  {answer['description']}")
-    terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
+    undo = f"restore {short(answer['id'])} --version {answer['version'] - 1}"
+    if answer["version"] == 1:
+        undo = f"forget {short(answer['id'])}"
+    terminal.line(f"Undo: yaadwatch {undo}")
     return 0
 
 
@@ -115,7 +118,7 @@ def _body(args: Namespace, terminal: Terminal) -> str:
         YaadError: bad_request, when it is not text; unavailable, when the file cannot be read.
     """
     try:
-        if args.file is None:
+        if args.file in (None, "-"):
             return terminal.keys.read(_BODY_CHARS_MAX)
         with open(args.file, encoding="utf-8") as file:
             return file.read(_BODY_CHARS_MAX)

@@ -81,7 +81,11 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     counts = answer["counts"]
     told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     if not answer["tasks"]:
-        terminal.line("Nothing is to be done. Add a task: yaadwatch task add TEXT")
+        terminal.line(
+            "Nothing is to be done. Add a task: yaadwatch task add TEXT"
+            if states == list(UNFINISHED)
+            else f"No task is {' or '.join(states)}."
+        )
     terminal.line(styled(told, "dim")) if told else None
     return 0
 

@@ -7,7 +7,7 @@ such as `always`, `use X instead of Y`, `we decided`, not by default.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -170,12 +170,28 @@ def _judge(text: str, headings: Sequence[str]) -> tuple[str, str]:
     return _first(_COMPILED_FAINT, head) or ("spec", "spec: a statement without another cue")
 
 
-_Compiled = tuple[tuple[str, str, re.Pattern[str]], ...]
+_Look = Callable[[str], re.Match[str] | None]
+_Compiled = tuple[tuple[str, str, _Look], ...]
+
+
+def begins_only(pattern: str) -> bool:
+    """Return whether a cue, all of it, can stand at the beginning of a text only."""
+    depth = 0
+    plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern).strip()
+    for at, char in enumerate(plain):
+        depth += (char == "(") - (char == ")")
+        if char == "|" and depth == 0 and not plain[at + 1 :].lstrip().startswith("^"):
+            return False
+    return plain.startswith("^")
 
 
 def _compiled(cues: tuple[_Cue, ...]) -> _Compiled:
     flags = re.IGNORECASE | re.VERBOSE
-    return tuple((kind, said, re.compile(pattern, flags)) for kind, said, pattern in cues)
+    found = []
+    for kind, said, pattern in cues:
+        cue = re.compile(pattern, flags)
+        found.append((kind, said, cue.match if begins_only(pattern) else cue.search))
+    return tuple(found)
 
 
 _COMPILED_PLAIN: Final = _compiled(_PLAIN)
@@ -184,7 +200,7 @@ _COMPILED_FAINT: Final = _compiled(_FAINT)
 
 
 def _first(cues: _Compiled, head: str) -> tuple[str, str] | None:
-    for kind, said, pattern in cues:
-        if found := pattern.search(head):
+    for kind, said, look in cues:
+        if found := look(head):
             return kind, f'{kind}: {said} ("{found[0].strip()[:60]}")'
     return None

@@ -24,6 +24,8 @@ _PORT = re.compile(
     r"|\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d{2,5})\b",
     re.IGNORECASE,
 )
+_DIGITS = re.compile(r"\d\d")
+"""What every port has."""
 _INSTALL = re.compile(
     r"\b(?:(?P<npm>(?:npm (?:i|install|add)|(?:pnpm|yarn|bun) add))"
     r"|(?P<pip>(?:pip3?|uv pip|pipx) install|(?:uv|poetry|pdm) add)"
@@ -68,16 +70,17 @@ def entities(text: str, known: Mapping[str, str]) -> list[str]:
         known: the packages that the project uses, plain name to ecosystem.
     """
     found: dict[int, list[str]] = {}
-    for match in _ADDRESS.finditer(text):
+    may_address = "://" in text
+    for match in _ADDRESS.finditer(text) if may_address else ():
         address = _address(match.group())
         if address:
             found.setdefault(match.start(), []).append(address)
-    for match in _PORT.finditer(text):
+    for match in _PORT.finditer(text) if _DIGITS.search(text) else ():
         numbers = (group for group in match.groups() if group is not None)
         found.setdefault(match.start(), []).extend(
             f"port {int(number)}" for number in numbers if 0 < int(number) < 65_536
         )
-    plain = _ADDRESS.sub(lambda match: " " * len(match.group()), text)
+    plain = _ADDRESS.sub(lambda match: " " * len(match.group()), text) if may_address else text
     for match in _INSTALL.finditer(plain):
         ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
         names = [_package(name, ecosystem) for name in _installed(match.group("rest"))]

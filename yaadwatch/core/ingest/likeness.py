@@ -142,10 +142,26 @@ def beginning(text: str) -> tuple[str, ...]:
     return ()
 
 
+def begins(text: str, wanted: Sequence[str]) -> bool:
+    """Return whether `beginning(text)` is `wanted`; most texts are known not to after a word."""
+    left = list(wanted)
+    found: set[str] = set()
+    for word in islice(_words(text), WORDS_MAX + 1):
+        if word.form in found or not _tells(word.form):
+            continue
+        if not left or word.form != left.pop(0):
+            return False
+        found.add(word.form)
+        if not left:
+            return True
+    return not left
+
+
 def _words(text: str) -> Iterator[_Word]:
     """Yield the telling words of a text, in their order."""
     opener = ""
-    for found in _WORD.finditer(unicodedata.normalize("NFC", text)):
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    for found in _WORD.finditer(composed):
         raw, sort = found.group(), found.lastgroup
         if sort == "mark":
             if raw[0] in _MARKS:

@@ -57,6 +57,7 @@ _LOOKS_LIKE_CODE = re.compile(
     """,
     re.VERBOSE,
 )
+_JOINTS = re.compile(r"\.|::|#")
 _PLURAL = re.compile(r"\((?:s|es|ies|en|ren|d|ed|r|n)?\)")
 _ORDINARY = frozenset(
     (
@@ -118,8 +119,9 @@ def mentions(text: str) -> Mentions:
 
     What stands in backticks is taken first, and then the order of the text counts.
     """
-    linked = [found.group(1) for found in _OWN_LINK.finditer(text)]
-    plain = _ADDRESS.sub(" ", text)
+    linked = [found.group(1) for found in _OWN_LINK.finditer(text)] if "://" in text else []
+    may_address = "://" in text or "@" in text or "www." in text.lower()
+    plain = _ADDRESS.sub(" ", text) if may_address else text
     spans, prose = _code_of(plain)
     paths: dict[str, None] = {}
     names: dict[str, None] = {}
@@ -134,7 +136,8 @@ def mentions(text: str) -> Mentions:
         words |= dict.fromkeys(word for word in found if short or not word.isalpha())
         runs |= dict.fromkeys(commands(span))
         names |= dict.fromkeys(_METHOD.findall(span))
-    names |= dict.fromkeys(_METHOD.findall(prose))
+    if "(" in prose:
+        names |= dict.fromkeys(_METHOD.findall(prose))
     for path in linked:
         paths |= dict.fromkeys(_spellings(path))
     for piece in (*spans, prose):
@@ -144,10 +147,12 @@ def mentions(text: str) -> Mentions:
             sort |= dict.fromkeys(listed)
     paths |= dict.fromkeys(_paths(prose, quoted=False))
     names |= dict.fromkeys(_names(prose, quoted=False))
-    for line in prose.split("\n"):
-        if line.lstrip().startswith("$ "):
-            runs |= dict.fromkeys(commands(line))
-    words |= dict.fromkeys(_OPTION.findall(prose))
+    if "$ " in prose:
+        for line in prose.split("\n"):
+            if line.lstrip().startswith("$ "):
+                runs |= dict.fromkeys(commands(line))
+    if "--" in prose:
+        words |= dict.fromkeys(_OPTION.findall(prose))
     return Mentions(
         paths=tuple(paths)[:MENTIONS_MAX],
         symbols=tuple(names)[:MENTIONS_MAX],
@@ -161,6 +166,8 @@ def mentions(text: str) -> Mentions:
 
 def _patterns(text: str) -> Iterator[str]:
     """Yield what may be a pattern of paths: with a star, or with a list in braces."""
+    if "*" not in text and "{" not in text:
+        return
     for found in _GLOB.finditer(text):
         token = found.group().rstrip(".,;:")
         if len(token) <= PATH_CHARS_MAX and _PATTERN_HAS.search(token):
@@ -181,6 +188,8 @@ def _code_of(text: str) -> tuple[list[str], str]:
 
     As in Markdown, as many ticks end a span as began it; ticks without others are plain text.
     """
+    if "`" not in text:
+        return [], text
     ticks = list(_TICKS.finditer(text))
     closing: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -209,6 +218,8 @@ def _paths(text: str, *, quoted: bool) -> Iterator[str]:
     if quoted and "\n" not in text and (" " in text or "." in text or "/" in text):
         yield from _spellings(_without_line(text))
     for match in _PATH.finditer(text):
+        if not quoted and match.group().isalpha() and match.group() not in _KNOWN_FILES:
+            continue
         token = match.group().lstrip("@").rstrip(".,;:~\\-")
         looks_like_one = "/" in token or "\\" in token or _SUFFIX.search(token) is not None
         alone = quoted and token == text
@@ -233,6 +244,8 @@ def _names(text: str, *, quoted: bool) -> Iterator[str]:
     """Yield names; `quoted`: the text is one word in backticks, which may look like anything."""
     for match in _NAMES.finditer(text):
         token = match.group()
+        if not quoted and _is_plain(token) and text[match.end() : match.end() + 1] != "(":
+            continue
         name = token.removesuffix("()")
         called = token != name or (
             text[match.end() : match.end() + 1] == "("
@@ -244,9 +257,14 @@ def _names(text: str, *, quoted: bool) -> Iterator[str]:
             yield name
 
 
+def _is_plain(word: str) -> bool:
+    """Return whether a word is one of small letters, its first one aside: it looks like no code."""
+    return word.isascii() and word.isalpha() and word[1:].islower()
+
+
 def _is_code(name: str) -> bool:
     """Return whether a name looks like code by itself, and like nothing that everybody writes."""
-    parts = re.split(r"\.|::|#", name)
+    parts = _JOINTS.split(name)
     if len(parts) > 1:
         return all(len(part) > 1 for part in parts)
     return _LOOKS_LIKE_CODE.fullmatch(name) is not None and name.lower() not in _ORDINARY

@@ -63,6 +63,8 @@ class Version:
 
 def line_counts(text: str) -> Iterator[int]:
     """Yield the numbers of lines that the text states ("843 lines")."""
+    if " lines" not in text and " LOC" not in text and " loc" not in text:
+        return
     for found in _LINES.finditer(text):
         yield int(found.group(1).replace(",", ""))
 

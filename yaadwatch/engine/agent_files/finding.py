@@ -183,6 +183,11 @@ class Formats:
         )
 
 
+def is_passed(name: str) -> bool:
+    """Return whether a folder of this name is of other people's work, or of a tool."""
+    return name in VENDORED or name.startswith(".")
+
+
 def sign(bridge: Bridge) -> str:
     """Return what tells a format from others, and from itself when it had other paths."""
     return " ".join((bridge.name, *bridge.paths))

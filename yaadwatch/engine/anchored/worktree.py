@@ -6,6 +6,7 @@ Only files that memories rest on, or that a text names, are opened, each at most
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -109,7 +110,7 @@ class WorkTree:
     def listing(self) -> Tree:
         """Return the tracked files, whether they are still there or not."""
         if self._listing is None:
-            self._listing = Tree.of(self.head.history.tracked())
+            self._listing = _tree_of(self.head.history.tracked())
         return self._listing
 
     def has_folder(self, path: str) -> bool:
@@ -196,6 +197,20 @@ class WorkTree:
 
 
 View = WorkTree | AtHead
+
+TREES_KEPT = 2
+TREE_PATHS_KEPT = 20_000
+"""Of a larger tree, the way to look its paths up is made anew for each job."""
+
+
+def _tree_of(paths: Sequence[str]) -> Tree:
+    """Return the tree of `paths`; for each job it is most often the same as for the last."""
+    return Tree.of(paths) if len(paths) > TREE_PATHS_KEPT else _kept_tree(tuple(paths))
+
+
+@lru_cache(maxsize=TREES_KEPT)
+def _kept_tree(paths: tuple[str, ...]) -> Tree:
+    return Tree.of(paths)
 
 
 def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:

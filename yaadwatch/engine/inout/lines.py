@@ -20,6 +20,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import writing
 from yaadwatch.engine.inout.stores import Meant
+from yaadwatch.engine.truth import gaps
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC
 from yaadwatch.model.edges import canonical_kind as edge_kind
@@ -96,7 +97,10 @@ def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
         stream.write(_line(head))
         roots, apart = _roots(conn, store), _apart(conn)
         for table in rows.tables(conn):
-            for row in rows.everything(conn, table):
+            for stored in rows.everything(conn, table):
+                row = gaps.to_go_out(stored) if table.name == "gaps" else stored
+                if row is None:
+                    continue
                 line = rows.to_line(table, _with_paths(table, row, roots))
                 if table.name == "nodes" and row["id"] in apart:
                     line["apart"] = True
@@ -163,6 +167,8 @@ class _Taking:
             row = rows.from_line(table, line)
             row = self._masked(table, row)
             row = self._here(table, row)
+            if table.name == "gaps":
+                row = gaps.as_kept_here(row)
             self._check(table, row)
         except (Unreadable, ValueError) as error:
             self.told.leave(table.name, f"line {number}", privacy.mask(str(error)).text)

@@ -19,23 +19,34 @@ from yaadwatch.store.sessions import doings, rows
 KIND = "learned_in"
 
 
-def learned(conn: Connection, home: Home, node: Node, session: str | None, now: datetime) -> None:
+def learned(
+    conn: Connection,
+    home: Home,
+    node: Node,
+    session: str | None,
+    now: datetime,
+    *,
+    fresh: bool = False,
+) -> None:
     """Relate a memory to the session that it was said in, inside a transaction.
 
     Edges never cross stores: a memory of the user's own store keeps the id of the session alone.
+    One that is `fresh`, stored in this transaction, has no such edge, and nothing leads to it.
     """
     if session is None or node.scope != "project":
         return
     live = home.live.get(session)
     if live is not None:
         current.write(conn, live, now)
-    found = rows.get(conn, session)
+    found = rows.get(conn, session) if live is None else live.session
     if found is None:
         return
     ensure_node(conn, found, now)
     doings.note_nodes(conn, session, LEARNED, [node.id], now)
     edge = Edge(from_node=node.id, to_node=session, kind=KIND, created_at=now, valid_from=now)
-    if edges.begin(conn, edge):
+    if fresh:
+        edges.add(conn, edge)
+    if fresh or edges.begin(conn, edge):
         body: dict[str, object] = {"to": session, "kind": KIND}
         log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
 

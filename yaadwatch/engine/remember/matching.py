@@ -60,10 +60,13 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     beginning = likeness.beginning(draft.text)
     if not beginning:
         return None
-    found = nodes.many(conn, fulltext.holding(conn, beginning, CANDIDATES_MAX)).values()
-    near = [node for node in found if likeness.beginning(node.text) == beginning]
+    found = fulltext.holding(conn, beginning, CANDIDATES_MAX)
+    near = [node for node, said in found if likeness.begins(said, beginning)]
+    if not near:
+        return None
     mine = likeness.said(draft.text)
-    for node in sorted(near, key=lambda one: (one.updated_at, one.id), reverse=True):
+    known = nodes.many(conn, near).values()
+    for node in sorted(known, key=lambda one: (one.updated_at, one.id), reverse=True):
         how = likeness.compare(mine, likeness.said(node.text))
         if how != likeness.APART and _may_be(conn, draft, node):
             return Match(node, how)

@@ -53,16 +53,18 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     ]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     matches = db.read(_matches, cleaned, scope)
+    head = None
     if space is None:
         _refuse_files(cleaned)
         anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
         used: Mapping[str, str] = {}
     else:
         tree, head = look_at(space, (), home.clock.now_ns())
-        before = db.read(anchors.of_nodes, [one.node.id for one in matches if one is not None])
+        meant = [one.node.id for one in matches if one is not None]
+        before = db.read(anchors.of_nodes, meant) if meant else {}
         anchored = _anchored(cleaned, matches, before, tree, head)
         used = packages_of(tree)
-    commit = "" if space is None else space.repository.head().commit
+    commit = "" if head is None else head.head.commit
     ready = []
     for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
         sort = classify.classify(

@@ -34,6 +34,7 @@ def relate(
     now: datetime,
     *,
     others: bool,
+    fresh: set[str] | None = None,
 ) -> None:
     """Make `names` what the words of a memory name, and nothing else, inside a transaction.
 
@@ -44,17 +45,22 @@ def relate(
         names: packages, addresses and ports, as their nodes are called.
         now: the time.
         others: relate it to memories that share a rare thing with it, too.
+        fresh: what a memory that was stored in this transaction rests on; it has no other edges.
     """
     things = [writing.thing(conn, home, node, name, now) for name in names]
-    known = edges.of_node(conn, node.id)
+    known = edges.of_node(conn, node.id) if fresh is None else []
     for one in things:
         _begin(conn, _edge(node.id, "touches", one, now))
     named = {one.id for one in things}
-    touched = named | {
-        edge.to_node
-        for edge in known
-        if edge.kind == "touches" and edge.attributes.get("how") != NAMED
-    }
+    touched = (
+        named
+        | (fresh or set())
+        | {
+            edge.to_node
+            for edge in known
+            if edge.kind == "touches" and edge.attributes.get("how") != NAMED
+        }
+    )
     for edge in known:
         lost = edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named
         lost = lost or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)

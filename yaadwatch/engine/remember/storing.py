@@ -207,11 +207,10 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     claiming.take(conn, node, now, headings=item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    if rests_on:  # a new node rested on nothing before
-        writing.rest_on(conn, home, node, rests_on, now, fresh=True)
+    touched = writing.rest_on(conn, home, node, rests_on, now, fresh=True) if rests_on else set()
     others = not item.draft.has_id and not item.draft.baseline
     if item.entities or (rests_on and others):
-        relating.relate(conn, home, node, item.entities, now, others=others)
+        relating.relate(conn, home, node, item.entities, now, others=others, fresh=touched)
     writing.learn(conn, node, item.commit, now)
     log.append(
         conn,
@@ -222,7 +221,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
             body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
         ),
     )
-    lessons.learned(conn, home, node, item.draft.session, now)
+    lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
 
 

@@ -1,11 +1,14 @@
 """How a session is told: a row of a list, and the receipt of what it was shown and made of it."""
 
+from collections.abc import Mapping, Sequence
+
 from yaadwatch.engine import telling
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import retelling
+from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Session
-from yaadwatch.store import nodes
+from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 
@@ -34,10 +37,16 @@ def row(conn: Connection, session: Session) -> dict[str, object]:
     }
 
 
-def receipt(conn: Connection, id: str, worktree: int) -> dict[str, object]:
+def receipt(
+    conn: Connection, id: str, worktree: int, clashes: Sequence[Contradiction]
+) -> dict[str, object]:
     """Return the JSON of one session with what it was shown, learned, noted and changed.
 
-    `worktree` is the one whose doubts are told.
+    Args:
+        conn: a snapshot.
+        id: of the session.
+        worktree: the one whose doubts are told.
+        clashes: what cannot all be true there.
 
     Raises:
         YaadError: NOT_FOUND when it is not there any more.
@@ -49,6 +58,8 @@ def receipt(conn: Connection, id: str, worktree: int) -> dict[str, object]:
     found = nodes.many(conn, [one.node for one in part])
     doubts = doubting.of_nodes(conn, worktree, list(found))
     used = {one.node for one in part if one.role == USED}
+    against = _against(clashes)
+    superseded = edges.superseded(conn, found)
 
     def told(node: str) -> dict[str, object]:
         memory = found[node]
@@ -58,6 +69,8 @@ def receipt(conn: Connection, id: str, worktree: int) -> dict[str, object]:
             "text": memory.summary,
             "archived": memory.archived_at is not None,
             "stale": telling.doubt_in_short(doubts.get(node)),
+            "contradicted": against.get(node, []),
+            "superseded": node in superseded,
         }
 
     return row(conn, session) | {
@@ -77,3 +90,12 @@ def receipt(conn: Connection, id: str, worktree: int) -> dict[str, object]:
         ],
         "touched": list(doings.files(conn, id)),
     }
+
+
+def _against(clashes: Sequence[Contradiction]) -> Mapping[str, list[dict[str, object]]]:
+    """Return what speaks against memories now, by node."""
+    found: dict[str, list[dict[str, object]]] = {}
+    for one in clashes:
+        for node in dict.fromkeys(side.node.id for side in one.sides):
+            found.setdefault(node, []).append({"id": one.name, "words": one.words})
+    return found

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
-from yaadwatch.engine import context
+from yaadwatch.engine import context, lineage
 from yaadwatch.engine.learning import current, retelling
 from yaadwatch.engine.sessions import ending, receipts
+from yaadwatch.engine.truth.contradictions import open_contradictions
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.sessions import Session
+from yaadwatch.model.settings import CONTRADICTIONS_MAX
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 from yaadwatch.system.livesessions import Live
@@ -136,7 +138,15 @@ def sessions(
             live = home.live.get(found.id)
             if live is not None:
                 current.flush(home, live)
-            return {"sessions": [space.db.read(receipts.receipt, found.id, space.worktree.id)]}
+            clashes = open_contradictions(
+                space.db,
+                CONTRADICTIONS_MAX,
+                now=home.clock.now(),
+                worktree=space.worktree.id,
+                away=lineage.away(home, space),
+            )
+            told = space.db.read(receipts.receipt, found.id, space.worktree.id, clashes)
+            return {"sessions": [told]}
         return {"sessions": space.db.read(_listed, query, limit)}
 
 

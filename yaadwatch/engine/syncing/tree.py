@@ -99,7 +99,8 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
             home.at_work.stirred(space.root, now_s, idle_s)
         if paths and not _concern(home, space, paths):
             return Synced(files=(), waiting=False, watching=False, changed=False)
-        return sync_space(home, space, thorough=paths is None, patient=True)
+        thorough = paths is None or _came_up(home, space, paths)
+        return sync_space(home, space, thorough=thorough, patient=True)
 
 
 def sync_space(
@@ -150,6 +151,15 @@ def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
     is_one = reading.formats(home).is_one
     return not paths.isdisjoint(rows) or any(map(is_one, paths))
+
+
+def _came_up(home: Home, space: Space, paths: frozenset[str]) -> bool:
+    """Tell whether an agent file that is not known yet may be there, in a folder further down."""
+    rows = space.db.read(agent_files.of_worktree, space.worktree.id)
+    is_below = reading.formats(home).is_below
+    return any(
+        path not in rows and is_below(path) and os.path.lexists(space.root / path) for path in paths
+    )
 
 
 class _Work:

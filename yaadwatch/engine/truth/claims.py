@@ -98,6 +98,12 @@ def add_claim(
     except ValueError as error:
         raise YaadError(Code.BAD_REQUEST, f"{error}; nothing was stored.") from error
     at = instant("evidence_at", evidence_at) if evidence_at is not None else None
+    if at is not None and at > home.clock.now():
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"evidence_at is {evidence_at}, which is still to come; nothing was stored.",
+            hint="Name a day or a time that has been.",
+        )
     now = home.clock.now()
 
     def commit(conn: Connection) -> Claimed:

@@ -100,7 +100,9 @@ def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str
             rows += [_row(one) for one in in_store(home, shelf, now)]
             if settled:
                 told = shelf.db.read(table.decided, CONTRADICTIONS_MAX)
-                decided += [_settled_row(one) for one in told]
+                # Each pair of claims has a row; they were decided about together.
+                once = {(one.name, one.at): one for one in told}
+                decided += [_settled_row(one) for one in once.values()]
     return {"contradictions": rows, "settled": decided}
 
 

@@ -6,8 +6,9 @@ back by anybody who does not know it already.
 """
 
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.core import privacy
@@ -124,6 +125,30 @@ def drop_gap(home: Home, call: Call, *, gap: str) -> dict[str, object]:
             )
         space.db.write(table.drop, found[0].hash)
     return _row(found[0])
+
+
+def to_go_out(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a row of `gaps` for another store; None for one whose words nobody approved.
+
+    Its hash is keyed with this home's key: nobody else can do anything with it. So it goes out as
+    a hash of its words, which stand beside it.
+    """
+    if row["text"] is None:
+        return None
+    return {**row, "hash": digest_of(asked.form(str(row["text"])))}
+
+
+def as_kept_here(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `gaps` that comes from another store, hashed with the key of this home.
+
+    Raises:
+        ValueError: nobody approved its words, or they are none.
+        YaadError: UNAVAILABLE; there is no key.
+    """
+    words = asked.form(str(row.get("text") or ""))
+    if not words:
+        raise ValueError("its words were not approved, and its hash says nothing here")
+    return {**row, "hash": _keyed(keys.load(places.key_file()), digest_of(words))}
 
 
 def digest_of(words: str) -> str:

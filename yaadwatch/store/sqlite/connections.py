@@ -23,11 +23,7 @@ def probe(path: Path) -> int:
     Raises:
         YaadError: UNAVAILABLE; it is no database, or a database of another program.
     """
-    # Immutable: no lock is taken, no log is replayed, and no file appears beside it.
-    conn = apsw.Connection(
-        f"file:{quote(str(path))}?immutable=1",
-        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
-    )
+    conn = still(path)
     try:
         if conn.pragma("application_id") != APPLICATION_ID:
             raise unavailable(
@@ -37,6 +33,16 @@ def probe(path: Path) -> int:
         return int(conn.pragma("user_version"))
     finally:
         conn.close()
+
+
+def still(path: Path) -> apsw.Connection:
+    """Return a connection to a file that nobody writes to: no lock is taken, no log is replayed,
+    and no file appears beside it.
+    """
+    return apsw.Connection(
+        f"file:{quote(str(path))}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
+    )
 
 
 def writer(path: Path) -> apsw.Connection:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import apsw
@@ -198,7 +199,7 @@ def _value(table: Table, column: str, value: Any) -> Any:
         if not _TIME.fullmatch(value):
             raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
         try:
-            return to_ms(datetime.fromisoformat(value))
+            return _ms_of(value)
         except ValueError:
             raise Unreadable(f"{column[:-3]}_at is no time: {value[:40]}") from None
     if column in table.refers and table.refers[column][0] == "worktrees" and isinstance(value, str):
@@ -216,6 +217,12 @@ def _value(table: Table, column: str, value: Any) -> Any:
     if isinstance(value, str) and "\0" in value:
         raise Unreadable(f"{column} holds a zero character")
     return float(value) if kind == "REAL" and isinstance(value, int) else value
+
+
+@lru_cache(maxsize=256)
+def _ms_of(at: str) -> int:
+    """Return a time as Unix milliseconds; the rows of one import have many in common."""
+    return to_ms(datetime.fromisoformat(at))
 
 
 def _table(conn: apsw.Connection, name: str) -> Table:

@@ -5,14 +5,14 @@ commit may count, too, which depends on git's version and settings.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
 from yaadwatch.system import files
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.searching import may_be_text
+from yaadwatch.system.git.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
@@ -49,20 +49,32 @@ def tell_texts(repository: Asked, commit: str, named: Named | None) -> bool:
     Raises:
         YaadError: from git.
     """
-    places: list[tuple[Path, str]] = [(repository.layout.common_dir, "info/attributes")]
     others = _among(repository.tracked()) if named is None else named.perhaps(_NAME)
     paths = dict.fromkeys((_NAME, *others))
-    if repository.layout.root is not None:
-        places += [(repository.layout.root, path) for path in paths]
-    for folder, path in places:
-        found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-        if found.data is not None and name_texts(found.data):
-            return True
+    if tell_texts_here(repository.layout, paths):
+        return True
     blobs = {repository.blob_at(commit, path) for path in paths}
     return any(
         data is None or name_texts(data)
         for data in (repository.read_blob(blob, _BYTES_MAX) for blob in blobs if blob is not None)
     )
+
+
+def tell_texts_here(layout: Layout, paths: Iterable[str]) -> bool:
+    """Return whether attributes in the work tree may make one of its files a text, or no text.
+
+    Args:
+        layout: the repository.
+        paths: its tracked files, or those of them that hold attributes.
+    """
+    places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
+    if layout.root is not None:
+        places += [(layout.root, path) for path in dict.fromkeys((_NAME, *_among(paths)))]
+    for folder, path in places:
+        found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
+        if found.data is not None and name_texts(found.data):
+            return True
+    return False
 
 
 def name_texts(data: bytes) -> bool:
@@ -81,5 +93,5 @@ def name_texts(data: bytes) -> bool:
     return False
 
 
-def _among(paths: Sequence[str]) -> list[str]:
+def _among(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if path.endswith("/" + _NAME)]

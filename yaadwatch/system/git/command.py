@@ -24,6 +24,8 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.kept import Indexes
 from yaadwatch.system.git.listed import LeftOut, Listed
 from yaadwatch.system.git.remembered import Remembered
+from yaadwatch.system.git.standing import Standing
+from yaadwatch.system.git.texts import NO_TEXT
 
 _SAFE = (
     "--no-pager",
@@ -38,8 +40,6 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "gc.auto=0"),
 )
-NO_TEXT = Path(__file__).with_name("no_text.attributes")
-"""Names the formats that hold no text, as git's attributes do."""
 _ONLY = {"grep": ("-c", f"core.attributesFile={NO_TEXT}")}
 """What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
@@ -66,8 +66,8 @@ class GitRunner:
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found;
-    `listed`, `left_out`: what is in indexes of git. `indexes`: which texts hold a word, where that
-    is kept.
+    `listed`, `left_out`: what is in indexes of git; `standing`: what files of work trees may hold.
+    `indexes`: which texts hold a word, where that is kept.
 
     Args:
         timeout: a command is ended after this.
@@ -85,7 +85,12 @@ class GitRunner:
         self.remembered = Remembered()
         self.listed: Listed[tuple[str, ...]] = Listed()
         self.left_out: Listed[LeftOut] = Listed()
+        self.standing = Standing()
         self.indexes = indexes
+
+    def now_ns(self) -> int:
+        """Return the time as Unix nanoseconds, to be held against those of files."""
+        return self._clock.now_ns()
 
     def run(
         self,

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.kept import Kept
-from yaadwatch.system.git.searching import may_be_searched, may_be_text, words_in
+from yaadwatch.system.git.texts import may_be_searched, may_be_text, words_in
 
 COST: Final = 4
 """To index a text takes so many times as long as to search it, and to write it down."""

@@ -327,13 +327,19 @@ class Repository:
         return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
 
     def unmerged(self, limit: int) -> frozenset[str]:
-        """Return the newest commits of branches that neither HEAD nor a main branch has."""
+        """Return the newest commits of branches that neither HEAD nor a main branch has.
+
+        A branch that is broken, or leads to a commit that is lost, has none.
+        """
         named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
         main = named.decode("utf-8", "surrogateescape").split()
         if not self.head().commit:
             return frozenset()
         found = self._git.ask(
-            ["rev-list", f"--max-count={limit}", "--branches", "--not", "HEAD", *main]
+            [
+                *("rev-list", "--ignore-missing", f"--max-count={limit}"),
+                *("--branches", "--not", "HEAD", *main),
+            ]
         )
         return frozenset(found.decode().split())
 
@@ -442,11 +448,24 @@ class Repository:
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
+            known_here = None if untracked else self._standing(words)
+            if known_here is not None:
+                return known_here
             return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
         known = self.remembered(words, at=at) if self._may_remember else {}
         known |= self._indexed([word for word in words if word not in known], at, whole=whole)
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
+
+    def _standing(self, words: Sequence[str]) -> dict[str, list[str]] | None:
+        """Return what `files_with` does for the work tree, where git need not be asked."""
+        root = self.layout.root
+        if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
+            return None
+        paths = self.tracked()
+        if attributes.tell_texts_here(self.layout, paths):
+            return None
+        return self._runner.standing.files_with(root, paths, words, self._runner.now_ns())
 
     def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         """Return what `files_with` does for those words that an index can answer for."""

@@ -1,16 +1,14 @@
 """In which files does a word stand? One scan of a tree answers for many words."""
 
-import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import path_texts
-from yaadwatch.system.git.command import NO_TEXT
 from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.texts import may_be_searched
 
-_UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _GREP = (
     *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
     *("-f", "-", "--no-column", "--no-heading", "--no-break"),
@@ -19,8 +17,6 @@ _GREP = (
 _PATH = re.compile(rb"([^\0]+)\0")
 _PATH_AND_WORD = re.compile(rb"([^\0]+)\0([^\n]*)\n?")
 _NO_PERL = re.compile("Perl-compatible")
-_HEAD_BYTES = 8000
-"""Where git looks for a zero, to tell a text from other bytes."""
 
 
 def files_with(
@@ -62,36 +58,6 @@ def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool)
             git.has_perl = False
     given = "\n".join(words).encode()
     return git.ask([command, "-w", "-F", *options], given=given, allowed=(0, 1), strict=strict)
-
-
-def may_be_searched(word: str) -> bool:
-    """Return whether a line of a text can hold a word; nothing does that is empty, or no text."""
-    return bool(word) and not _UNSEARCHABLE.search(word)
-
-
-def may_be_text(path: str) -> bool:
-    """Return whether a search reads a file: not one whose name says that it holds no text."""
-    return not path.endswith(_no_text())
-
-
-@functools.cache
-def _no_text() -> tuple[str, ...]:
-    lines = NO_TEXT.read_text("utf-8").splitlines()
-    return tuple(line.split()[0].removeprefix("*") for line in lines if line.startswith("*."))
-
-
-def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
-    """Yield those of `words` that a file's bytes hold, as `files_with` would say of that file."""
-    if b"\0" in data[:_HEAD_BYTES]:
-        return
-    for word in words:
-        if may_be_searched(word):
-            plain = word.encode()
-            # A pattern that begins with plain bytes is found many times as fast.
-            only = re.escape(plain)
-            whole = only + rb"(?<!\w" + only + rb")(?!\w)"
-            if plain in data and re.search(whole, data) is not None:
-                yield word
 
 
 def _scan(

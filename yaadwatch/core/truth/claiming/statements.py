@@ -249,14 +249,14 @@ def _claim(sentence: str) -> Claim | None:
     while lead := _LEAD.match(plain):
         plain = plain[lead.end() :]
     plain = _ARTICLE.sub("", plain, count=1)
-    if _NOT_SURE.search(plain):
-        return None
-    return (
+    claim = (
         _version(plain)
         or _indentation(plain)
         or _choice(plain, replaced["other"] if replaced else "")
         or (None if replaced else _port(plain) or _value(plain))
     )
+    # Few sentences fit a form, and to look for all that may stand in the way takes long.
+    return None if claim is None or _NOT_SURE.search(plain) else claim
 
 
 def _version(plain: str) -> Claim | None:

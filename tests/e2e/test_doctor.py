@@ -1,0 +1,267 @@
+"""The doctor on a machine where things went wrong: what it says mends it is done, by a shell."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from machine import wait_until
+from npm_agents import CODEX
+
+RULE = "Always use jose for tokens"
+
+
+@pytest.fixture
+def watched(machine, checkout):
+    machine.ask("add", checkout.root, "--mode", "read")
+    machine.ask("remember", RULE, cwd=checkout.root)
+    return checkout
+
+
+def doctor(machine, **more):
+    """Return what it finds, and its exit status."""
+    ran = machine.run("doctor", "--json", **more)
+    return ran.json, ran.status
+
+
+def problems(machine):
+    return [one for one in doctor(machine)[0]["findings"] if one["level"] == "problem"]
+
+
+def mend(machine, checkout, command):
+    """Type what the doctor says, as a person would."""
+    folder = machine.home / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / "yaadwatch"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m yaadwatch "$@"\n')
+    program.chmod(0o700)
+    env = machine.env | {"PATH": f"{folder}:{machine.env['PATH']}"}
+    typed = command.partition(" (")[0].replace("DIR", str(checkout.root))
+    done = subprocess.run(
+        typed, shell=True, env=env, cwd=machine.home, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, (typed, done)
+
+
+def damage(path):
+    """Write nonsense over the middle of a database."""
+    size = path.stat().st_size
+    with path.open("r+b") as stream:
+        stream.seek(4096)
+        stream.write(b"\x5a" * (size - 4096))
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_where_all_is_well_it_says_so(machine, watched):
+    answer, status = doctor(machine)
+
+    assert (answer["sound"], answer["findings"], status) == (True, [], 0)
+    assert "Nothing is wrong." in machine.run("doctor").out
+
+
+def test_where_nothing_was_ever_done_it_writes_nothing(machine):
+    before = files(machine.home)
+
+    answer, status = doctor(machine)
+
+    assert (answer["sound"], status) == (True, 0)
+    assert [one["mend"] for one in answer["findings"]] == ["yaadwatch add DIR"]
+    assert files(machine.home) == before
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_it_writes_nothing_whatever_state_the_stores_were_left_in(machine, watched, end):
+    machine.run("stop") if end == "stop" else machine.kill()
+    before = files(machine.home)
+
+    assert [one["check"] for one in problems(machine)] == ["daemon"]
+
+    # The index of a log that was left behind is a cache of SQLite's, and no data.
+    after = {path: data for path, data in files(machine.home).items() if path.suffix != ".db-shm"}
+    assert after == {path: data for path, data in before.items() if path.suffix != ".db-shm"}
+
+
+def test_a_daemon_that_does_not_run_is_started_by_what_it_says(machine, watched):
+    machine.run("stop")
+
+    (found,) = problems(machine)
+    assert (found["check"], doctor(machine)[1]) == ("daemon", 1)
+    assert machine.pid() is None
+    mend(machine, watched, found["mend"])
+
+    assert problems(machine) == []
+
+
+def test_a_damaged_store_of_a_project_comes_back_from_its_copy(machine, watched):
+    machine.ask("backup", cwd=watched.root)
+    machine.run("stop")
+    damage(watched.root / ".yaad" / "yaad.db")
+
+    found = problems(machine)
+    assert [one["check"] for one in found] == ["stores", "daemon"]
+    assert "is damaged" in found[0]["what"]
+    mend(machine, watched, found[0]["mend"])
+
+    assert problems(machine) == []
+    answer = machine.ask("recall", "jose", cwd=watched.root)
+    assert RULE in [one["text"] for one in answer["results"]]
+
+
+@pytest.mark.parametrize("with_copy", [True, False])
+def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy):
+    """From its copy, or by adding each repository again: what it remembers is in its own store."""
+    if with_copy:
+        machine.ask("backup", "--user")
+    machine.run("stop")
+    damage(Path(machine.env["YAAD_HOME"]) / "yaad.db")
+
+    found = problems(machine)
+    assert [one["check"] for one in found] == ["stores", "daemon", "doctor"]
+    assert ("add --trust" in found[0]["mend"]) is not with_copy
+    mend(machine, watched, found[0]["mend"])
+    mend(machine, watched, "yaadwatch list")
+
+    assert problems(machine) == []
+    answer = machine.ask("recall", "jose", cwd=watched.root)
+    assert RULE in [one["text"] for one in answer["results"]]
+
+
+def test_a_file_that_is_no_database_and_settings_that_are_no_toml_are_both_told(machine, watched):
+    machine.run("stop")
+    (watched.root / ".yaad" / "yaad.db").write_bytes(b"nonsense" * 1000)
+    home = Path(machine.env["YAAD_HOME"])
+    (home / "config.toml").write_text("nonsense")
+
+    ran = machine.run("doctor")
+
+    assert ran.status == 1
+    said = " ".join(ran.out.split())
+    assert "3 problems found" in said
+    assert f"{home}/config.toml is not TOML" in said
+    assert f"{watched.root}/.yaad/yaad.db is damaged: file is not a database" in said
+
+
+def test_a_repository_that_is_gone_is_told_with_both_ways_out(machine, watched):
+    machine.run("stop")
+    watched.root.rename(watched.root.with_name("elsewhere"))
+
+    found = problems(machine)
+
+    assert found[0]["what"] == f"{watched.root} is not there any more."
+    assert f"yaadwatch remove {watched.root}" in found[0]["mend"]
+
+
+def test_what_is_written_for_an_agent_and_is_so_no_more_is_written_again(machine, watched):
+    (machine.home / ".claude").mkdir()
+    assert doctor(machine)[0]["agents"][0]["state"] == "unconnected"
+    machine.ask("connect", "claude")
+    assert doctor(machine)[0]["agents"][0]["state"] == "connected"
+    settings = machine.home / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("session-start", "session-stop"))
+
+    (found,) = problems(machine)
+    assert str(settings) in found["what"]
+    mend(machine, watched, found["mend"])
+
+    assert problems(machine) == []
+
+
+def test_a_hook_that_told_nothing_is_told_with_its_reason(machine, watched):
+    wrong = ("hook", "session-start", "--agent", "claude")
+    # On a busy machine a hook may be late, which is no trouble.
+    wait_until(lambda: "not JSON" in machine.run(*wrong, given="nonsense").err)
+
+    (found,) = problems(machine)
+
+    assert found["check"] == "hooks"
+    assert found["what"].startswith("1 hook told nothing within a day; the last: the payload is")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("agents")
+def test_whether_codex_trusts_our_hooks_is_what_codex_says(machine, watched):
+    """A person's answer is put where Codex puts it, with the hash that Codex itself tells."""
+    program = CODEX.path()
+    machine.ask("connect", "codex")
+    home = machine.home / ".codex"
+    settings, hooks = home / "config.toml", home / "hooks.json"
+    connected = settings.read_text()
+
+    def by_codex():
+        listed = _hooks(program, machine, watched)
+        return {one["key"].split(":")[1]: one["trustStatus"] for one in listed}
+
+    def todo():
+        return doctor(machine)[0]["agents"][0]["todo"]
+
+    assert set(by_codex().values()) == {"untrusted"}
+    assert "SessionStart, UserPromptSubmit, PostToolUse, SessionEnd" in todo()
+    approved = "".join(
+        f'\n[hooks.state."{one["key"]}"]\ntrusted_hash = "{one["currentHash"]}"\n'
+        for one in _hooks(program, machine, watched)
+    )
+    settings.write_text(connected + approved)
+    assert set(by_codex().values()) == {"trusted"}
+    assert todo() is None
+    assert "todo" not in machine.ask("connect", "codex")["agents"][0]
+    assert tomllib.loads(settings.read_text())["hooks"]["state"].keys() == {
+        one["key"] for one in _hooks(program, machine, watched)
+    }
+
+    hooks.write_text(hooks.read_text().replace('"timeout": 5', '"timeout": 6', 1))
+    assert by_codex() == dict.fromkeys(by_codex(), "trusted") | {"session_start": "modified"}
+    assert doctor(machine)[0]["agents"][0]["state"] == "outdated"
+    machine.ask("connect", "codex")
+    assert todo() is None
+
+
+def _hooks(program, machine, checkout):
+    """Ask Codex which hooks it knows of, and whether it trusts them."""
+    asked = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "t", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [str(checkout.root)]}},
+    ]
+    with subprocess.Popen(
+        [program, "app-server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"HOME": str(machine.home), "PATH": machine.env["PATH"]},
+    ) as codex:
+        try:
+            codex.stdin.write("".join(json.dumps(one) + "\n" for one in asked).encode())
+            codex.stdin.flush()
+            answers = map(json.loads, codex.stdout)
+            found = next(one for one in answers if one.get("id") == 2)
+        finally:
+            codex.kill()
+    return found["result"]["data"][0]["hooks"]
+
+
+def test_it_needs_no_home_to_say_what_is_missing(machine):
+    ran = machine.run("doctor", env={"YAAD_HOME": "~nobody-of-that-name/yaad"})
+
+    assert ran.status == 5
+    assert "YAAD_HOME" in ran.err
+
+
+def test_a_daemon_that_hangs_is_told_with_its_pid(machine, watched):
+    import os
+    import signal
+
+    pid = machine.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: "T" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2])
+        found = problems(machine)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert [one["check"] for one in found] == ["daemon"]
+    assert f"Process {pid} holds the daemon's lock" in found[0]["what"]

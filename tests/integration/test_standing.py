@@ -1,0 +1,139 @@
+"""Words of a work tree are found without git, and what is found is what git finds."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from yaadwatch.system.git import searching, standing
+
+WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "mod_1.py"]
+TEXTS = [
+    "retry(1)\n",
+    "retry_all b\n",
+    "run --dry-run, or x--dry-run\n",
+    "a.b.c retries mod_1.py\n",
+    "naïve ab\n",
+    "two words; C++\n",
+    "x-retry\0retry\n",
+    "",
+]
+NAMES = ["one.py", "src/two.py", "src/deep/three.md", "four.png", "mod_1.py"]
+names, texts = st.sampled_from(NAMES), st.sampled_from(TEXTS)
+changes = st.one_of(
+    st.tuples(st.just("write"), names, texts),
+    st.tuples(st.just("delete"), names),
+    st.tuples(st.just("link"), names),
+    st.tuples(st.just("folder"), names),
+    st.tuples(st.just("stage"), names),
+)
+
+
+def change(repo, what, name, said=""):
+    path = repo.path / name
+    if what == "stage":
+        repo.git("add", "-A", check=False)
+        return
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.is_dir():
+        path.rmdir()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if what == "write":
+        path.write_text(said)
+    elif what == "link":
+        path.symlink_to(repo.path / "aim.txt")
+    elif what == "folder":
+        path.mkdir()
+
+
+@pytest.fixture
+def kept(repo, runner):
+    for at, name in enumerate(NAMES):
+        repo.write(name, TEXTS[at])
+    repo.write("aim.txt", "retry\n")
+    repo.commit()
+    for _ in range(standing.SEARCHES_MIN):
+        repo.open(runner).files_with(["retry"])
+    return repo
+
+
+def asked(repo, runner, words):
+    """Return what is found, and what git finds."""
+    opened = repo.open(runner)
+    found = opened.files_with(words, whole=False)
+    by_git = searching.files_with(opened._git, words, at=None, untracked=False, whole=False)
+    return found, by_git
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.tuples(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)), max_size=4
+    )
+)
+def test_whatever_changes_the_same_is_found_as_by_git(kept, runner, done):
+    for what, words in done:
+        change(kept, *what)
+        found, by_git = asked(kept, runner, words)
+        assert found == by_git
+
+
+def test_git_is_not_asked_again_and_again(kept, runner, monkeypatch):
+    commands = []
+    run = runner.run
+    monkeypatch.setattr(
+        runner, "run", lambda arguments, **kw: commands.append(arguments) or run(arguments, **kw)
+    )
+
+    assert kept.open(runner).files_with(["retry"]) == {"retry": ["aim.txt", "one.py"]}
+    kept.write("src/two.py", "retry now\n")
+    found = kept.open(runner).files_with(["retry", "nowhere"])
+
+    assert found == {"retry": ["aim.txt", "one.py", "src/two.py"], "nowhere": []}
+    assert commands == []
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(kept, runner):
+    path = kept.write("src/two.py", "retry\n")
+    there = path.stat()
+    assert asked(kept, runner, ["retry"])[0]["retry"] == ["aim.txt", "one.py", "src/two.py"]
+    other = kept.path / "src/other"
+    other.write_text("other\n")
+    os.utime(other, ns=(there.st_atime_ns, there.st_mtime_ns))
+    other.replace(path)
+
+    found, by_git = asked(kept, runner, ["retry", "other"])
+
+    assert found == by_git == {"retry": ["aim.txt", "one.py"], "other": ["src/two.py"]}
+
+
+@pytest.mark.parametrize("place", [".gitattributes", "src/.gitattributes", ".git/info/attributes"])
+def test_where_attributes_say_what_is_a_text_git_is_asked(kept, runner, place):
+    kept.write("src/two.py", "retry\n")
+    kept.write(place, "*.py binary\n")
+    kept.git("add", "-A")
+
+    found, by_git = asked(kept, runner, ["retry"])
+
+    assert found == by_git
+    assert "src/two.py" not in found["retry"]
+
+
+@pytest.mark.parametrize("what", ["a long list of files", "a large file", "a word of no letters"])
+def test_what_is_too_much_is_left_to_git(kept, runner, monkeypatch, what):
+    words = ["☂"] if what == "a word of no letters" else ["retry"]
+    monkeypatch.setattr(standing, "PATHS_MAX", 2 if "list" in what else 100)
+    monkeypatch.setattr(standing, "TEXT_BYTES_MAX", 3 if "file" in what else 1000)
+    kept.write("one.py", "retry ☂\n")
+    looked = []
+    monkeypatch.setattr(
+        searching, "files_with", lambda git, words, **kw: looked.append(words) or {}
+    )
+
+    kept.open(runner).files_with(words)
+
+    assert looked == [words]

@@ -1,0 +1,242 @@
+"""What is found by which facts: each problem with what mends it, and nothing where all is well."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.core.diagnosis import (
+    CHECKS,
+    FREE_BYTES_MIN,
+    AgentFacts,
+    DaemonFacts,
+    Facts,
+    HomeFacts,
+    HookFacts,
+    SettingsFacts,
+    StoreFacts,
+    judge,
+)
+
+HOME = "/home/ada/.yaad"
+WELL = Facts(
+    home=HomeFacts(path=HOME, state="ok", free_bytes=FREE_BYTES_MIN),
+    settings=SettingsFacts(path=f"{HOME}/config.toml"),
+    daemon=DaemonFacts(state="answers", pid=7, version="1.0", ours="1.0"),
+    git="git version 2.39.5",
+    hooks=HookFacts(path=f"{HOME}/log/hook.log"),
+    stores=(
+        StoreFacts(path=f"{HOME}/yaad.db"),
+        StoreFacts(path="/src/a/.yaad/yaad.db", root="/src/a"),
+    ),
+    agents=(AgentFacts(agent="claude", title="Claude Code", state="connected"),),
+)
+USER = WELL.stores[0]
+PROJECT = replace(WELL.stores[1], root="/src/my shop", path="/src/my shop/.yaad/yaad.db")
+
+
+def found(**changed):
+    """Return what is found, as (check, level, what, mend), when this is changed in a well one."""
+    return [(one.check, one.level, one.what, one.mend) for one in judge(replace(WELL, **changed))]
+
+
+def test_where_all_is_well_nothing_is_found():
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "check", "what", "mend"),
+    [
+        ({"git": ""}, "git", "git cannot be run", "Install git"),
+        (
+            {"home": HomeFacts(path=HOME, state="foreign")},
+            "home",
+            "belongs to another user",
+            f"sudo chown -R $(id -u) {HOME}",
+        ),
+        (
+            {"home": HomeFacts(path=HOME, state="closed")},
+            "home",
+            "may not be written to",
+            f"chmod u+rwx {HOME}",
+        ),
+        ({"home": HomeFacts(path=HOME, state="file")}, "home", "is no folder", f"mv {HOME} "),
+        (
+            {"home": HomeFacts(path=HOME, state="ok", is_open=True)},
+            "home",
+            f"Other users may look into {HOME}",
+            f"chmod go-rwx {HOME}",
+        ),
+        (
+            {"home": HomeFacts(path=HOME, state="ok", free_bytes=FREE_BYTES_MIN - 1)},
+            "space",
+            "199 MiB are free",
+            "yaadwatch compact",
+        ),
+        (
+            {"settings": SettingsFacts(path="c.toml", error="c.toml is not TOML", hint="Mend it")},
+            "settings",
+            "c.toml is not TOML Mend it",
+            "vi} c.toml",
+        ),
+        (
+            {"settings": SettingsFacts(path="c.toml", warnings=("recal.top_k is no setting",))},
+            "settings",
+            "recal.top_k",
+            "vi} c.toml; yaadwatch stop",
+        ),
+        ({"daemon": DaemonFacts(state="absent")}, "daemon", "is not running", "yaadwatch list"),
+        (
+            {"daemon": DaemonFacts(state="absent", said="no space")},
+            "daemon",
+            "The last one said: no space",
+            "yaadwatch list",
+        ),
+        ({"daemon": DaemonFacts(state="silent", pid=9)}, "daemon", "Process 9", "kill 9"),
+        (
+            {"daemon": DaemonFacts(state="odd", said="It speaks protocol 7.")},
+            "daemon",
+            "protocol 7",
+            "yaadwatch stop",
+        ),
+        (
+            {"daemon": DaemonFacts(state="answers", version="0.9", ours="1.0")},
+            "daemon",
+            "version 0.9, and this program 1.0",
+            "yaadwatch stop; yaadwatch list",
+        ),
+        (
+            {"daemon": DaemonFacts(state="answers", problems=(("/x is polled", "sysctl"),))},
+            "daemon",
+            "/x is polled",
+            "sysctl",
+        ),
+        (
+            {"hooks": HookFacts(path="hook.log", failed=3, last="no such hook")},
+            "hooks",
+            "3 hooks told nothing within a day; the last: no such hook",
+            "tail hook.log",
+        ),
+        (
+            {"not_gathered": (("your agents", "the receipt makes no sense"),)},
+            "doctor",
+            "with your agents is not known: the receipt makes no sense",
+            "yaadwatch doctor",
+        ),
+        (
+            {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
+            "stores",
+            "is damaged: malformed",
+            f"mv {HOME}/yaad.db* {HOME}/damaged/ && cp /b/1.db {HOME}/yaad.db",
+        ),
+        (
+            {"stores": (replace(USER, state="damaged", said="malformed"),)},
+            "stores",
+            "is damaged",
+            "yaadwatch add --trust DIR",
+        ),
+        (
+            {"stores": (replace(PROJECT, state="damaged", said="malformed", backup="/b/1.db"),)},
+            "stores",
+            "is damaged",
+            "yaadwatch add --restore '/src/my shop'",
+        ),
+        (
+            {"stores": (replace(PROJECT, state="absent"),)},
+            "stores",
+            "The store of /src/my shop is not at",
+            "yaadwatch add '/src/my shop'",
+        ),
+        (
+            {"stores": (replace(PROJECT, state="absent", has_root=False),)},
+            "stores",
+            "/src/my shop is not there any more",
+            "yaadwatch remove '/src/my shop'",
+        ),
+        (
+            {"stores": (replace(PROJECT, state="newer", said="it has version 99"),)},
+            "stores",
+            "version 99",
+            "pip install --upgrade yaadwatch",
+        ),
+        (
+            {"stores": (replace(PROJECT, state="unusable", said="locked"),)},
+            "stores",
+            "cannot be used: locked",
+            "ls -l ",
+        ),
+        (
+            {"agents": (replace(WELL.agents[0], state="outdated", said="/h/.claude.json"),)},
+            "agents",
+            "not as `connect` writes it today: /h/.claude.json",
+            "yaadwatch connect claude",
+        ),
+        (
+            {"agents": (replace(WELL.agents[0], state="refused", said="no JSON", hint="Mend"),)},
+            "agents",
+            "Claude Code: no JSON",
+            "Mend",
+        ),
+    ],
+)
+def test_a_problem_is_told_with_what_mends_it(changed, check, what, mend):
+    ((where, level, told, remedy),) = found(**changed)
+
+    assert (where, level) == (check, "problem")
+    assert what in told
+    assert mend in remedy
+
+
+def test_what_is_left_to_the_person_is_no_problem():
+    codex = AgentFacts(agent="codex", title="Codex", state="connected", todo="type /hooks")
+    gemini = AgentFacts(agent="gemini", title="Gemini CLI", state="unconnected", todo="trust it")
+
+    assert found(agents=(codex, gemini)) == [
+        ("agents", "todo", "Codex needs you", "type /hooks"),
+        ("agents", "todo", "Gemini CLI is not connected.", "yaadwatch connect gemini"),
+    ]
+
+
+def test_a_machine_on_which_nothing_was_ever_done_has_no_problem():
+    facts = replace(
+        WELL,
+        home=HomeFacts(path=HOME, state="absent"),
+        daemon=DaemonFacts(state="absent"),
+        stores=(StoreFacts(path=f"{HOME}/yaad.db", state="absent"),),
+        agents=(),
+    )
+
+    assert [(one.level, one.mend) for one in judge(facts)] == [("todo", "yaadwatch add DIR")]
+
+
+def test_what_a_daemon_lacks_is_told_after_what_keeps_it_from_starting():
+    told = found(
+        daemon=DaemonFacts(state="absent"),
+        stores=(replace(USER, state="damaged", said="malformed"),),
+        settings=SettingsFacts(path="c.toml", error="c.toml is not TOML"),
+    )
+
+    assert [check for check, *_ in told] == ["settings", "stores", "daemon"]
+
+
+def test_every_check_has_a_name_of_its_own():
+    names = [name for name, _ in CHECKS]
+
+    assert len(names) == len(set(names))
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=40),
+    st.sampled_from(["absent", "damaged"]),
+)
+def test_a_command_that_mends_names_the_folder_as_a_shell_takes_it(name, state):
+    """Whatever a folder is called, the command is about it, and does nothing else."""
+    store = StoreFacts(
+        path=f"/src/{name}/.yaad/yaad.db", root=f"/src/{name}", state=state, backup="/b/1.db"
+    )
+
+    ((_, _, _, mend),) = found(stores=(store,))
+
+    assert shlex.split(mend)[-3:] == ["add", "--restore", f"/src/{name}"]

@@ -1,0 +1,82 @@
+"""The command `doctor`: what is wrong here, and the command that mends it."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+FOUND = 1
+BROKEN = 5
+"""Exit statuses: something is wrong; it could not be found out."""
+_STATES = {
+    "connected": "connected",
+    "outdated": "connected, but not as today",
+    "unconnected": "not connected",
+    "refused": "left alone",
+}
+
+
+def add_doctor(commands: Commands) -> Parser:
+    """Add `doctor`."""
+    command = commands.add(
+        "doctor",
+        "say what is wrong here, and the command that mends it",
+        doctor,
+        examples=[
+            ("yaadwatch doctor", "when something does not work"),
+            ("yaadwatch doctor --json", "for programs"),
+        ],
+        starts_daemon=False,
+        more="Works without a daemon, and with a damaged store. Starts nothing and writes\n"
+        "nothing. Ends with 0 when nothing is wrong (something may be left for you to\n"
+        "do), with 1 when something is, with 5 when it could not be found out.",
+    )
+    command.set_defaults(exit_on_error=BROKEN)
+    return command
+
+
+def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print what is wrong on this machine, each with what mends it."""
+    from yaadwatch.doctor import verbs
+
+    try:
+        answer = verbs.examine(client.call)
+    except RuntimeError as error:
+        hint = "Set HOME, or YAAD_HOME to a folder of your own"
+        raise YaadError(Code.UNAVAILABLE, str(error), hint=hint) from None
+    if args.json:
+        terminal.json(answer)
+    else:
+        _tell(answer, terminal)
+    return 0 if answer["sound"] else FOUND
+
+
+def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    problems = [one for one in answer["findings"] if one["level"] == "problem"]
+    left = [one for one in answer["findings"] if one["level"] == "todo"]
+    if problems:
+        terminal.line(styled(f"{count(len(problems), 'problem')} found", "bold"))
+        for one in problems:
+            terminal.line(styled(str(one["what"]), "red"), indent=2)
+            terminal.line(f"mend: {one['mend']}", indent=4, hang=6)
+    else:
+        looked = ", ".join(name for name in answer["checks"] if name != "doctor")
+        terminal.line(styled("Nothing is wrong.", "bold"), f" Looked at: {looked}.")
+    if left:
+        terminal.gap()
+        terminal.line(styled("Left for you", "bold"))
+        for one in left:
+            terminal.line(styled(str(one["what"]), "yellow"), indent=2)
+            terminal.line(str(one["mend"]), indent=4)
+    if answer["agents"]:
+        terminal.gap()
+        terminal.line(styled("Agents", "bold"))
+        terminal.table([(str(one["title"]), _STATES[one["state"]]) for one in answer["agents"]])

@@ -1,0 +1,300 @@
+"""What is wrong on a machine, and what mends it: judged by facts that somebody else gathered.
+
+A row of CHECKS looks at one part of the facts and yields what it finds. A new part is a field of
+`Facts`, a gatherer in `yaadwatch.doctor`, and a row.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Level = Literal["problem", "todo"]
+"""Something that does not work as it should; or what is left to the person, who may leave it."""
+
+FREE_BYTES_MIN: Final = 200 * 1024 * 1024
+"""With less than this free on the disk of our home, a store may soon not take anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found: `mend` is the command, or else what to do."""
+
+    check: str
+    level: Level
+    what: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeFacts:
+    """Our home folder.
+
+    Args:
+        path: of it.
+        state: 'absent', 'file' (no folder stands there), 'foreign' (of another user), 'closed' (it
+            may not be written to) or 'ok'.
+        is_open: other users may look into it.
+        free_bytes: on its disk; None when that is not known.
+    """
+
+    path: str
+    state: Literal["absent", "file", "foreign", "closed", "ok"]
+    is_open: bool = False
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFacts:
+    """The file of settings: why it cannot be used, or what in it is odd."""
+
+    path: str
+    error: str = ""
+    hint: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonFacts:
+    """The daemon.
+
+    Args:
+        state: 'answers', 'silent' (a process holds its lock and does not answer), 'absent', or
+            'odd' (what answers makes no sense to us).
+        pid: of the process that holds the lock.
+        version: of the daemon.
+        ours: the version of this program.
+        said: why it is odd; or the last words of the last one, when it did not start.
+        problems: what it says is wrong itself, and what mends it.
+    """
+
+    state: Literal["answers", "silent", "absent", "odd"]
+    pid: int | None = None
+    version: str = ""
+    ours: str = ""
+    said: str = ""
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFacts:
+    """A store.
+
+    Args:
+        path: of the file.
+        root: the work tree that it is of; '' for the user store.
+        state: 'absent', 'damaged', 'older' (it is brought up when it is next used), 'newer' (than
+            this program), 'unusable' or 'ok'.
+        said: what SQLite, or the system, says of it.
+        backup: the newest copy of it; '' when there is none.
+        has_root: the work tree is there.
+    """
+
+    path: str
+    root: str = ""
+    state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"] = "ok"
+    said: str = ""
+    backup: str = ""
+    has_root: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFacts:
+    """A coding agent that is used here.
+
+    Args:
+        agent: its name.
+        title: what people call it.
+        state: 'connected', 'outdated' (what is written is not what would be today), 'unconnected'
+            or 'refused' (its settings cannot be understood).
+        said: why it is refused; the files that are outdated.
+        hint: what to do about that.
+        todo: what the person still has to do; '' when that is nothing, or is known to be done.
+    """
+
+    agent: str
+    title: str
+    state: Literal["connected", "outdated", "unconnected", "refused"]
+    said: str = ""
+    hint: str = ""
+    todo: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFacts:
+    """The log of hooks: how many told nothing within a day because of trouble, and the last why."""
+
+    path: str
+    failed: int = 0
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was gathered.
+
+    `git`: the words of `git --version`, '' when git cannot be run; `not_gathered`: what is not
+    known of this machine, and why.
+    """
+
+    home: HomeFacts
+    settings: SettingsFacts
+    daemon: DaemonFacts
+    git: str
+    hooks: HookFacts
+    stores: tuple[StoreFacts, ...] = ()
+    agents: tuple[AgentFacts, ...] = ()
+    not_gathered: tuple[tuple[str, str], ...] = ()
+
+
+Found = Iterator[tuple[Level, str, str]]
+"""Level, what, mend."""
+
+
+def _home(facts: Facts) -> Found:
+    home = facts.home
+    path = shlex.quote(home.path)
+    match home.state:
+        case "file":
+            yield "problem", f"{home.path} is no folder.", f"mv {path} {path}.away"
+        case "foreign":
+            what = f"{home.path} belongs to another user."
+            yield "problem", what, f"sudo chown -R $(id -u) {path}"
+        case "closed":
+            yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}"
+        case "absent":
+            yield "todo", "No repository is watched yet.", "yaadwatch add DIR"
+    if home.is_open:
+        yield "problem", f"Other users may look into {home.path}.", f"chmod go-rwx {path}"
+
+
+def _space(facts: Facts) -> Found:
+    free = facts.home.free_bytes
+    if free is not None and free < FREE_BYTES_MIN:
+        what = f"{free // 2**20} MiB are free on the disk of {facts.home.path}."
+        yield "problem", what, "Free some space; then yaadwatch upkeep && yaadwatch compact"
+
+
+def _settings(facts: Facts) -> Found:
+    settings = facts.settings
+    edit = f"${{EDITOR:-vi}} {shlex.quote(settings.path)}"
+    if settings.error:
+        yield "problem", f"{settings.error} {settings.hint}".strip(), edit
+    for warning in settings.warnings:
+        yield "problem", warning, f"{edit}; yaadwatch stop"
+
+
+def _daemon(facts: Facts) -> Found:
+    daemon = facts.daemon
+    match daemon.state:
+        case "silent":
+            what = f"Process {daemon.pid} holds the daemon's lock and does not answer."
+            mend = f"If it is not just starting or ending: kill {daemon.pid}; yaadwatch list"
+            yield "problem", what, mend
+        case "odd":
+            yield "problem", daemon.said, "yaadwatch stop; yaadwatch list"
+        case "absent" if facts.home.state != "absent":
+            last = f" The last one said: {daemon.said}" if daemon.said else ""
+            yield "problem", f"The daemon is not running; nothing is watched.{last}", _START
+    if daemon.version and daemon.version != daemon.ours:
+        what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
+        yield "problem", what, f"yaadwatch stop; {_START}"
+    for what, mend in daemon.problems:
+        yield "problem", what, mend
+
+
+def _git(facts: Facts) -> Found:
+    if not facts.git:
+        yield "problem", "git cannot be run; nothing can be watched.", "Install git"
+
+
+def _stores(facts: Facts) -> Found:
+    for store in facts.stores:
+        path, root = shlex.quote(store.path), shlex.quote(store.root)
+        if not store.has_root:
+            mend = f"If it moved: yaadwatch add NEW-PLACE; if not: yaadwatch remove {root}"
+            yield "problem", f"{store.root} is not there any more.", mend
+        elif store.state == "absent":
+            # Without a user store there is nothing yet, and nothing lost.
+            if store.root:
+                what = f"The store of {store.root} is not at {store.path}."
+                yield "problem", what, _back(store)
+        elif store.state == "damaged":
+            what = f"{store.path} is damaged: {store.said}"
+            yield "problem", what, f"{_away(store)} && {_back(store)}"
+        elif store.state == "newer":
+            what = f"{store.path} is of a later version of yaadwatch: {store.said}"
+            yield "problem", what, "pip install --upgrade yaadwatch"
+        elif store.state == "unusable":
+            yield "problem", f"{store.path} cannot be used: {store.said}", f"ls -l {path}"
+
+
+def _hooks(facts: Facts) -> Found:
+    hooks = facts.hooks
+    if hooks.failed:
+        count = "1 hook" if hooks.failed == 1 else f"{hooks.failed} hooks"
+        what = f"{count} told nothing within a day; the last: {hooks.last}"
+        yield "problem", what, f"tail {shlex.quote(hooks.path)}"
+
+
+def _agents(facts: Facts) -> Found:
+    for agent in facts.agents:
+        connect = f"yaadwatch connect {agent.agent}"
+        match agent.state:
+            case "unconnected":
+                yield "todo", f"{agent.title} is not connected.", connect
+            case "outdated":
+                what = f"{agent.title}: not as `connect` writes it today: {agent.said}"
+                yield "problem", what, connect
+            case "refused":
+                yield "problem", f"{agent.title}: {agent.said}", agent.hint or connect
+        if agent.todo and agent.state != "unconnected":
+            yield "todo", f"{agent.title} needs you", agent.todo
+
+
+def _gathered(facts: Facts) -> Found:
+    for part, why in facts.not_gathered:
+        what = f"Whether anything is wrong with {part} is not known: {why}."
+        yield "problem", what, "yaadwatch doctor, when the others are mended"
+
+
+_START: Final = "yaadwatch list (any command that needs the daemon starts it)"
+CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
+    ("home", _home),
+    ("space", _space),
+    ("settings", _settings),
+    ("git", _git),
+    ("stores", _stores),
+    ("daemon", _daemon),
+    ("hooks", _hooks),
+    ("agents", _agents),
+    ("doctor", _gathered),
+)
+"""Each check by its name; what others rest on comes first."""
+
+
+def judge(facts: Facts) -> list[Finding]:
+    """Return all that is to be said of a machine: in the order of the checks."""
+    return [
+        Finding(check=name, level=level, what=what, mend=mend)
+        for name, look in CHECKS
+        for level, what, mend in look(facts)
+    ]
+
+
+def _away(store: StoreFacts) -> str:
+    """Return the commands that put a damaged store aside, with its logs: they are of it alone."""
+    folder, _, name = store.path.rpartition("/")
+    aside = shlex.quote(f"{folder}/damaged")
+    files = f"{shlex.quote(f'{folder}/{name}')}*"
+    return f"yaadwatch stop; mkdir -p {aside} && mv {files} {aside}/"
+
+
+def _back(store: StoreFacts) -> str:
+    """Return the command that brings a lost store back, from its newest copy if there is one."""
+    if store.root:
+        restore = "--restore " if store.backup else ""
+        return f"yaadwatch add {restore}{shlex.quote(store.root)}"
+    if store.backup:
+        return f"cp {shlex.quote(store.backup)} {shlex.quote(store.path)}; {_START}"
+    return "yaadwatch add --trust DIR (each repository: what it remembers is in its own store)"

@@ -1,0 +1,214 @@
+"""Gathers the facts that `doctor` judges: each part by itself, whatever state the others are in.
+
+Nothing here needs a daemon or a store that can be opened, and nothing is written.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch import places
+from yaadwatch.client.connection import NobodyListens
+from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.connecting import verbs as connecting
+from yaadwatch.core.diagnosis import (
+    AgentFacts,
+    DaemonFacts,
+    Facts,
+    HomeFacts,
+    HookFacts,
+    SettingsFacts,
+    StoreFacts,
+)
+from yaadwatch.core.privacy import mask
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.whole import looking
+from yaadwatch.system import config
+
+Ask = Callable[[str], dict[str, Any]]
+"""Asks the daemon for an operation; raises as `Client.call`."""
+
+GIT_TIME_S: Final = 5.0
+HOOKS_WITHIN: Final = timedelta(days=1)
+LOG_BYTES: Final = 64 * 1024
+"""What is read of the end of a log."""
+_LATE: Final = "not known within"
+"""A hook that was late on a busy machine is no trouble: the next one tells."""
+
+
+def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
+    """Return all facts.
+
+    Args:
+        ask: asks the daemon.
+        now: the present time.
+        environ: the environment of this process.
+
+    Raises:
+        RuntimeError: nobody knows where our home is.
+    """
+    stores, odd = _stores()
+    agents, odd_agents = _agents()
+    return Facts(
+        home=_home(places.home()),
+        settings=_settings(places.home() / "config.toml", environ),
+        daemon=_daemon(ask),
+        git=_git(),
+        hooks=_hooks(Path(places.hook_log()), now),
+        stores=stores,
+        agents=agents,
+        not_gathered=(*odd, *odd_agents),
+    )
+
+
+def _home(path: Path) -> HomeFacts:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return HomeFacts(path=str(path), state="absent")
+    except OSError:
+        return HomeFacts(path=str(path), state="closed")
+    if not path.is_dir():
+        return HomeFacts(path=str(path), state="file")
+    if found.st_uid != os.geteuid():
+        return HomeFacts(path=str(path), state="foreign")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return HomeFacts(path=str(path), state="closed")
+    return HomeFacts(
+        path=str(path),
+        state="ok",
+        # Whoever may not enter it reads nothing in it, whatever the modes of the files are.
+        is_open=bool(found.st_mode & 0o077),
+        free_bytes=shutil.disk_usage(path).free,
+    )
+
+
+def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
+    try:
+        loaded = config.load(path, environ)
+    except YaadError as error:
+        return SettingsFacts(path=str(path), error=mask(error.message).text, hint=error.hint)
+    return SettingsFacts(path=str(path), warnings=tuple(mask(one).text for one in loaded.warnings))
+
+
+def _daemon(ask: Ask) -> DaemonFacts:
+    try:
+        status = ask("status")
+        daemon, problems = status["daemon"], status["problems"]
+        return DaemonFacts(
+            state="answers",
+            pid=daemon.get("pid"),
+            version=str(daemon.get("version") or ""),
+            ours=places.VERSION,
+            problems=tuple((str(one["what"]), str(one["mend"])) for one in problems),
+        )
+    except NobodyListens:
+        if daemon_holds_lock():
+            return DaemonFacts(state="silent", pid=places.announced_pid())
+        return DaemonFacts(state="absent", said=_last_words())
+    except YaadError as error:
+        if error.code is Code.TIMEOUT:
+            return DaemonFacts(state="silent", pid=places.announced_pid())
+        return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
+    except (KeyError, TypeError, AttributeError):
+        return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
+
+
+def _last_words() -> str:
+    """Return why the last daemon that was started in the background did not start, if it did not.
+
+    It writes there only what went wrong before its log was open, which a later one does not undo.
+    """
+    try:
+        if places.log_file().stat().st_mtime_ns > places.start_log().stat().st_mtime_ns:
+            return ""
+    except OSError:
+        pass  # one of them is not there: then nothing was said, or nothing since
+    for line in reversed(_end_of(places.start_log())):
+        if line.startswith("yaadwatch: "):
+            return mask(line.removeprefix("yaadwatch: ")).text
+    return ""
+
+
+def _git() -> str:
+    try:
+        done = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, timeout=GIT_TIME_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
+    user = looking.look(places.user_store(), "user")
+    found = [_store(user, "", "user")]
+    if user.state == "absent":
+        return tuple(found), ()
+    if user.state != "ok":
+        return tuple(found), (("your projects", "their list is in that store"),)
+    try:
+        projects = looking.projects(places.user_store())
+    except YaadError as error:
+        return tuple(found), (("the projects", error.message),)
+    for project in projects:
+        looked = looking.look(project.store, "project")
+        found.append(_store(looked, str(project.root), project.id))
+    return tuple(found), ()
+
+
+def _store(looked: looking.Looked, root: str, whose: str) -> StoreFacts:
+    backup = max(places.backups(whose).glob("*.db"), default=None)
+    return StoreFacts(
+        path=str(looked.path),
+        root=root,
+        state=looked.state,
+        said=looked.said,
+        backup="" if backup is None else str(backup),
+        has_root=not root or os.path.isdir(root),  # noqa: PTH112
+    )
+
+
+def _hooks(log: Path, now: datetime) -> HookFacts:
+    failed, last = 0, ""
+    for line in _end_of(log):
+        try:
+            entry = json.loads(line)
+            at, why = datetime.fromisoformat(entry["at"]), str(entry["why"])
+        except (ValueError, KeyError, TypeError):
+            continue  # the first line of what was read may be half a line
+        if now - at <= HOOKS_WITHIN and _LATE not in why:
+            failed, last = failed + 1, why
+    return HookFacts(path=str(log), failed=failed, last=mask(last).text)
+
+
+def _end_of(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - LOG_BYTES))
+            return stream.read(LOG_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _agents() -> tuple[tuple[AgentFacts, ...], tuple[tuple[str, str], ...]]:
+    try:
+        rows = connecting.standing(connecting.this_machine(None))
+    except YaadError as error:
+        return (), (("your agents", error.message),)
+    return tuple(
+        AgentFacts(
+            agent=row["agent"],
+            title=row["title"],
+            state=row["state"],
+            said=row.get("reason") or ", ".join(row["files"]),
+            hint=row.get("hint", ""),
+            todo=row.get("todo", ""),
+        )
+        for row in rows
+    ), ()
