@@ -4,16 +4,17 @@ Confidence, recency, tier and pin together move a memory by a tenth at most: the
 near equals and bury nothing. What the question names is above all else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from yaadwatch.core.text import normalise
 from yaadwatch.core.truth.decay import effective_confidence
 from yaadwatch.model.nodes import COLD, HOT
 from yaadwatch.model.settings import Settings
 
+Name = TypeVar("Name", bound=Hashable)
 MILD: Final = 0.1
 """How far confidence, recency, tier and pin together may move a score, up or down."""
 
@@ -97,9 +98,9 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     return sorted(ranked, key=lambda each: -each.score)
 
 
-def worth_ranking(scores: Mapping[str, float], count: int) -> list[str]:
+def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
     """Return, best first, those that may be among the `count` best whatever the mild factors do."""
-    ordered = sorted(scores, key=lambda name: -scores[name])
+    ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
     least = scores[ordered[count - 1]] * (1 - MILD) / (1 + MILD)
