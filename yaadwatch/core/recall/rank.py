@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
+from yaadwatch.core.recall import usefulness
 from yaadwatch.core.text import normalise
 from yaadwatch.core.truth.decay import effective_confidence
 from yaadwatch.model.nodes import COLD, HOT
@@ -29,7 +30,7 @@ class Candidate:
     """A memory that was found.
 
     `relevance`: positive, more is better; 0 for what was found by its name only. `confidence`: what
-    is left of it, 0.0 to 1.0. `exact`: see `is_exact`.
+    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: see `usefulness.factor`.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Candidate:
     tier: int
     pinned: bool = False
     exact: bool = False
+    used: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     """Return the candidates, best first: the exact ones, then the others. Equals keep their order.
 
     A memory is never ranked below one that is less relevant by more than the mild factors can make
-    up for (a ratio of 1.1 to 0.9), unless the other one is exact.
+    up for (a ratio of 1.1 to 0.9, and what use it was), unless the other one is exact.
     """
     if not candidates:
         return []
@@ -88,6 +90,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     points = [
         (candidate.relevance / most + _EXACT * candidate.exact)
         * mild_factor(candidate, now=now, half_life=half_life)
+        * usefulness.factor(candidate.used)
         for candidate in candidates
     ]
     best = max(points) or 1.0
@@ -103,7 +106,7 @@ def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
-    least = scores[ordered[count - 1]] * (1 - MILD) / (1 + MILD)
+    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + usefulness.USED_MOST))
     return [name for name in ordered if scores[name] >= least]
 
 

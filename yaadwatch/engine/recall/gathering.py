@@ -23,6 +23,7 @@ from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import candidates, learned
 from yaadwatch.store.recall.candidates import Sketch
+from yaadwatch.store.sessions import doings
 
 CANDIDATES_MAX = 200
 """Memories taken from each of the two indexes for one question."""
@@ -129,6 +130,7 @@ def gather(
     exact = _exact(question.text, known, rests_on)
     kept = [known[num] for num in dict.fromkeys((*worth, *sorted(exact))) if num not in away]
     sure = ageing.confidences(conn, kept, settings, now)
+    used = doings.used(conn, [one.id for one in kept])
     ranked = rank.rank(
         [
             Candidate(
@@ -139,6 +141,7 @@ def gather(
                 tier=one.tier,
                 pinned=one.pinned,
                 exact=one.num in exact,
+                used=used.get(one.id, 0),
             )
             for one in kept
         ],

@@ -101,7 +101,7 @@ def recall(
         path: a file or folder, from the top of the work tree or from where the call comes,
         tags: all of these,
         agent: its name,
-        session: its id,
+        session: its id, or a unique end of it,
         at: a time or a day, not to come; memories are told in the words of then.
         depth: how much of each is told.
         strategy: what is searched: words, or their meaning too when a model is ready.
@@ -128,7 +128,7 @@ def recall(
                 path=_place(path, call, there),
                 tags=tuple(tags),
                 agent=agent,
-                session=session,
+                session=_session(session, there),
                 at=_past(at, now),
             ),
             merge=merge,
@@ -272,6 +272,17 @@ def _place(path: str | None, call: Call, there: Shelves) -> str | None:
             hint="Name a file or folder of this work tree.",
         )
     return None if place == "." else place
+
+
+def _session(session: str | None, there: Shelves) -> str | None:
+    """Return the id of a session that is named by it, or by a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when it does not name exactly one.
+    """
+    if session is None or there.project is None or there.project.space is None:
+        return session
+    return current.find(there.project.space, session).id
 
 
 def _past(at: str | None, now: datetime) -> datetime | None:
