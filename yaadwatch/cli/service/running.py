@@ -27,11 +27,11 @@ def add_daemon(commands: Commands) -> Parser:
         daemon,
         examples=[
             ("yaadwatch daemon --supervised", "what a service manager runs"),
-            ("yaadwatch up", "for a trial: in this terminal, telling what it finds"),
+            ("yaadwatch up", "for a trial: tells here what it finds"),
         ],
         starts_daemon=False,
-        more="Commands that need it start it by themselves. When another version was installed,\n"
-        "or above its memory limit, it begins again as a new process.",
+        more="Commands that need it start it by themselves. When another version was\n"
+        "installed, or above its memory limit, it begins again as a new process.",
     )
     command.add_argument(
         "--supervised",
