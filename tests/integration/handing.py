@@ -40,6 +40,7 @@ class Handing:
         self._process = None
         self._ended = threading.Event()
         self._watching = None
+        self._stopping = False
 
     def __enter__(self):
         self.start()
@@ -52,13 +53,15 @@ class Handing:
 
     def start(self):
         """Start the daemon; it is started again as often as it ends with 75."""
+        self._stopping = False
         self._spawn()
         self._ended.clear()
         self._watching = threading.Thread(target=self._watch)
         self._watching.start()
 
     def stop(self):
-        """Tell it to end, and wait; return the last status."""
+        """Tell it to end, and wait; return the last status. It is not started again."""
+        self._stopping = True
         if self._process.poll() is None:
             self._process.terminate()
         assert self._ended.wait(PATIENCE_S)
@@ -95,7 +98,9 @@ class Handing:
             _, err = self._process.communicate()
             self.said.append(err)
             self.statuses.append(self._process.returncode)
-            if self._process.returncode != AGAIN:
+            if self._process.returncode != AGAIN or self._stopping:
                 self._ended.set()
                 return
             self._spawn()
+            if self._stopping:
+                self._process.terminate()

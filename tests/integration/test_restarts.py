@@ -121,7 +121,6 @@ def test_one_connection_that_stays_is_served_by_the_next_daemon():
         assert asking.call("status")["daemon"]["pid"] != first
 
 
-@pytest.mark.setting("daemon.memory_mib")
 def test_above_its_memory_limit_it_is_started_again():
     with Handing(program(SOON), YAAD_DAEMON_MEMORY_MIB="1") as manager:
         wait_until(lambda: len(manager.statuses) >= 2)

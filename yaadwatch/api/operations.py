@@ -132,6 +132,7 @@ OPERATIONS: Final = (
         help="follow the events from a cursor on",
         wires=SOCKET,
     ),
+    _read("config", wire.Config, "say which settings hold, and where each is from"),
     _write("shutdown", wire.Shutdown, "end the daemon"),
 )
 """In the order of docs/contracts.md."""

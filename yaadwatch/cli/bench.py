@@ -42,6 +42,11 @@ def add_bench(commands: Commands) -> Parser:
         const="minilm",
         help="retrieval: by meaning too (default model: minilm)",
     )
+    command.add_argument(
+        "--kept",
+        metavar="FILE",
+        help="retrieval: keep vectors here from run to run, as far as they were made",
+    )
     command.add_argument("--git-dir", default=".", metavar="DIR", help="stale: the repository")
     command.add_argument("--base", default="", metavar="ID", help="stale: of memories without one")
     command.add_argument("--head", metavar="ID", help="stale: the commit to judge at")
@@ -60,7 +65,7 @@ def bench(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa
         from yaadwatch.bench.retrieval import retrieval
 
         _require(args, "set", "SET")
-        terminal.json(retrieval(args.set, args.out, args.vectors))
+        terminal.json(retrieval(args.set, args.out, args.vectors, args.kept))
         return 0
     from yaadwatch.bench.stale import stale
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _GIVEN = (
     *("top_k", "scope", "path", "agent", "session", "at", "depth"),
-    *("strategy", "merge", "min_score", "semantic_weight"),
+    *("strategy", "merge", "min_score", "semantic_weight", "all_branches"),
 )
 """What is asked for only when it was given."""
 
@@ -32,13 +32,13 @@ def add_recall(commands: Commands) -> Parser:
             ("yaadwatch recall src/auth.ts", "what is said of a file"),
             ("yaadwatch recall jose --kind decision --json", "for programs"),
             ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
-            ("yaadwatch recall deploy --at 2026-03-01", "what existed on that day"),
+            ("yaadwatch recall deploy --at 2026-03-01", "what existed then, in the words of then"),
             ("yaadwatch recall deploy --agent claude", "what claude kept"),
         ],
         more="Any of the words may match, and those that few memories have count most;\n"
         "words in double quotes are a phrase. A key, a title, a path or the end of one\n"
-        "finds what it names first. What is archived, or was learned on a branch that\n"
-        "is not merged here, is not told.",
+        "finds what it names first. What is archived is not told; of what was learned on\n"
+        "a branch that is not merged here, only how much there is: see --all-branches.",
     )
     command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
     which = command.add_argument_group("which memories")
@@ -63,7 +63,13 @@ def add_recall(commands: Commands) -> Parser:
     which.add_argument("--agent", metavar="NAME", help="only what this agent remembered")
     which.add_argument("--session", metavar="ID", help="only what was remembered in this session")
     which.add_argument(
-        "--at", metavar="TIME", help="what existed on this day or at this time, in today's words"
+        "--at", metavar="TIME", help="what existed on this day or at this time, as it read then"
+    )
+    which.add_argument(
+        "--all-branches",
+        action="store_const",
+        const=True,
+        help="also what was learned on branches that are not merged here",
     )
     told = command.add_argument_group("how much is told")
     told.add_argument(
@@ -111,6 +117,7 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
     results = answer["results"]
     if not results:
         terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
+        _hidden(answer, terminal)
         return 0
     for found in results:
         _print(found, terminal)
@@ -125,7 +132,16 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
             "dim",
         )
     )
+    _hidden(answer, terminal)
     return 0
+
+
+def _hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Say how many answers belong to other branches, when there are any."""
+    if hidden := answer.get("hidden", 0):
+        terminal.line(
+            styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
+        )
 
 
 def _print(found: "dict[str, Any]", terminal: Terminal) -> None:

@@ -1,4 +1,4 @@
-"""Start the daemon in the background, so that it outlives whoever needed it first.
+"""Start the daemon: by its service manager, else in the background, so that it outlives us.
 
 It gets a session, a folder and an environment of its own: an agent's sandbox, terminal or variables
 are not its business. Two clients may do this at once; the lock decides which daemon stays.
@@ -15,6 +15,7 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.client.service import ask_to_start
 from yaadwatch.model.errors import Code, YaadError
 
 DAEMON = (sys.executable, "-I", "-m", "yaadwatch", "daemon")
@@ -37,7 +38,7 @@ def start(
     time_s: float = START_TIME_S,
     on_wait: Callable[[int], object] | None = None,
 ) -> None:
-    """Start the daemon with `command` and return when one answers.
+    """Start the daemon and return when one answers: as a service if it is one, else by `command`.
 
     Args:
         command: program and arguments.
@@ -49,6 +50,9 @@ def start(
     """
     log = places.start_log()
     begin = _begin_log(log)
+    if ask_to_start():
+        _wait_for_service(time_s, on_wait, log, begin)
+        return
     started = _spawn(command, log)
     waited_from = time.monotonic()
     told = 0
@@ -66,6 +70,21 @@ def start(
         time.sleep(_PAUSE_S)
     if answering != started.pid:
         _see_end(started)
+
+
+def _wait_for_service(
+    time_s: float, on_wait: Callable[[int], object] | None, log: Path, begin: int
+) -> None:
+    waited_from = time.monotonic()
+    told = 0
+    while _answering() is None:
+        waited_s = time.monotonic() - waited_from
+        if waited_s >= time_s:
+            raise _did_not_start(f"as a service and did not answer within {time_s:g} s", log, begin)
+        if on_wait is not None and int(waited_s) > told:
+            told = int(waited_s)
+            on_wait(told)
+        time.sleep(_PAUSE_S)
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -147,7 +166,8 @@ def _see_end(started: subprocess.Popen[bytes]) -> None:
 
 
 def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
-    with log.open("rb") as stream:
+    said: list[str] = []
+    with contextlib.suppress(FileNotFoundError), log.open("rb") as stream:
         stream.seek(begin)
         said = stream.read(LOG_BYTES_MAX).decode("utf-8", "replace").splitlines()
     lines = "".join(f"\n    {line}" for line in said[-_LAST_LINES:])

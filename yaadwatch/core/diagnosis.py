@@ -121,6 +121,23 @@ class AgentFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """The daemon as a service.
+
+    Args:
+        altered: files of it that are gone, or not as they were written.
+        program: what it starts, when that is gone; else ''.
+        is_reached: its manager answers here.
+        runs: it runs, or does at the next request.
+    """
+
+    altered: tuple[str, ...] = ()
+    program: str = ""
+    is_reached: bool = True
+    runs: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HookFacts:
     """The log of hooks: how many told nothing within a day because of trouble, and the last why."""
 
@@ -144,6 +161,7 @@ class Facts:
     hooks: HookFacts
     stores: tuple[StoreFacts, ...] = ()
     agents: tuple[AgentFacts, ...] = ()
+    service: ServiceFacts | None = None
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
@@ -201,6 +219,22 @@ def _daemon(facts: Facts) -> Found:
         yield "problem", what, f"yaadwatch stop; {_START}"
     for what, mend in daemon.problems:
         yield "problem", what, mend
+
+
+def _service(facts: Facts) -> Found:
+    service = facts.service
+    if service is None:
+        return
+    if service.program:
+        what = f"The service starts {service.program}, which is not there any more."
+        yield "problem", what, "yaadwatch install"
+    for path in service.altered:
+        yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install"
+    if service.is_reached and not service.runs:
+        answers = facts.daemon.state == "answers"
+        runs = "the daemon runs by itself" if answers else "it was stopped"
+        mend = "yaadwatch restart" if answers else "yaadwatch start"
+        yield "todo", f"The service does not run: {runs}.", mend
 
 
 def _git(facts: Facts) -> Found:
@@ -266,6 +300,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("git", _git),
     ("stores", _stores),
     ("daemon", _daemon),
+    ("service", _service),
     ("hooks", _hooks),
     ("agents", _agents),
     ("doctor", _gathered),

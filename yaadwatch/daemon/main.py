@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from yaadwatch.daemon.wiring import Parts
-    from yaadwatch.model.settings import Settings
+    from yaadwatch.system.config import Loaded
     from yaadwatch.system.supervision import Manager
 
 ENDED: Final = 0
@@ -77,7 +77,7 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
     if manager.listening is not None and manager.listening.fileno() >= 0:
         from yaadwatch.daemon.doorkeeping import turn_away
 
-        manager.tell(STATUS=error.message)
+        manager.tell(STATUS=error.message.splitlines()[0])
         turn_away(manager.listening, error)
     return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
 
@@ -96,7 +96,7 @@ def _run_locked(manager: "Manager", foreground: bool, on_ready: Callable[[], Non
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
-        return _on_a_loop(_live(loaded.settings, loaded.warnings, manager, on_ready))
+        return _on_a_loop(_live(loaded, manager, on_ready))
     finally:
         logs.end(opened)
 
@@ -154,12 +154,7 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-async def _live(
-    settings: "Settings",
-    warnings: tuple[str, ...],
-    manager: "Manager",
-    on_ready: Callable[[], None] | None,
-) -> int:
+async def _live(loaded: "Loaded", manager: "Manager", on_ready: Callable[[], None] | None) -> int:
     """Serve until told to stop, also while still starting; return the exit status."""
     import asyncio
     import logging
@@ -172,8 +167,9 @@ async def _live(
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    parts = wiring.build(settings, manager, on_shutdown=stopping.set)
-    for warning in warnings:
+    parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
+    parts.home.set_by = loaded.sources
+    for warning in loaded.warnings:
         mend = f"Correct it in {_settings_file()}"
         parts.health.degraded(f"settings {warning}", warning, mend=mend)
     beating = asyncio.create_task(_beat(manager))

@@ -22,10 +22,12 @@ from yaadwatch.core.diagnosis import (
     Facts,
     HomeFacts,
     HookFacts,
+    ServiceFacts,
     SettingsFacts,
     StoreFacts,
 )
 from yaadwatch.core.privacy import mask
+from yaadwatch.installing.standing import standing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.whole import looking
 from yaadwatch.system import config
@@ -54,6 +56,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     """
     stores, odd = _stores()
     agents, odd_agents = _agents()
+    service, odd_service = _service(environ)
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
@@ -62,7 +65,8 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         hooks=_hooks(Path(places.hook_log()), now),
         stores=stores,
         agents=agents,
-        not_gathered=(*odd, *odd_agents),
+        service=service,
+        not_gathered=(*odd, *odd_service, *odd_agents),
     )
 
 
@@ -194,6 +198,23 @@ def _end_of(log: Path) -> list[str]:
             return stream.read(LOG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return []
+
+
+def _service(
+    environ: Mapping[str, str],
+) -> tuple[ServiceFacts | None, tuple[tuple[str, str], ...]]:
+    try:
+        found = standing(Path.home(), environ)
+    except YaadError as error:
+        return None, (("the service", error.message),)
+    if found is None:
+        return None, ()
+    return ServiceFacts(
+        altered=found.altered,
+        program=found.program,
+        is_reached=found.is_reached,
+        runs=found.runs,
+    ), ()
 
 
 def _agents() -> tuple[tuple[AgentFacts, ...], tuple[tuple[str, str], ...]]:

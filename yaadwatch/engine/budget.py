@@ -62,7 +62,7 @@ def of_store(home: Home, db: Database) -> Forecast:
     """Return how a store grows."""
     now = home.clock.now()
     now_bytes, known = db.read(_known, day_of(now) - LOOK_BACK_DAYS)
-    return forecast(known, now_bytes, home.settings.store.budget_mib * MIB, now)
+    return forecast(known, now_bytes, home.settings_of(db.path).store.budget_mib * MIB, now)
 
 
 def row(found: Forecast) -> dict[str, object]:
@@ -86,7 +86,7 @@ def require_room(home: Home, db: Database) -> None:
     Raises:
         YaadError: TOO_LARGE; nothing was stored.
     """
-    budget = home.settings.store.budget_mib * MIB
+    budget = home.settings_of(db.path).store.budget_mib * MIB
     if budget and db.read(sizes.used) >= budget:
         raise YaadError(
             Code.TOO_LARGE,

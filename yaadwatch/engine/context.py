@@ -92,7 +92,7 @@ def context(
             session=current.current(home, call, space).id if _is_agent(call) else "",
             read=read,
             carried=carried,
-            settings=home.settings,
+            settings=home.settings_of(space.db.path),
             now=now,
         )
         found = contradictions.open_contradictions(

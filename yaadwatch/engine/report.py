@@ -5,13 +5,15 @@ from typing import Any, Final, cast
 
 from bridges import registry as registry_of_formats
 from yaadwatch import places
-from yaadwatch.engine import budget, telling
+from yaadwatch.engine import budget, shelves, telling
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.projects import Project
+from yaadwatch.model.settings import Settings
 from yaadwatch.store import jobs
 from yaadwatch.store import projects as registry
 from yaadwatch.system import processes
+from yaadwatch.system.config import value_of
 
 SOON_DAYS: Final = 30
 """A budget that is reached within so many days is a problem now."""
@@ -61,6 +63,28 @@ def _project(home: Home, project: Project) -> dict[str, object]:
         with home.stores.use(project) as db:
             shown["size"] = budget.row(budget.of_store(home, db))
     return shown
+
+
+def config(home: Home, call: Call) -> dict[str, object]:
+    """Return the settings that hold in the project of `call`; the answer is Config."""
+    with shelves.shelves(home, call) as found:
+        beside = home.settings_beside(found.nearest.db.path)
+        where = None if found.project is None else str(found.nearest.db.path.parent)
+    usual = Settings()
+    return {
+        "settings": [
+            {
+                "key": key,
+                "value": value_of(beside.settings, key),
+                "from": source,
+                "default": value_of(usual, key),
+            }
+            for key, source in beside.sources.items()
+        ],
+        "project": where,
+        "warnings": list(beside.warnings),
+        "running": True,
+    }
 
 
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:

@@ -19,7 +19,7 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, Node
-from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH
+from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
 from yaadwatch.store import edges, fulltext, nodes, projects, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -174,19 +174,20 @@ def _refuse(failed: Sequence[str], outcome: str) -> None:
 def _note_accessed(home: Home, store: _Store) -> None:
     with home.accessed_pending(store.id) as ids:
         if ids:
-            store.db.write(_boost, home, ids, home.clock.now())
+            store.db.write(_boost, home.settings_of(store.db.path), ids, home.clock.now())
 
 
-def _boost(conn: Connection, home: Home, ids: Iterable[str], now: datetime) -> int:
+def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: datetime) -> int:
     """Raise what is left of memories that were recalled, once a UTC day; return how many were."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
-    left = ageing.confidences(conn, living, home.settings, now)
+    left = ageing.confidences(conn, living, settings, now)
     raised = {id_: decay.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
     return nodes.boost(conn, raised, now=now)
 
 
 def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: bool) -> None:
     now, db = home.clock.now(), store.db
+    settings = home.settings_of(db.path)
     if not dry_run:
         scrubbing.scrub(db)
         gaps.write_down(home, store.id, db)
@@ -196,14 +197,14 @@ def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: boo
     living = 0
     for batch in _batches(db, archived=False):
         living += len(batch)
-        fading += db.read(_faded, batch, home, now)
+        fading += db.read(_faded, batch, settings, now)
     done.checked += living
     if decay.too_many(len(fading), living) and not accept:
         done.held.append(_held(store, "archived", [node for node, _ in fading], living))
         fading = []
     if not dry_run:
         ids = [node.id for node, _ in fading]
-        fading = [one for some in _chunks(ids) for one in db.write(_archive, some, home, now)]
+        fading = [one for some in _chunks(ids) for one in db.write(_archive, some, settings, now)]
     done.archived += [
         {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.where}
         for node, left in fading
@@ -250,25 +251,25 @@ def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
 
 
 def _faded(
-    conn: Connection, batch: list[Node], home: Home, now: datetime
+    conn: Connection, batch: list[Node], settings: Settings, now: datetime
 ) -> list[tuple[Node, float]]:
     """Return the memories of a batch that are below the limit, with what is left of them.
 
     A session stays while anything that was learned in it is stored.
     """
-    least = home.settings.memory.min_confidence
-    left = ageing.confidences(conn, batch, home.settings, now)
+    least = settings.memory.min_confidence
+    left = ageing.confidences(conn, batch, settings, now)
     faded = [node for node in batch if left[node.id] < least]
     kept = edges.pointed_at(conn, [node.id for node in faded if node.kind == "session"])
     return [(node, left[node.id]) for node in faded if node.id not in kept]
 
 
 def _archive(
-    conn: Connection, ids: Sequence[str], home: Home, now: datetime
+    conn: Connection, ids: Sequence[str], settings: Settings, now: datetime
 ) -> list[tuple[Node, float]]:
     """Archive those that are still faded: somebody may have confirmed one since they were read."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
-    faded = _faded(conn, living, home, now)
+    faded = _faded(conn, living, settings, now)
     for node, left in faded:
         writing.archive(conn, node, now, actor="upkeep", reason=f"faded to {left:.2f}")
     return faded

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import asked
 from yaadwatch.model.errors import Code, YaadError
@@ -29,6 +30,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.config import Beside, Loaded
 from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
@@ -222,6 +224,7 @@ class Home:
         self.stores = stores
         self.clock = clock
         self.settings = settings
+        self.set_by: Mapping[str, str] = {}
         self.git = git
         self.formers = Formers()
         self.below = Below()
@@ -229,10 +232,19 @@ class Home:
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
+        self._beside = Beside(places.home(), clock.now_ns)
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
         self._poorly: dict[str, Counter[str]] = {}
+
+    def settings_of(self, store: Path) -> Settings:
+        """Return the settings that hold for a store: those of its own folder over the person's."""
+        return self.settings_beside(store).settings
+
+    def settings_beside(self, store: Path) -> Loaded:
+        """Return the same with where each is from, and what is odd about the file there."""
+        return self._beside.load(store.parent, self.settings, self.set_by)
 
     def new_id(self) -> str:
         """Return a new UUIDv7."""

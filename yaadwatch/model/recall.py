@@ -26,7 +26,7 @@ class Filter:
         tags: all of these.
         agent: what this agent remembered.
         session: what was remembered in this session.
-        at: what existed at this time and was not superseded then, in the words of today.
+        at: what existed at this time and was not superseded then, found by its words of today.
     """
 
     kinds: tuple[str, ...] = ()

@@ -105,6 +105,8 @@ BURST: Final = timedelta(seconds=2)
 STORES_OPEN_MAX: Final = 16
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
+STOCK_VECTORS_MAX: Final = 20_000
+"""Of a store with more vectors the worker holds no copy: they are looked through in the store."""
 FILL_BATCH: Final = 16
 """Memories embedded and written at once."""
 FILL_WAIT_S: Final = 120.0
@@ -193,12 +195,13 @@ class Recall:
     Args:
         top_k: memories told at most.
         min_score: memories with a lower score, as a share of the best, are left out.
-        semantic_weight: how much the meaning counts beside the words, when a model is active.
+        semantic_weight: how much the meaning counts beside the words of short texts, when a model
+            is active; less for long ones.
     """
 
     top_k: int = 10
     min_score: float = 0.0
-    semantic_weight: float = 0.25
+    semantic_weight: float = 0.5
 
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= TOP_K_MAX:

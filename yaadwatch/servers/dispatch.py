@@ -110,6 +110,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "files_history": Late("syncing.history", "files_history"),
     "files_restore": Late("syncing.verbs", "files_restore"),
     "status": Late("report", "status"),
+    "config": Late("report", "config"),
     "upkeep": Late("upkeep", "upkeep"),
     "export": Late("inout.exporting", "export"),
     "import": Late("inout.importing", "take_in"),

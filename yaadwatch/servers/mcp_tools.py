@@ -137,6 +137,7 @@ TOOLS: Final = (
             "kinds": "",
             "path": "a file or folder",
             "tokens_max": "",
+            "all_branches": "also the `hidden`: learned on branches not merged here",
         },
         answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT))),
     ),

@@ -1,6 +1,7 @@
 """Which memories hold these words: the FTS5 index over the nodes."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apsw
 
@@ -28,13 +29,21 @@ def remove(conn: apsw.Connection, num: int) -> None:
     conn.execute("DELETE FROM nodes_fts WHERE rowid = ?", (num,))
 
 
+class Match(NamedTuple):
+    """A node that matches, by its number; `bm25`: positive; `words`: of its text, 1 at least."""
+
+    num: int
+    bm25: float
+    words: int
+
+
 def search(
     conn: apsw.Connection, match: str, limit: int, wanted: Filter = EVERYTHING
-) -> list[tuple[str, float]]:
-    """Return the ids of living nodes that match, with their BM25 (positive), best first.
+) -> list[Match]:
+    """Return the living nodes that match, best first.
 
-    Without a filter the limit is met inside the index, which holds living nodes only: half the
-    time of joining first.
+    Without a filter the nodes themselves are not looked at, because the index holds living ones
+    only: half the time of joining first.
 
     Args:
         conn: a snapshot.
@@ -49,28 +58,38 @@ def search(
         rows = conn.execute(_SEARCH, {"match": match, "limit": limit})
     else:
         rows = conn.execute(_SEARCH_AMONG, bindings(wanted) | {"match": match, "limit": limit})
-    return [(node, score) for node, score in rows]
+    return [Match(num, -rank, _first_number(sizes)) for num, rank, sizes in rows]
+
+
+def _first_number(sizes: bytes) -> int:
+    """Return how many words the first column has: FTS5 keeps a number of 7 bits a byte for each."""
+    number = 0
+    for byte in sizes:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return max(number, 1)
 
 
 _SEARCH = """
-SELECT nodes.id, found.score
-  FROM (SELECT rowid AS num, -bm25(nodes_fts, 1.0, 0.4, 0.6) AS score
+SELECT found.num, found.rank, size.sz
+  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
           FROM nodes_fts
          WHERE nodes_fts MATCH :match
-         ORDER BY score DESC, rowid
+         ORDER BY rank, rowid
          LIMIT :limit) AS found
-  JOIN nodes USING (num)
- WHERE nodes.archived_ms IS NULL
- ORDER BY found.score DESC, nodes.id
+ CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
+ ORDER BY found.rank, found.num
 """
 _SEARCH_AMONG = f"""
-SELECT nodes.id, found.score
-  FROM (SELECT rowid AS num, -bm25(nodes_fts, 1.0, 0.4, 0.6) AS score
+SELECT found.num, found.rank, size.sz
+  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
           FROM nodes_fts
          WHERE nodes_fts MATCH :match) AS found
  CROSS JOIN nodes USING (num)
+ CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
  WHERE {FITS}
- ORDER BY found.score DESC, nodes.num
+ ORDER BY found.rank, found.num
  LIMIT :limit
 """  # noqa: S608  (a constant of ours)
 

@@ -88,16 +88,17 @@ def elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
     return {node for (node,) in rows}
 
 
-def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
+def hidden(conn: apsw.Connection, worktree: int, among: Collection[str] | None = None) -> set[str]:
     """Return the nodes that only files of this work tree said, and the checked-out ones do not.
 
-    What somebody has said by other means too holds on every branch.
+    What somebody has said by other means too holds on every branch. Of all, or of those `among`.
     """
     rows = conn.execute(
         """
         SELECT node
           FROM provenance
-         WHERE worktree = ?
+         WHERE worktree = :worktree
+           AND (:among IS NULL OR node IN (SELECT value FROM json_each(:among)))
          GROUP BY node
         HAVING count(line) = 0
            AND NOT EXISTS (
@@ -108,7 +109,7 @@ def hidden(conn: apsw.Connection, worktree: int) -> set[str]:
                        OR (change = 'confirmed' AND reason = 'said again')))
          ORDER BY node
         """,
-        (worktree,),
+        {"worktree": worktree, "among": None if among is None else json_list(among)},
     )
     return {node for (node,) in rows}
 

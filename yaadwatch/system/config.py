@@ -1,20 +1,26 @@
-"""What the person set: HOME/config.toml, and over it the `YAAD_*` variables."""
+"""What is set: HOME/config.toml, over it a project's own file, over it `YAAD_*` variables."""
 
 import difflib
 import math
+import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
+from yaadwatch.system.files import observe, signature_of
 
 DEFAULT: Final = "default"
 _PREFIX: Final = "YAAD_"
 _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 """Where everything is; and two that the tests read."""
+OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
+"""What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
+FILE: Final = "config.toml"
+FILE_BYTES_MAX: Final = 64 * 1024
 _KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts"}
 
 
@@ -54,6 +60,99 @@ def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
 
 
+class Beside:
+    """The files of settings beside the stores of projects; each is read when it has changed.
+
+    Args:
+        home: the folder with the person's own file, which is not read a second time.
+        now_ns: the time: a file that was written just now may be written again in the same instant.
+    """
+
+    def __init__(self, home: Path, now_ns: Callable[[], int]) -> None:
+        self._home = home
+        self._now_ns = now_ns
+        self._lock = threading.Lock()
+        self._read: dict[Path, tuple[str, Settings, Loaded]] = {}
+
+    def load(self, folder: Path, settings: Settings, sources: Mapping[str, str]) -> Loaded:
+        """Return `settings` with what the file in `folder` may change of them. Never raises.
+
+        Args:
+            folder: of the store.
+            settings: what the person set.
+            sources: where that is from; what a variable says stays.
+        """
+        signature = "-" if folder == self._home else signature_of(folder, FILE, self._now_ns())
+        with self._lock:
+            known = self._read.get(folder)
+        if known is not None and signature and known[:2] == (signature, settings):
+            return known[2]
+        every = dict.fromkeys(_keys(settings), DEFAULT) | dict(sources)
+        loaded = Loaded(settings=settings, sources=every, warnings=())
+        if signature != "-":
+            loaded = _over(loaded, folder / FILE)
+        with self._lock:
+            self._read[folder] = (signature, settings, loaded)
+        return loaded
+
+
+def _over(loaded: Loaded, path: Path) -> Loaded:
+    """Return what is set with the file at `path` over it; what is odd there is told and left."""
+    seen = observe(path.parent, path.name, bytes_max=FILE_BYTES_MAX, now_ns=0)
+    if seen.data is None:
+        warning = f"{path} is no plain file of at most {FILE_BYTES_MAX} bytes; it was not used."
+        return Loaded(settings=loaded.settings, sources=loaded.sources, warnings=(warning,))
+    settings, sources, warnings = loaded.settings, dict(loaded.sources), list[str]()
+    try:
+        rows = list(_rows(seen.data, path))
+    except YaadError as error:
+        rows, warnings = [], [error.message]
+    for key, value in rows:
+        if key not in OF_PROJECTS:
+            near = _nearest(key, dict.fromkeys(OF_PROJECTS, ""))
+            warnings.append(f"{path}: {key} cannot be set by a project; it was not used.{near}")
+        elif not sources[key].startswith(_PREFIX):
+            try:
+                settings = _with(settings, key, value, f"{path}: {key}")
+                sources[key] = str(path)
+            except YaadError as error:
+                warnings.append(error.message)
+    return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """Return what a key is set to; a list for several texts."""
+    section, _, name = key.partition(".")
+    value = getattr(getattr(settings, section), name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def known_key(key: str) -> str:
+    """Return `key` if there is such a setting.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is none; with the nearest name.
+    """
+    known = dict.fromkeys(_keys(Settings()), "")
+    if key not in known:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{key} is not a setting; nothing was done.{_nearest(key, known)}",
+            "All of them: yaadwatch config list",
+        )
+    return key
+
+
+def understood(key: str, text: str) -> object:
+    """Return the value that `text` writes for a setting, lists with commas between.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such key, or it cannot be that.
+    """
+    value = _written(text, Settings(), known_key(key))
+    return value_of(_with(Settings(), key, value, key), key)
+
+
 def _keys(settings: Settings) -> list[str]:
     return [
         f"{section.name}.{row.name}"
@@ -65,8 +164,7 @@ def _keys(settings: Settings) -> list[str]:
 def _in_file(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the keys of the file, written `section.key`, with their values, in its order."""
     try:
-        text = path.read_bytes().decode()
-        document = tomllib.loads(text)
+        data = path.read_bytes()
     except FileNotFoundError:
         return
     except OSError as error:
@@ -75,7 +173,13 @@ def _in_file(path: Path) -> Iterator[tuple[str, object]]:
             f"{path} cannot be read ({error.strerror}); no setting was used.",
             "Look at its permissions.",
         ) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    yield from _rows(data, path)
+
+
+def _rows(data: bytes, path: Path) -> Iterator[tuple[str, object]]:
+    try:
+        document = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is not TOML ({error}); no setting was used.",

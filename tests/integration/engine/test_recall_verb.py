@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine import recall
-from yaadwatch.engine.memories import inject
+from yaadwatch.engine.memories import inject, mend
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -166,6 +166,11 @@ class TestWhichAreMeant:
 
         assert session
         assert found(tree, "retry the upload", session=session) == [ids["claude"]]
+        assert found(tree, "retry the upload", session=session[-8:]) == [ids["claude"]]
+        for name, code in (("zzzzzzzz", Code.NOT_FOUND), ("zz", Code.BAD_REQUEST)):
+            with pytest.raises(YaadError) as refused:
+                found(tree, "retry the upload", session=name)
+            assert refused.value.code is code
 
     def test_a_day_has_what_was_known_by_then(self, mixed):
         tree, ids = mixed
@@ -194,6 +199,22 @@ class TestWhichAreMeant:
         assert found(repo, "deploy", at="2026-02-01") == ["old"]
         assert found(repo, "deploy", at="2026-04-01") == ["new"]
         assert sorted(found(repo, "deploy")) == ["new", "old"]
+
+    def test_what_is_told_of_a_time_reads_as_it_did_then(self, repo):
+        there = repo.remember("Deploy with scripts. They are in the tools folder.")
+        repo.world.clock.advance(timedelta(days=1))
+        before = f"{repo.home.clock.now():%Y-%m-%dT%H:%M:%SZ}"
+        repo.world.clock.advance(timedelta(days=1))
+        mend.update(repo.home, repo.call, id=there, text="Deploy with actions. No script is left.")
+
+        (now,) = asked(repo, "deploy")["results"]
+        (then,) = asked(repo, "deploy", at=before)["results"]
+        (short,) = asked(repo, "deploy", at=before, depth="summary")["results"]
+
+        assert now["text"] == "Deploy with actions. No script is left."
+        assert then["text"] == "Deploy with scripts. They are in the tools folder."
+        assert short["text"] == "Deploy with scripts."
+        assert then["id"] == now["id"] == there
 
     def test_a_time_to_come_and_a_path_outside_are_refused(self, repo):
         for fields in ({"at": "2999-01-01"}, {"path": "../elsewhere"}):
@@ -296,6 +317,45 @@ class TestBranches:
 
         repo.git("merge", "-q", "--no-edit", "feature")
         assert set(found(repo, "bloom filter")) == {learned, pinned}
+
+    def test_what_is_hidden_is_counted_and_can_be_seen(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.commit("feature")
+        learned = [repo.remember(f"The feature uses bloom filter {n}") for n in "abc"]
+        repo.git("switch", "-q", "main")
+        here = repo.remember("The trunk uses a bloom filter")
+
+        assert asked(repo, "bloom filter")["hidden"] == 3
+        assert found(repo, "bloom filter") == [here]
+        assert asked(repo, "bloom filter", top_k=2)["hidden"] <= 2
+        assert asked(repo, "nothing of that")["hidden"] == 0
+        everything = asked(repo, "bloom filter", all_branches=True)
+        assert sorted(row["id"] for row in everything["results"]) == sorted([*learned, here])
+        assert everything["hidden"] == 0
+
+    def test_what_is_hidden_takes_no_place_of_what_is_told(self, repo):
+        here = {repo.remember(f"The trunk has a bloom filter of its own, {n}") for n in range(4)}
+        repo.git("switch", "-q", "-c", "feature")
+        repo.commit("feature")
+        for n in range(12):
+            repo.remember(f"Bloom filter {n}")
+        repo.git("switch", "-q", "main")
+
+        assert set(found(repo, "bloom filter", top_k=3)) < here
+        assert asked(repo, "bloom filter", top_k=3)["hidden"] == 3
+
+    def test_a_squash_merged_branch_that_is_kept_hides_but_not_in_silence(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.write("new.py", "x = 1\n")
+        repo.commit("feature")
+        learned = repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        repo.git("merge", "-q", "--squash", "feature")
+        repo.commit("squashed")
+
+        assert asked(repo, "bloom filter")["results"] == []
+        assert asked(repo, "bloom filter")["hidden"] == 1
+        assert found(repo, "bloom filter", all_branches=True) == [learned]
 
     def test_what_was_learned_on_the_main_branch_is_told_on_others(self, repo):
         repo.git("branch", "old")

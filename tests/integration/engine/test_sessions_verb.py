@@ -223,6 +223,21 @@ class TestShown:
         (learned,) = after["learned_memories"]
         assert (learned["id"], len(learned["contradicted"])) == (mine, 1)
 
+    def test_what_was_of_use_comes_before_what_says_as_much(self, repo, claude):
+        repo.write("src/auth.py", "")
+        plain = [
+            repo.remember(f"Tokens are signed with `{name}` here") for name in ("abcd", "efgh")
+        ]
+        first, second = (row["id"] for row in claude.recall("tokens signed")["results"])
+        assert {first, second} == set(plain)
+        name = "abcd" if second == plain[0] else "efgh"
+        repo.write("src/auth.py", f"{name}()\n")
+        assert claude.end()["session"]["used"] == 1
+
+        after = Agent(repo, connection="mcp 2").recall("tokens signed")["results"]
+
+        assert [row["id"] for row in after] == [second, first]
+
     def test_a_name_that_turns_up_in_what_was_written_was_of_use(self, repo, claude):
         known = repo.remember("Call `sign_with_jose` for every token")
         claude.recall("sign every token")

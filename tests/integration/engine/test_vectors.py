@@ -53,8 +53,11 @@ def model(world, tmp_path):
 
 
 def nearest(tree, text, limit=10):
+    """Return the ids of the nearest memories, with their cosine; None while words have to do."""
     with tree.db() as db:
-        return search.nearest(tree.home, db, text, limit=limit)
+        found = search.nearest(tree.home, db, text, limit=limit)
+        names = db.read(lambda conn: dict(iter(conn.execute("SELECT num, id FROM nodes"))))
+    return None if found is None else [(names[num], cosine) for num, cosine in found]
 
 
 def test_without_a_model_words_have_to_do(tree):

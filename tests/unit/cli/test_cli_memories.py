@@ -157,6 +157,17 @@ def test_recalling_nothing_is_no_error():
     )
 
 
+def test_what_is_hidden_is_said_in_a_line_and_asked_for_with_an_option():
+    nothing = RECALLED | {"results": [], "hidden": 2}
+    line = "2 more on branches not merged here; see: --all-branches"
+
+    assert command("recall", "x", answers={"recall": nothing}).lines[-1] == line
+    assert command("recall", "x", answers={"recall": RECALLED | {"hidden": 2}}).lines[-1] == line
+    ran = command("recall", "x", "--all-branches", answers={"recall": RECALLED | {"hidden": 0}})
+    assert ran.calls[0][1]["all_branches"] is True
+    assert line not in ran.lines
+
+
 def test_show_prints_everything_known():
     shown = {
         "id": ID,

@@ -52,4 +52,5 @@ def test_fields_are_handed_over_by_name():
         "merge": "blend",
         "min_score": None,
         "semantic_weight": None,
+        "all_branches": False,
     }

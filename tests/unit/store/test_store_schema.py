@@ -16,7 +16,7 @@ from yaadwatch.store import (
     sightings,
 )
 from yaadwatch.store.graph import steps
-from yaadwatch.store.recall import candidates, learned
+from yaadwatch.store.recall import candidates, learned, then
 
 FILTER = Filter(
     kinds=("fix",), scope="project", path="src", tags=("http",), agent="claude", session="s", at=NOW
@@ -52,12 +52,13 @@ LOOKUPS = {
     "provenance.on_path": lambda conn: provenance.on_path(conn, 1, "CLAUDE.md"),
     "provenance.said": lambda conn: provenance.said(conn, ["a"]),
     "sightings.of_worktree": lambda conn: sightings.of_worktree(conn, 1),
-    "candidates.fitting": lambda conn: candidates.fitting(conn, ["a"], FILTER, "x"),
-    "candidates.named": lambda conn: candidates.named(conn, key="x", text_hash="x"),
+    "candidates.sketches": lambda conn: candidates.sketches(conn, [1]),
+    "candidates.fitting": lambda conn: candidates.fitting(conn, [1], FILTER),
+    "candidates.named": lambda conn: candidates.named(conn, key="x", text_hash="x", ids=["a"]),
     "candidates.keys": lambda conn: candidates.keys(conn, ["x"]),
-    "candidates.pinned": lambda conn: candidates.pinned(conn, ["a"]),
-    "candidates.texts": lambda conn: candidates.texts(conn, ["a"]),
-    "candidates.ways": lambda conn: candidates.ways(conn, ["a"], 9),
+    "candidates.ways": lambda conn: candidates.ways(conn, [1], 9),
+    "then.words": lambda conn: then.words(conn, ["a"], NOW),
+    "provenance.hidden": lambda conn: provenance.hidden(conn, 1, ["a"]),
     "learned.note": lambda conn: learned.note(conn, "a", "c0ffee", NOW),
     "learned.of_nodes": lambda conn: learned.of_nodes(conn, ["a"]),
     "nodes.last_num": nodes.last_num,

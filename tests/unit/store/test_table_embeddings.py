@@ -39,6 +39,12 @@ def remember(conn, id, stored=None, **given):
         assert embeddings.put(conn, SPACE, [one], [stored]) == 1
 
 
+def nearest(conn, space, asked, limit):
+    """Return the ids of the nearest memories, with their cosine."""
+    names = dict(iter(conn.execute("SELECT num, id FROM nodes")))
+    return [(names[num], cosine) for num, cosine in scan.nearest(conn, space, asked, limit)]
+
+
 def missing(conn, space=SPACE):
     return [one.text for one in embeddings.missing(conn, space, after=0, limit=100)]
 
@@ -48,11 +54,11 @@ def test_the_nearest_come_first_with_their_cosine(conn):
     remember(conn, "between", BETWEEN)
     remember(conn, "east", EAST)
 
-    found = embeddings.nearest(conn, SPACE, EAST, 10)
+    found = nearest(conn, SPACE, EAST, 10)
 
     assert [name for name, _ in found] == ["east", "between", "north"]
     assert [cosine for _, cosine in found] == pytest.approx([1.0, 0.5**0.5, 0.0], abs=1e-6)
-    assert embeddings.nearest(conn, SPACE, EAST, 2) == found[:2]
+    assert nearest(conn, SPACE, EAST, 2) == found[:2]
 
 
 def test_vectors_of_another_space_or_length_are_never_compared(conn):
@@ -61,15 +67,15 @@ def test_vectors_of_another_space_or_length_are_never_compared(conn):
     embeddings.put(conn, "space-b", [one], [NORTH])
     remember(conn, "long", EAST + EAST)
 
-    assert embeddings.nearest(conn, SPACE, EAST, 5) == [("east", 1.0)]
-    assert embeddings.nearest(conn, "space-b", EAST, 5) == [("east", 0.0)]
-    assert embeddings.nearest(conn, "space-c", EAST, 5) == []
+    assert nearest(conn, SPACE, EAST, 5) == [("east", 1.0)]
+    assert nearest(conn, "space-b", EAST, 5) == [("east", 0.0)]
+    assert nearest(conn, "space-c", EAST, 5) == []
 
 
 def test_a_question_without_direction_finds_nothing(conn):
     remember(conn, "east", EAST)
 
-    assert embeddings.nearest(conn, SPACE, bytes(8), 5) == []
+    assert nearest(conn, SPACE, bytes(8), 5) == []
 
 
 def test_a_stored_vector_without_direction_comes_last(conn, monkeypatch):
@@ -78,11 +84,11 @@ def test_a_stored_vector_without_direction_comes_last(conn, monkeypatch):
     remember(conn, "west", vector(-127, 0, 0, 0, 0, 0, 0, 0))
     conn.execute("UPDATE embeddings SET vector = zeroblob(8) WHERE node = 1")
 
-    found = embeddings.nearest(conn, SPACE, NORTH, 5)
+    found = nearest(conn, SPACE, NORTH, 5)
 
     assert found == [("west", 0.0), ("zero", -1.0)]
     monkeypatch.setattr(scan, "extend", lambda conn: False)
-    assert embeddings.nearest(conn, SPACE, NORTH, 5) == found
+    assert nearest(conn, SPACE, NORTH, 5) == found
 
 
 def test_what_is_missing_is_every_living_memory_and_no_thing_or_session(conn):
@@ -116,7 +122,7 @@ def test_a_vector_goes_with_the_words_it_was_made_of(conn):
     change(conn, "a", text="other words", text_hash="other")
 
     assert missing(conn) == ["other words"]
-    assert embeddings.nearest(conn, SPACE, EAST, 5) == [("b", 0.0)]
+    assert nearest(conn, SPACE, EAST, 5) == [("b", 0.0)]
 
 
 def test_a_vector_stays_when_only_other_things_about_a_memory_change(conn):
@@ -131,7 +137,7 @@ def test_an_archived_memory_has_no_vector_and_is_missing_again_once_restored(con
     remember(conn, "a", EAST, text="a")
 
     change(conn, "a", archived_at=NOW, archive_reason="old")
-    assert embeddings.nearest(conn, SPACE, EAST, 5) == []
+    assert nearest(conn, SPACE, EAST, 5) == []
     assert missing(conn) == []
 
     change(conn, "a", archived_at=None, archive_reason=None)
@@ -226,12 +232,12 @@ def test_without_the_extension_the_answers_are_the_same(conn, monkeypatch):
     other = empty_store()
     remember(other, "north", NORTH)
     remember(other, "between", BETWEEN)
-    with_it = embeddings.nearest(conn, SPACE, EAST, 5)
+    with_it = nearest(conn, SPACE, EAST, 5)
 
     monkeypatch.setattr(scan, "extension", lambda: None)
 
     assert not scan.extend(other)
-    assert embeddings.nearest(other, SPACE, EAST, 5) == with_it
+    assert nearest(other, SPACE, EAST, 5) == with_it
 
 
 def test_an_extension_that_cannot_be_loaded_is_as_none(conn, monkeypatch, tmp_path):

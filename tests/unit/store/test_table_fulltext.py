@@ -4,6 +4,7 @@ import apsw
 import pytest
 from store_samples import NOW, empty_store, node
 
+from yaadwatch.model.recall import Filter
 from yaadwatch.store import fulltext, nodes
 
 
@@ -18,8 +19,10 @@ def _remember(conn, id, text, sub="", tags="", **given):
     return number
 
 
-def _ids(found):
-    return [name for name, _ in found]
+def search(conn, match, limit):
+    """Return the ids of what matches, the best first."""
+    names = dict(iter(conn.execute("SELECT num, id FROM nodes")))
+    return [names[row.num] for row in fulltext.search(conn, match, limit)]
 
 
 def test_the_best_comes_first_and_its_score_is_the_greatest(conn):
@@ -29,10 +32,11 @@ def test_the_best_comes_first_and_its_score_is_the_greatest(conn):
 
     found = fulltext.search(conn, '"jose" OR "tokens"', 5)
 
-    assert set(_ids(found)) == {"a", "b"}
-    scores = [score for _, score in found]
+    assert set(search(conn, '"jose" OR "tokens"', 5)) == {"a", "b"}
+    scores = [row.bm25 for row in found]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
+    assert {row.num: row.words for row in found} == {1: 12, 2: 3}
 
 
 def test_text_weighs_more_than_tags_and_tags_more_than_parts_of_names(conn):
@@ -42,28 +46,32 @@ def test_text_weighs_more_than_tags_and_tags_more_than_parts_of_names(conn):
     _remember(conn, "b", "words", tags="jose")
     _remember(conn, "c", "jose")
 
-    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["c", "b", "a"]
+    assert search(conn, '"jose"', 5) == ["c", "b", "a"]
 
 
-def test_equals_come_in_the_order_of_their_ids_and_no_more_than_asked_for(conn):
+def test_equals_come_in_the_order_in_which_they_were_stored_and_no_more_than_asked_for(conn):
     for name in ("c", "a", "b"):
         _remember(conn, name, "jose")
 
-    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["a", "b", "c"]
-    assert _ids(fulltext.search(conn, '"jose"', 2)) == ["a", "c"]  # the two stored first
+    assert search(conn, '"jose"', 5) == ["c", "a", "b"]
+    assert search(conn, '"jose"', 2) == ["c", "a"]
 
 
 def test_words_are_found_in_other_forms_and_without_accents(conn):
     _remember(conn, "a", "Migrations of the résumé service")
 
-    assert _ids(fulltext.search(conn, '"migration"', 5)) == ["a"]
-    assert _ids(fulltext.search(conn, '"resume"', 5)) == ["a"]
+    assert search(conn, '"migration"', 5) == ["a"]
+    assert search(conn, '"resume"', 5) == ["a"]
 
 
-def test_archived_memories_are_not_found(conn):
+def test_what_passes_no_filter_is_not_found(conn):
     _remember(conn, "a", "jose", archived_at=NOW)
+    _remember(conn, "b", "jose", kind="bug")
+    _remember(conn, "c", "jose", kind="decision")
 
-    assert fulltext.search(conn, '"jose"', 5) == []
+    found = fulltext.search(conn, '"jose"', 5, Filter(kinds=("decision", "bug")))
+
+    assert [row.num for row in found] == [2, 3]
 
 
 def test_new_words_replace_the_old_ones(conn):
@@ -71,8 +79,8 @@ def test_new_words_replace_the_old_ones(conn):
 
     fulltext.index(conn, number, text="jose", sub="", tags="")
 
-    assert fulltext.search(conn, '"jsonwebtoken"', 5) == []
-    assert _ids(fulltext.search(conn, '"jose"', 5)) == ["a"]
+    assert search(conn, '"jsonwebtoken"', 5) == []
+    assert search(conn, '"jose"', 5) == ["a"]
 
 
 def test_removed_words_are_not_found(conn):

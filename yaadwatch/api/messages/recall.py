@@ -43,6 +43,7 @@ class Recall:
     merge: str = BLEND
     min_score: float | None = None
     semantic_weight: float | None = None
+    all_branches: bool = False
 
     def __post_init__(self) -> None:
         check_text("query", self.query, QUERY_CHARS_MAX)

@@ -46,5 +46,10 @@ class Subscribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Ask which settings hold, and where each is from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """End the daemon."""

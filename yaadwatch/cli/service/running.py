@@ -1,4 +1,4 @@
-"""Commands about the daemon itself: daemon, stop."""
+"""Commands about the daemon itself: daemon, start, stop, restart."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock, wait_until_gone
+from yaadwatch.client.service import manager
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import announced_pid
 
@@ -27,7 +28,7 @@ def add_daemon(commands: Commands) -> Parser:
         daemon,
         examples=[
             ("yaadwatch daemon --supervised", "what a service manager runs"),
-            ("yaadwatch up", "for a trial: tells here what it finds"),
+            ("yaadwatch up", "for a trial: in this terminal"),
         ],
         starts_daemon=False,
         more="Commands that need it start it by themselves. When another version was\n"
@@ -41,6 +42,36 @@ def add_daemon(commands: Commands) -> Parser:
     return command
 
 
+def add_start(commands: Commands) -> Parser:
+    """Add `start`."""
+    return commands.add(
+        "start",
+        "start the daemon",
+        start,
+        examples=[
+            ("yaadwatch start", "as a service if it is one, else in the background"),
+            ("yaadwatch start --json", "for programs"),
+        ],
+        starts_daemon=False,
+        more="Commands that need the daemon do so by themselves.",
+    )
+
+
+def add_restart(commands: Commands) -> Parser:
+    """Add `restart`."""
+    return commands.add(
+        "restart",
+        "end the daemon and start it anew",
+        restart,
+        examples=[
+            ("yaadwatch restart", "after a change of the settings"),
+            ("yaadwatch restart --json", "for programs"),
+        ],
+        starts_daemon=False,
+        more="As a service, it keeps its socket meanwhile: who asks is answered afterwards.",
+    )
+
+
 def add_stop(commands: Commands) -> Parser:
     """Add `stop`."""
     return commands.add(
@@ -52,6 +83,8 @@ def add_stop(commands: Commands) -> Parser:
             ("yaadwatch stop --json", "for programs"),
         ],
         starts_daemon=False,
+        more="It is started again by any command that needs it, and at your next login if it\n"
+        "is a service. To end that for good: yaadwatch uninstall",
     )
 
 
@@ -67,9 +100,36 @@ def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noq
     return status
 
 
+def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Start the daemon and say that it answers."""
+    from yaadwatch.installing import verbs
+
+    answer = verbs.start(verbs.this_machine(client))
+    by = f", started by {answer['by']}" if answer["by"] else ""
+    runs = "The daemon answers" if answer["started"] else "The daemon runs already"
+    daemon = answer["daemon"]
+    text = f"{runs} (pid {daemon['pid']}, version {daemon['version']}{by})."
+    return _told(args, terminal, text, answer)
+
+
+def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Start the daemon anew and say that it answers."""
+    from yaadwatch.installing import verbs
+
+    answer = verbs.restart(verbs.this_machine(client))
+    daemon = answer["daemon"]
+    text = f"The daemon was started anew (pid {daemon['pid']}, version {daemon['version']})."
+    return _told(args, terminal, text, answer)
+
+
 def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """End the daemon and wait until it is gone; without one, say so."""
     pid = announced_pid()
+    if manager() is not None and daemon_holds_lock():
+        from yaadwatch.installing import verbs
+
+        if verbs.stop(verbs.this_machine(client)) is not None and wait_until_gone(STOP_TIME_S):
+            return _ended(args, terminal, pid)
     try:
         client.call("shutdown")
     except NobodyListens:
@@ -79,10 +139,13 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
     pid = client.pid or pid
     if not wait_until_gone(STOP_TIME_S):
         raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
+    return _ended(args, terminal, pid)
+
+
+def _ended(args: Namespace, terminal: Terminal, pid: int | None) -> int:
     answer = {"stopping": True, "running": False, "pid": pid}
-    return _told(
-        args, terminal, f"The daemon has ended (pid {pid}). Any command starts it again.", answer
-    )
+    text = f"The daemon has ended (pid {pid}). Any command starts it again."
+    return _told(args, terminal, text, answer)
 
 
 def _told(args: Namespace, terminal: Terminal, text: str, answer: Mapping[str, object]) -> int:

@@ -7,12 +7,13 @@ has them side by side as the question does.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 from yaadwatch.core.recall.query import STOP_WORDS, telling, words
 
+Name = TypeVar("Name", bound=Hashable)
 READ_MAX: Final = 50
 """Texts of one question that are read for words side by side, the best by BM25."""
 
@@ -23,6 +24,7 @@ _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
 _INFLECTED_CHARS_MAX = 3
 _STEM_CHARS_MIN = 4
+_LENGTHS_KNOWN = 512
 _ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
 _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 
@@ -62,20 +64,43 @@ def side_by_side(one: str, other: str, text: str) -> bool:
     return False
 
 
-def shares(question: str, texts: Mapping[str, str]) -> dict[str, float]:
-    """Return, by id, which share of the question's pairs of words a text holds, 0.0 to 1.0."""
+def shares(question: str, texts: Mapping[Name, str]) -> dict[Name, float]:
+    """Return, by name, which share of the question's pairs of words a text holds, 0.0 to 1.0.
+
+    Texts without any are left out.
+    """
     sought = pairs(question)
-    if not sought:
-        return {}
+    said = {word for pair in sought for word in pair}
     found = {}
     for name, text in texts.items():
         lowered = text[:_CHARS_READ_MAX].lower()
-        there = sum(
-            one in lowered and other in lowered and side_by_side(one, other, lowered)
+        there = {word for word in said if word in lowered}
+        held = [
+            (one, other)
             for one, other in sought
-        )
-        found[name] = there / len(sought)
+            if one in there and other in there and side_by_side(one, other, lowered)
+        ]
+        if held:
+            found[name] = len(held) / len(sought)
     return found
+
+
+def relevances(
+    bm25: Mapping[Name, float], lengths: Mapping[Name, int], shares_held: Mapping[Name, float]
+) -> dict[Name, float]:
+    """Return the relevance of each text; see `relevance`.
+
+    Args:
+        bm25: of each.
+        lengths: of each, in words.
+        shares_held: the share of the question's pairs; 0.0 for who is not there.
+    """
+    return {
+        name: score
+        * (1 + _SIDE_BY_SIDE * shares_held.get(name, 0.0))
+        * (_SHORTER_BY[length] if (length := lengths[name]) < _LENGTHS_KNOWN else _shorter(length))
+        for name, score in bm25.items()
+    }
 
 
 def relevance(bm25: float, *, length: int, share: float) -> float:
@@ -86,8 +111,16 @@ def relevance(bm25: float, *, length: int, share: float) -> float:
         length: of the text, in words.
         share: of the question's pairs of words that it holds, 0.0 to 1.0.
     """
-    shorter = math.pow(max(length, _LENGTH_MIN), -_SHORTER)
-    return bm25 * (1 + _SIDE_BY_SIDE * share) * shorter
+    return bm25 * (1 + _SIDE_BY_SIDE * share) * _shorter(length)
+
+
+def _shorter(length: int) -> float:
+    """Return what a text of so many words counts for being short."""
+    return math.pow(max(length, _LENGTH_MIN), -_SHORTER)
+
+
+_SHORTER_BY: Final = tuple(map(_shorter, range(_LENGTHS_KNOWN)))
+"""To raise two hundred lengths to a power costs more than to look them up."""
 
 
 def coverage(question: str, text: str) -> float:

@@ -4,27 +4,30 @@ Measured before: a list of neighbours as an equal partner of the other lists rui
 because neighbours of a good answer are many; a bounded boost of what was found anyway helps.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from yaadwatch.core.recall.intent import edge_weight
 
+Name = TypeVar("Name", bound=Hashable)
 BOOST_MAX: Final = 0.1
 """How much a relation may raise a score, as a part of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Generic[Name]):
     """Two nodes that an edge connects; `weight`: of the edge, 1.0 when nobody said otherwise."""
 
-    one: str
-    other: str
+    one: Name
+    other: Name
     kind: str
     weight: float
 
 
-def boosted(scores: Mapping[str, float], links: Iterable[Link], *, intent: str) -> dict[str, float]:
+def boosted(
+    scores: Mapping[Name, float], links: Iterable[Link[Name]], *, intent: str
+) -> dict[Name, float]:
     """Return the scores, those of nodes raised that are related to others that were found.
 
     The strongest relation counts, not their number: by the score of the other end (as a share of
@@ -33,7 +36,7 @@ def boosted(scores: Mapping[str, float], links: Iterable[Link], *, intent: str) 
     best = max(scores.values(), default=0.0)
     if best <= 0.0:
         return dict(scores)
-    pull: dict[str, float] = {}
+    pull: dict[Name, float] = {}
     for link in links:
         if link.one == link.other or link.one not in scores or link.other not in scores:
             continue

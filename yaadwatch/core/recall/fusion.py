@@ -6,16 +6,18 @@ neither list counts for more because its scores are larger numbers.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from yaadwatch.model.recall import BLEND, RRF, SET_UNION
 
+Name = TypeVar("Name", bound=Hashable)
 _RRF_K = 10  # 60, the usual one, was worse on every set
 
 
 def merge(
-    how: str, words: Mapping[str, float], meaning: Mapping[str, float], *, semantic_weight: float
-) -> dict[str, float]:
+    how: str, words: Mapping[Name, float], meaning: Mapping[Name, float], *, semantic_weight: float
+) -> dict[Name, float]:
     """Return both lists as one.
 
     Args:
@@ -44,15 +46,15 @@ def merge(
             raise ValueError(f"merge must be one of {BLEND}, {RRF}, {SET_UNION}, got {how!r}")
 
 
-def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
+def share_of_best(scores: Mapping[Name, float]) -> dict[Name, float]:
     """Return scores that are not negative as shares of the best one."""
     best = max(scores.values(), default=0.0)
     return {name: score / best if best > 0.0 else 1.0 for name, score in scores.items()}
 
 
 def _blend(
-    words: Mapping[str, float], meaning: Mapping[str, float], weight: float
-) -> dict[str, float]:
+    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
+) -> dict[Name, float]:
     """What one list does not have counts there as much as the last that it has."""
     by_words, by_meaning = _in_spreads(words), _in_spreads(meaning)
     last_word, last_meant = min(by_words.values()), min(by_meaning.values())
@@ -65,7 +67,7 @@ def _blend(
     )
 
 
-def _in_spreads(scores: Mapping[str, float]) -> dict[str, float]:
+def _in_spreads(scores: Mapping[Name, float]) -> dict[Name, float]:
     """Return how many standard deviations each score is away from the mean; 0.0 of equal ones."""
     mean = math.fsum(scores.values()) / len(scores)
     spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores.values()) / len(scores))
@@ -75,8 +77,8 @@ def _in_spreads(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _by_place(
-    words: Mapping[str, float], meaning: Mapping[str, float], weight: float
-) -> dict[str, float]:
+    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
+) -> dict[Name, float]:
     by_words, by_meaning = _places(words), _places(meaning)
     return share_of_best(
         {
@@ -86,7 +88,7 @@ def _by_place(
     )
 
 
-def _places(scores: Mapping[str, float]) -> dict[str, float]:
+def _places(scores: Mapping[Name, float]) -> dict[Name, float]:
     """Return the reciprocal of each one's place; equals have the same."""
     ordered = sorted(scores.values(), reverse=True)
     place: dict[float, float] = {}
@@ -95,7 +97,7 @@ def _places(scores: Mapping[str, float]) -> dict[str, float]:
     return {name: place[score] for name, score in scores.items()}
 
 
-def _union(words: Mapping[str, float], meaning: Mapping[str, float]) -> dict[str, float]:
+def _union(words: Mapping[Name, float], meaning: Mapping[Name, float]) -> dict[Name, float]:
     """The upper half is the meaning's; those that only the words found share the lower one."""
     meant, said = _from_nothing_to_one(meaning), share_of_best(words)
     return {name: 0.5 + share / 2 for name, share in meant.items()} | {
@@ -103,13 +105,13 @@ def _union(words: Mapping[str, float], meaning: Mapping[str, float]) -> dict[str
     }
 
 
-def _from_nothing_to_one(scores: Mapping[str, float]) -> dict[str, float]:
+def _from_nothing_to_one(scores: Mapping[Name, float]) -> dict[Name, float]:
     """Return scores that may be negative from 0.0, the least, to 1.0, the best."""
     best, least = max(scores.values()), min(scores.values())
     span = best - least
     return {name: (score - least) / span if span > 0.0 else 1.0 for name, score in scores.items()}
 
 
-def best_first(scores: Mapping[str, float]) -> Sequence[str]:
+def best_first(scores: Mapping[Name, float]) -> Sequence[Name]:
     """Return the names, best first; equals keep their order."""
-    return sorted(scores, key=lambda name: -scores[name])
+    return sorted(scores, key=scores.__getitem__, reverse=True)

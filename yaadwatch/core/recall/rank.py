@@ -4,16 +4,18 @@ Confidence, recency, tier and pin together move a memory by a tenth at most: the
 near equals and bury nothing. What the question names is above all else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
+from yaadwatch.core.recall import usefulness
 from yaadwatch.core.text import normalise
 from yaadwatch.core.truth.decay import effective_confidence
 from yaadwatch.model.nodes import COLD, HOT
 from yaadwatch.model.settings import Settings
 
+Name = TypeVar("Name", bound=Hashable)
 MILD: Final = 0.1
 """How far confidence, recency, tier and pin together may move a score, up or down."""
 
@@ -28,7 +30,7 @@ class Candidate:
     """A memory that was found.
 
     `relevance`: positive, more is better; 0 for what was found by its name only. `confidence`: what
-    is left of it, 0.0 to 1.0. `exact`: see `is_exact`.
+    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: see `usefulness.factor`.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Candidate:
     tier: int
     pinned: bool = False
     exact: bool = False
+    used: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +81,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     """Return the candidates, best first: the exact ones, then the others. Equals keep their order.
 
     A memory is never ranked below one that is less relevant by more than the mild factors can make
-    up for (a ratio of 1.1 to 0.9), unless the other one is exact.
+    up for (a ratio of 1.1 to 0.9, and what use it was), unless the other one is exact.
     """
     if not candidates:
         return []
@@ -87,6 +90,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     points = [
         (candidate.relevance / most + _EXACT * candidate.exact)
         * mild_factor(candidate, now=now, half_life=half_life)
+        * usefulness.factor(candidate.used)
         for candidate in candidates
     ]
     best = max(points) or 1.0
@@ -97,12 +101,12 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     return sorted(ranked, key=lambda each: -each.score)
 
 
-def worth_ranking(scores: Mapping[str, float], count: int) -> list[str]:
+def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
     """Return, best first, those that may be among the `count` best whatever the mild factors do."""
-    ordered = sorted(scores, key=lambda name: -scores[name])
+    ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
-    least = scores[ordered[count - 1]] * (1 - MILD) / (1 + MILD)
+    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + usefulness.USED_MOST))
     return [name for name in ordered if scores[name] >= least]
 
 

@@ -111,19 +111,20 @@ def _piece(text: str, path: tuple[str, ...], value: Mapping[str, object]) -> str
 
 def _table(path: tuple[str, ...], value: Mapping[str, object], end: str) -> str:
     lines = [f"[{'.'.join(map(_key, path))}]"]
-    lines += [f"{_key(name)} = {_said(one)}" for name, one in value.items()]
+    lines += [f"{_key(name)} = {said(one)}" for name, one in value.items()]
     return "".join(line + end for line in lines)
 
 
 def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _said(name)
+    return name if _BARE_KEY.fullmatch(name) else said(name)
 
 
-def _said(value: object) -> str:
+def said(value: object) -> str:
+    """Return how TOML writes a text, a number, a truth, a list or a flat object of those."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_said, value))}]"
+        return f"[{', '.join(map(said, value))}]"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_said(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {said(one)}" for key, one in value.items()) + " }"
     # JSON's texts, numbers and truths are TOML's, but for the one character that it leaves bare.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -2,16 +2,44 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Protocol
 
 from yaadwatch.core.truth import decay
-from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import edges, provenance
 from yaadwatch.store.connection import Connection
 
 
+class Ageing(Protocol):
+    """What the age of a memory is told by; a node has it."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+
+    @property
+    def kind(self) -> str:
+        """Return its kind."""
+
+    @property
+    def confidence(self) -> float:
+        """Return how sure it was, 0.0 to 1.0."""
+
+    @property
+    def confirmed_at(self) -> datetime:
+        """Return since when it ages."""
+
+    @property
+    def accessed_at(self) -> datetime | None:
+        """Return when it was recalled last."""
+
+    @property
+    def pinned(self) -> bool:
+        """Return whether it does not age."""
+
+
 def confidences(
-    conn: Connection, memories: Sequence[Node], settings: Settings, now: datetime
+    conn: Connection, memories: Sequence[Ageing], settings: Settings, now: datetime
 ) -> dict[str, float]:
     """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
     ids = [node.id for node in memories]

@@ -1,14 +1,15 @@
 """What one store answers to a question: found by words, by meaning, by name; each stage once.
 
-Nothing here reads all memories. The index says which two hundred may answer; texts are read of the
-fifty best, and everything else only of those that can still become one of the answers.
+Nothing here reads all memories. The index says which two hundred may answer, by their numbers;
+texts are read of the fifty best, and everything else only of those that can still become one of
+the answers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from yaadwatch.core.recall import closeness, expansion, fusion, rank
+from yaadwatch.core.recall import closeness, expansion, fusion, nearness, rank
 from yaadwatch.core.recall import query as questions
 from yaadwatch.core.recall.expansion import Link
 from yaadwatch.core.recall.intent import intent_of
@@ -16,17 +17,17 @@ from yaadwatch.core.recall.rank import Candidate, Ranked
 from yaadwatch.core.recall.synonyms import synonyms
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine.doubts import ageing
-from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.nodes import Node
-from yaadwatch.model.recall import Filter
+from yaadwatch.model.recall import EVERYTHING, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import candidates, learned
+from yaadwatch.store.recall.candidates import Sketch
+from yaadwatch.store.sessions import doings
 
 CANDIDATES_MAX = 200
 """Memories taken from each of the two indexes for one question."""
-ROWS_MAX = 5_000
+ROWS_MAX = 2_000
 """Memories that hold a word of the question and are ranked, about; common words go first."""
 
 _SYNONYM = 0.5  # what a synonym counts, against the word that was asked for
@@ -35,26 +36,39 @@ _EXPANDED = 50  # of those found, whose relations are looked at
 _EDGES_MAX = 2_000
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
 _SHARED_MAX = 8  # a file that more of those found touch relates nothing
+_AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at their ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, decided except for what the store knows."""
+    """A question, decided except for what the store knows.
+
+    `everywhere`: what belongs to other branches may answer, too.
+    """
 
     text: str
     wanted: Filter
     merge: str
     semantic_weight: float
     top_k: int
+    min_score: float = 0.0
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What a store answers, best first, with the nodes; `covered`: see `closeness.coverage`."""
+    """What a store answers, best first, and what was looked at of each, by its id.
+
+    `covered`: see `closeness.coverage`. `sure`: what the best score is worth, 0.0 to 1.0; less than
+    1.0 only where no word of the question is known. `hidden`: how many of the best belong to other
+    branches, and are not among them.
+    """
 
     ranked: Sequence[Ranked] = ()
-    known: Mapping[str, Node] = field(default_factory=dict)
+    known: Mapping[str, Sketch] = field(default_factory=dict)
     covered: float = 0.0
+    sure: float = 1.0
+    hidden: int = 0
 
 
 Elsewhere = Callable[[Mapping[str, Collection[str]]], Collection[str]]
@@ -64,7 +78,7 @@ Elsewhere = Callable[[Mapping[str, Collection[str]]], Collection[str]]
 def gather(
     conn: Connection,
     question: Question,
-    meaning: Mapping[str, float],
+    meaning: Mapping[int, float],
     *,
     worktree: int,
     elsewhere: Elsewhere,
@@ -76,7 +90,7 @@ def gather(
     Args:
         conn: a snapshot.
         question: what is asked.
-        meaning: similarities of what the vectors found, by id; empty without them.
+        meaning: similarities of what the vectors found, by number; empty without them.
         worktree: whose files count; 0 for a store that rests on none.
         elsewhere: which memories belong to other branches.
         settings: how memories age.
@@ -84,54 +98,87 @@ def gather(
     """
     if not nodes.last_num(conn):
         return Gathered()
-    by_words = _by_words(conn, question)
-    about = _about(conn, question.text)
-    named = {*_named(conn, question.text), *(anchor.node for anchor in about)}
-    title = rank.exact_form(question.text)
-    fitting = candidates.fitting(conn, {*by_words, *meaning, *named}, question.wanted, title)
-    named |= {node for node, (_, titled) in fitting.items() if titled}
-    there = fitting.keys() - _hidden(conn, fitting, worktree, elsewhere)
+    rests_on = _about(conn, question.text)
+    named = _named(conn, question.text, rests_on)
+    if question.wanted != EVERYTHING:
+        there = candidates.fitting(conn, {*meaning, *named}, question.wanted)
+        meaning = {num: cosine for num, cosine in meaning.items() if num in there}
+        named &= there
+    bm25, lengths = _by_words(conn, question)
+    if not bm25:
+        least_near = nearness.chance(nodes.last_num(conn))
+        meaning = {num: cosine for num, cosine in meaning.items() if cosine > least_near}
+    known = candidates.sketches(conn, {*fusion.best_first(bm25)[: closeness.READ_MAX], *named})
+    texts = {num: one.text for num, one in known.items() if num in bm25}
+    words = closeness.relevances(bm25, lengths, closeness.shares(question.text, texts))
     scores = fusion.merge(
         question.merge,
-        _relevant(
-            conn,
-            question.text,
-            {node: bm25 for node, bm25 in by_words.items() if node in there},
-            {node: length for node, (length, _) in fitting.items()},
-        ),
-        {node: similarity for node, similarity in meaning.items() if node in there},
-        semantic_weight=question.semantic_weight,
+        words,
+        meaning,
+        semantic_weight=nearness.weight(question.semantic_weight, lengths.values()),
     )
     scores = _expanded(conn, question.text, scores)
-    worth = rank.worth_ranking(scores, question.top_k)
-    known = nodes.many(conn, {*worth, *(named & there)})
-    order = [node for node in dict.fromkeys((*worth, *sorted(named))) if node in known]
-    memories = [known[node] for node in order]
-    sure = ageing.confidences(conn, memories, settings, now)
-    found = _candidates(conn, question.text, memories, scores, sure)
-    ranked = rank.rank(found, now=now, settings=settings)
-    best = known[ranked[0].candidate.id].text if ranked else ""
+    worth, away = _worth(
+        conn,
+        question,
+        scores,
+        known,
+        named=named,
+        worktree=worktree,
+        elsewhere=elsewhere,
+    )
+    exact = _exact(question.text, known, rests_on)
+    kept = [known[num] for num in dict.fromkeys((*worth, *sorted(exact))) if num not in away]
+    sure = ageing.confidences(conn, kept, settings, now)
+    used = doings.used(conn, [one.id for one in kept])
+    ranked = rank.rank(
+        [
+            Candidate(
+                id=one.id,
+                relevance=scores.get(one.num, 0.0),
+                confidence=sure[one.id],
+                updated_at=one.confirmed_at,
+                tier=one.tier,
+                pinned=one.pinned,
+                exact=one.num in exact,
+                used=used.get(one.id, 0),
+            )
+            for one in kept
+        ],
+        now=now,
+        settings=settings,
+    )
+    seen = {one.id: one for one in kept}
+    best = seen[ranked[0].candidate.id].text if ranked else ""
+    least = question.min_score * max(scores.values(), default=0.0)
+    would_be = {num for num in worth[: question.top_k] if scores[num] >= least}
     return Gathered(
         ranked=ranked,
-        known=known,
+        known=seen,
         covered=1.0
         if ranked and ranked[0].candidate.exact
         else closeness.coverage(question.text, best),
+        sure=1.0 if bm25 or exact else nearness.score(max(meaning.values(), default=0.0)),
+        hidden=len(away & (would_be | exact)),
     )
 
 
-def _by_words(conn: Connection, question: Question) -> dict[str, float]:
-    """Return the BM25 of what holds words of the question, or words that mean the same."""
-    sought = _rarest(conn, questions.terms(question.text))
-    match = questions.expression(sought)
+def _by_words(conn: Connection, question: Question) -> tuple[dict[int, float], dict[int, int]]:
+    """Return the BM25 of what holds words of the question, or words that mean the same; and how
+    many words each of those texts has."""
+    match = questions.expression(_rarest(conn, questions.terms(question.text)))
     if match is None:
-        return {}
-    found = dict(fulltext.search(conn, match, CANDIDATES_MAX, question.wanted))
+        return {}, {}
+    rows = fulltext.search(conn, match, CANDIDATES_MAX, question.wanted)
+    found = {row.num: row.bm25 for row in rows}
+    lengths = {row.num: row.words for row in rows}
     also = questions.expression(_rarest(conn, synonyms(question.text)[:_SYNONYMS_MAX]))
     if also is not None:
-        for node, bm25 in fulltext.search(conn, also, CANDIDATES_MAX, question.wanted):
-            found[node] = found.get(node, 0.0) + _SYNONYM * bm25
-    return {node: found[node] for node in fusion.best_first(found)[:CANDIDATES_MAX]}
+        for row in fulltext.search(conn, also, CANDIDATES_MAX, question.wanted):
+            found[row.num] = found.get(row.num, 0.0) + _SYNONYM * row.bm25
+            lengths[row.num] = row.words
+        found = {num: found[num] for num in fusion.best_first(found)[:CANDIDATES_MAX]}
+    return found, lengths
 
 
 def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
@@ -153,53 +200,114 @@ def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
     return [term for term in terms if term in kept]
 
 
-def _named(conn: Connection, question: str) -> list[str]:
-    """Return the memories whose key or whole text the question is."""
-    key = rank.exact_form(question)
-    return candidates.named(conn, key=key, text_hash=text_hash(question.strip("`'\" ")))
-
-
-def _about(conn: Connection, question: str) -> list[Anchor]:
-    """Return the anchors on the files that the whole question names, by path or end of path."""
+def _about(conn: Connection, question: str) -> dict[str, list[str]]:
+    """Return the files that the whole question names, by path or end of path, by the memories that
+    rest on them."""
     name = question.strip("`'\" ").removeprefix("./")
     if not name or name.split() != [name] or not {"/", "."} & set(name):
-        return []
+        return {}
     tail = "/" + name
-    return anchors.on_paths(conn, [p for p in anchors.paths(conn) if f"/{p}".endswith(tail)])
+    there = anchors.on_paths(conn, [p for p in anchors.paths(conn) if f"/{p}".endswith(tail)])
+    found: dict[str, list[str]] = {}
+    for anchor in there:
+        found.setdefault(anchor.node, []).append(anchor.path)
+    return found
 
 
-def _hidden(
-    conn: Connection, found: Collection[str], worktree: int, elsewhere: Elsewhere
-) -> set[str]:
-    """Return those that only other branches say, or know."""
-    if not worktree:
-        return set()
-    away = set(elsewhere(learned.of_nodes(conn, found)))
-    if away:
-        away -= candidates.pinned(conn, away) | provenance.spoken(conn, worktree)
-    return away | provenance.hidden(conn, worktree)
+def _named(conn: Connection, question: str, about: Collection[str]) -> set[int]:
+    """Return the memories whose key or whole text the question is, and those `about` it."""
+    return candidates.named(
+        conn,
+        key=rank.exact_form(question),
+        text_hash=text_hash(question.strip("`'\" ")),
+        ids=about,
+    )
 
 
-def _relevant(
-    conn: Connection, question: str, bm25: Mapping[str, float], length: Mapping[str, int]
-) -> dict[str, float]:
-    """Return how relevant memories are by their words; the best are read."""
-    nearest = fusion.best_first(bm25)[: closeness.READ_MAX]
-    shares = closeness.shares(question, candidates.texts(conn, nearest))
+def _exact(
+    question: str, known: Mapping[int, Sketch], rests_on: Mapping[str, Sequence[str]]
+) -> set[int]:
+    """Return the memories that the question names; see `rank.is_exact`.
+
+    Only texts that end as the question does are brought to the form in which both are compared.
+    """
+    last = question.rstrip(_AROUND).rpartition(" ")[2].casefold()
+    if not last.isascii():  # it may be written in several ways
+        last = ""
     return {
-        node: closeness.relevance(score, length=length[node], share=shares.get(node, 0.0))
-        for node, score in bm25.items()
+        num
+        for num, one in known.items()
+        if (
+            one.key is not None
+            or one.id in rests_on
+            or one.text.rstrip(_AROUND)[-len(last) :].casefold().endswith(last)
+            or one.summary.rstrip(_AROUND)[-len(last) :].casefold().endswith(last)
+        )
+        and rank.is_exact(
+            question,
+            text=one.text,
+            summary=one.summary,
+            key=one.key,
+            paths=rests_on.get(one.id, ()),
+        )
     }
 
 
-def _expanded(conn: Connection, question: str, scores: Mapping[str, float]) -> dict[str, float]:
+def _worth(
+    conn: Connection,
+    question: Question,
+    scores: Mapping[int, float],
+    known: dict[int, Sketch],
+    *,
+    named: Collection[int],
+    worktree: int,
+    elsewhere: Elsewhere,
+) -> tuple[list[int], set[int]]:
+    """Return who may be among the best, best first, and who of them and of those `named` belongs
+    to other branches; for each of the latter one more may be. All of them are put into `known`.
+    """
+    count, judged, away = question.top_k, set[int](), set[int]()
+    while True:
+        worth = rank.worth_ranking(scores, count)
+        known |= candidates.sketches(conn, [num for num in worth if num not in known])
+        worth = [num for num in worth if num in known]
+        fresh = {known[num].id: num for num in (*worth, *named) if num in known}
+        fresh = {node: num for node, num in fresh.items() if num not in judged}
+        judged |= {*fresh.values()}
+        if worktree and not question.everywhere:
+            away |= {fresh[node] for node in _elsewhere(conn, fresh, known, worktree, elsewhere)}
+        wanted = question.top_k + len(away.intersection(worth))
+        if wanted <= count or len(worth) >= len(scores):
+            return worth, away
+        count = wanted
+
+
+def _elsewhere(
+    conn: Connection,
+    found: Mapping[str, int],
+    known: Mapping[int, Sketch],
+    worktree: int,
+    elsewhere: Elsewhere,
+) -> set[str]:
+    """Return those of `found`, by id, that only other branches say, or know."""
+    away = {
+        node for node in elsewhere(learned.of_nodes(conn, found)) if not known[found[node]].pinned
+    }
+    if away:
+        away -= provenance.spoken(conn, worktree)
+    return away | provenance.hidden(conn, worktree, found.keys())
+
+
+def _expanded(conn: Connection, question: str, scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores, raised a little where what was found is related."""
     nearest = fusion.best_first(scores)[:_EXPANDED]
     ways = candidates.ways(conn, nearest, _EDGES_MAX)
+    if not ways:
+        return dict(scores)
     links = [
         Link(one=start, other=end, kind=kind, weight=weight) for start, end, kind, weight in ways
     ]
-    touching: dict[str, list[str]] = {}
+    touching: dict[int, list[int]] = {}
     for start, end, kind, _ in ways:
         if kind == "touches" and end not in scores:
             touching.setdefault(end, []).append(start)
@@ -211,31 +319,3 @@ def _expanded(conn: Connection, question: str, scores: Mapping[str, float]) -> d
                 for other in sharing[number + 1 :]
             ]
     return expansion.boosted(scores, links, intent=intent_of(question))
-
-
-def _candidates(
-    conn: Connection,
-    question: str,
-    memories: Sequence[Node],
-    scores: Mapping[str, float],
-    sure: Mapping[str, float],
-) -> list[Candidate]:
-    rests_on = anchors.of_nodes(conn, [node.id for node in memories])
-    return [
-        Candidate(
-            id=node.id,
-            relevance=scores.get(node.id, 0.0),
-            confidence=sure[node.id],
-            updated_at=node.confirmed_at,
-            tier=node.tier,
-            pinned=node.pinned,
-            exact=rank.is_exact(
-                question,
-                text=node.text,
-                summary=node.summary,
-                key=node.key,
-                paths=[anchor.path for anchor in rests_on[node.id]],
-            ),
-        )
-        for node in memories
-    ]

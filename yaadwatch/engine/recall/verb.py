@@ -1,14 +1,14 @@
 """The verb: a question to the project's store and the user's own, answered within a budget."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from yaadwatch.core.recall import budget, sections, shelving
 from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
-from yaadwatch.core.text import estimate_tokens
+from yaadwatch.core.text import estimate_tokens, summarise
 from yaadwatch.engine import lineage, shelves, telling
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
@@ -24,10 +24,10 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
 from yaadwatch.model.times import instant
-from yaadwatch.store import edges
+from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
-from yaadwatch.store.recall import candidates
+from yaadwatch.store.recall import candidates, then
 
 EDGES_MAX = 100
 """Relations told between the memories of one answer, at most; the strongest."""
@@ -52,13 +52,14 @@ class _Found:
 
     `meant`: their meaning was searched, too. `covered`: which share of what the question is about
     the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
+    `hidden`: how many would be among the best, were they not of another branch.
     """
 
     meant: bool
     covered: float
     near: float
+    hidden: int
     ranked: Sequence[Ranked]
-    known: Mapping[str, Node]
     shelf: Mapping[str, Shelf]
 
 
@@ -81,12 +82,13 @@ def recall(
     merge: str = BLEND,
     min_score: float | None = None,
     semantic_weight: float | None = None,
+    all_branches: bool = False,
 ) -> dict[str, object]:
     """Answer a question with the memories of this project and the user's own; the answer is
     Recalled.
 
-    What is archived, what only another branch's files say, and what was learned on another branch
-    that is not merged here, is not among them.
+    What is archived is not among them; what only another branch's files say, and what was learned
+    on another branch that is not merged here, is not either, but counted.
 
     Args:
         home: what may be reached.
@@ -99,13 +101,14 @@ def recall(
         path: a file or folder, from the top of the work tree or from where the call comes,
         tags: all of these,
         agent: its name,
-        session: its id,
-        at: a time or a day, not to come.
+        session: its id, or a unique end of it,
+        at: a time or a day, not to come; memories are told in the words of then.
         depth: how much of each is told.
         strategy: what is searched: words, or their meaning too when a model is ready.
         merge: how both become one list.
         min_score: scores below are left out, 0.0 to 1.0; None: as set.
         semantic_weight: how much the meaning counts, 0.0 to 1.0; None: as set.
+        all_branches: what belongs to other branches is told, too.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here and not only the user's own memories
@@ -125,17 +128,20 @@ def recall(
                 path=_place(path, call, there),
                 tags=tuple(tags),
                 agent=agent,
-                session=session,
+                session=_session(session, there),
                 at=_past(at, now),
             ),
             merge=merge,
             semantic_weight=0.0 if strategy == BM25 else weight,
             top_k=usual.top_k if top_k is None else top_k,
+            min_score=usual.min_score if min_score is None else min_score,
+            everywhere=all_branches,
         )
         found = _ask(home, there, question, now)
-        least = usual.min_score if min_score is None else min_score
-        best = [each for each in found.ranked if each.score >= least][: question.top_k]
-        fitted = budget.fit(_items(query, best, found, depth), tokens_max, depth)
+        best = [each for each in found.ranked if each.score >= question.min_score]
+        best = best[: question.top_k]
+        known = _read(best, found, question.wanted.at)
+        fitted = budget.fit(_items(query, best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
         related, left = _edges(found, fitted)
         if there.project is not None and there.project.space is not None:
@@ -153,9 +159,9 @@ def recall(
             {
                 "id": shown.id,
                 "text": shown.text,
-                "kind": found.known[shown.id].kind,
-                "tier": found.known[shown.id].tier,
-                "scope": found.known[shown.id].scope,
+                "kind": known[shown.id].kind,
+                "tier": known[shown.id].tier,
+                "scope": known[shown.id].scope,
                 "score": round(scores[shown.id], 4),
                 "depth": shown.depth,
                 "stale": telling.doubt_in_short(doubts.get(shown.id)),
@@ -164,6 +170,7 @@ def recall(
         ],
         "edges": [_edge_row(edge) for edge in related],
         "search": HYBRID if found.meant else WORDS,
+        "hidden": found.hidden,
         "budget": {"used": fitted.used + fitted.left - left, "left": left},
     }
 
@@ -184,35 +191,55 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
             dict(meaning or ()),
             worktree=shelf.worktree,
             elsewhere=_elsewhere(home, shelf),
-            settings=home.settings,
+            settings=home.settings_of(shelf.db.path),
             now=now,
         )
         stores.append((shelf, gathered))
-    known: dict[str, Node] = {}
     shelf_of: dict[str, Shelf] = {}
     shadowed: set[str] = set()
     for shelf, gathered in stores:
         own = [gathered.known[each.candidate.id] for each in gathered.ranked]
         if shelf is there.own and there.project is not None:
-            keys = [node.key for node in own if node.key is not None]
+            keys = [one.key for one in own if one.key is not None]
             taken = there.project.db.read(candidates.keys, keys) if keys else set()
-            shadowed = {node.id for node in own if node.key in taken or node.id in known}
-            own = [node for node in own if node.id not in shadowed]
-        known |= {node.id: node for node in own}
-        shelf_of |= {node.id: shelf for node in own}
+            shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
+            own = [one for one in own if one.id not in shadowed]
+        shelf_of |= {one.id: shelf for one in own}
     answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
-    ranked = shelving.merged(answers, shadowed=shadowed)
+    sure = max((each.sure for _, each in stores if each.ranked), default=1.0)
+    ranked = [
+        replace(each, score=each.score * sure)
+        for each in shelving.merged(answers, shadowed=shadowed)
+    ]
     return _Found(
         meant=meant,
         covered=max((each.covered for _, each in stores), default=0.0),
         near=near,
+        hidden=sum(each.hidden for _, each in stores),
         ranked=ranked,
-        known=known,
         shelf=shelf_of,
     )
 
 
-def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[str, float]] | None:
+def _read(best: Sequence[Ranked], found: _Found, at: datetime | None) -> dict[str, Node]:
+    """Return what is to be told, by id, in the words of then where a time is asked for.
+
+    What went in the meantime is not there.
+    """
+    known: dict[str, Node] = {}
+    for shelf, ids in _by_shelf(found, [each.candidate.id for each in best]):
+        known |= shelf.db.read(nodes.many, ids)
+        if at is not None:
+            said = shelf.db.read(then.words, ids, at)
+            known |= {
+                name: replace(known[name], text=words, summary=summarise(words))
+                for name, words in said.items()
+                if name in known and words != known[name].text
+            }
+    return known
+
+
+def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int, float]] | None:
     """Return what means the same in a store; None without a model that is ready."""
     if question.semantic_weight <= 0.0:
         return None
@@ -247,6 +274,17 @@ def _place(path: str | None, call: Call, there: Shelves) -> str | None:
     return None if place == "." else place
 
 
+def _session(session: str | None, there: Shelves) -> str | None:
+    """Return the id of a session that is named by it, or by a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when it does not name exactly one.
+    """
+    if session is None or there.project is None or there.project.space is None:
+        return session
+    return current.find(there.project.space, session).id
+
+
 def _past(at: str | None, now: datetime) -> datetime | None:
     if at is None:
         return None
@@ -260,11 +298,13 @@ def _past(at: str | None, now: datetime) -> datetime | None:
     return then
 
 
-def _items(query: str, best: Sequence[Ranked], found: _Found, depth: str) -> list[Item]:
+def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth: str) -> list[Item]:
     """Return what may be told; the best part only of what may not fit as a whole."""
     items = []
     for each in best:
-        node = found.known[each.candidate.id]
+        node = known.get(each.candidate.id)
+        if node is None:
+            continue
         long = depth == SECTION or (depth == AUTO and len(node.text) > SECTION_CHARS_MIN)
         part = sections.section(query, node.text) if long else ""
         items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
@@ -273,7 +313,7 @@ def _items(query: str, best: Sequence[Ranked], found: _Found, depth: str) -> lis
 
 def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
     doubts: dict[str, Flag] = {}
-    for shelf, ids in _by_shelf(found, fitted):
+    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
         doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
     return doubts
 
@@ -282,7 +322,7 @@ def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:
     """Return the relations between what is told, as many as there is room for, and what is left."""
     related: list[Edge] = []
     left = fitted.left
-    for shelf, ids in _by_shelf(found, fitted):
+    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
         for edge in shelf.db.read(_between, ids):
             price = estimate_tokens(f"{edge.kind} {edge.from_node} {edge.to_node}")
             if price > left:
@@ -292,11 +332,11 @@ def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:
     return related, left
 
 
-def _by_shelf(found: _Found, fitted: Fitted) -> Iterator[tuple[Shelf, list[str]]]:
+def _by_shelf(found: _Found, ids: Sequence[str]) -> Iterator[tuple[Shelf, list[str]]]:
     shelves_of: dict[int, tuple[Shelf, list[str]]] = {}
-    for each in fitted.items:
-        shelf = found.shelf[each.id]
-        shelves_of.setdefault(id(shelf), (shelf, []))[1].append(each.id)
+    for name in ids:
+        shelf = found.shelf[name]
+        shelves_of.setdefault(id(shelf), (shelf, []))[1].append(name)
     yield from shelves_of.values()
 
 

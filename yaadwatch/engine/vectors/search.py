@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import QUESTION_WAIT_MS
+from yaadwatch.model.settings import QUESTION_WAIT_MS, STOCK_VECTORS_MAX
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import embeddings, models
-from yaadwatch.system.embedding.process import Worker
+from yaadwatch.store.vectors import embeddings, models, scan
+from yaadwatch.system.embedding.process import Near, Stock, Worker
 
 
 def nearest(
     home: Home, db: Database, text: str, *, limit: int
-) -> Sequence[tuple[str, float]] | None:
-    """Return the living memories of a store that mean what `text` does, best first.
+) -> Sequence[tuple[int, float]] | None:
+    """Return the numbers of the memories of a store that mean what `text` does, best first.
 
     A text that was asked for lately costs no second embedding, so that asking two stores the same
     is asking once. New texts are compared with stored ones in the same way.
@@ -26,17 +26,33 @@ def nearest(
         limit: memories at most.
 
     Returns:
-        Ids with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
+        Numbers with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
         broken, or slow: then words have to do. A cold worker is started for the next question.
     """
     model = active(home)
     if model is None:
         return None
     worker = worker_of(home, model)
-    vector = None if worker is None else worker.ask(text, QUESTION_WAIT_MS / 1000)
-    if worker is None or vector is None or worker.space != model.space:
+    if worker is None:
         return None
-    return db.read(embeddings.nearest, model.space, vector, limit)
+    held = db.read(embeddings.stamp, model.space)
+    if held.vectors == 0 and worker.state == "warm":
+        return []
+    if held.vectors > STOCK_VECTORS_MAX:
+        vector = worker.ask(text, QUESTION_WAIT_MS / 1000)
+        near = None if vector is None else Near(vector=vector, found=None)
+    else:
+        stock = Stock(
+            key=f"{db.path} {model.space}",
+            stamp=held.stamp,
+            rows=lambda: db.read(embeddings.rows, model.space, model.dimensions),
+        )
+        near = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
+    if near is None or worker.space != model.space:
+        return None
+    if near.found is None:
+        return db.read(scan.nearest, model.space, near.vector, limit)
+    return near.found
 
 
 def warm_up(home: Home, wait_s: float) -> bool:

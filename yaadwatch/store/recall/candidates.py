@@ -1,63 +1,106 @@
 """What is known of memories that may answer a question, without reading all of them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 import apsw
 
-from yaadwatch.model.recall import EVERYTHING, Filter
-from yaadwatch.store.codec import json_list
+from yaadwatch.model.recall import Filter
+from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_json
 from yaadwatch.store.recall.filters import FITS, LIVES, bindings
 
 
-def fitting(
-    conn: apsw.Connection, ids: Iterable[str], wanted: Filter, title: str
-) -> dict[str, tuple[int, bool]]:
-    """Return those of `ids` that live and pass the filter, sorted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """What is looked at of a memory that may answer a question; `num` is what the indexes call it.
 
-    Of each: how many words its text has (1 at least), by the index, because texts themselves take
-    long to read; and whether its summary is `title`, in whatever case.
+    `summary` is '' where it is the text.
     """
+
+    num: int
+    id: str
+    kind: str
+    tier: int
+    scope: str
+    text: str
+    summary: str
+    key: str | None
+    confidence: float
+    confirmed_at: datetime
+    accessed_at: datetime | None
+    pinned: bool
+
+
+def sketches(conn: apsw.Connection, nums: Iterable[int]) -> dict[int, Sketch]:
+    """Return the living memories among `nums`, by number."""
     rows = conn.execute(
         f"""
-        SELECT nodes.id, size.sz, rtrim(nodes.summary, ' .') = rtrim(:title, ' .') COLLATE NOCASE
-          FROM json_each(:ids) AS given
-         CROSS JOIN nodes ON nodes.id = given.value
-         CROSS JOIN nodes_fts_docsize AS size ON size.id = nodes.num
-         WHERE {LIVES if wanted == EVERYTHING else FITS}
-         ORDER BY nodes.id
-        """,  # noqa: S608  (constants of ours)
-        bindings(wanted) | {"ids": json_list(ids), "title": title},
+        SELECT num, id, kind, tier, scope, text, summary, key, confidence, confirmed_ms,
+               accessed_ms, pinned
+          FROM nodes
+         WHERE num IN (SELECT value FROM json_each(?)) AND {LIVES}
+         ORDER BY num
+        """,  # noqa: S608  (a constant of ours)
+        (to_json(list(nums)),),
     )
-    return {node: (_first_number(sizes), bool(titled)) for node, sizes, titled in rows}
+    return {row[0]: _sketch(row) for row in rows}
 
 
-def _first_number(sizes: bytes) -> int:
-    """Return how many words the first column has: FTS5 keeps a number of 7 bits a byte for each."""
-    number = 0
-    for byte in sizes:
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            break
-    return max(number, 1)
+def fitting(conn: apsw.Connection, nums: Iterable[int], wanted: Filter) -> set[int]:
+    """Return those of `nums` that live and pass the filter."""
+    rows = conn.execute(
+        f"""
+        SELECT num
+          FROM nodes
+         WHERE num IN (SELECT value FROM json_each(:nums)) AND {FITS}
+         ORDER BY num
+        """,  # noqa: S608  (a constant of ours)
+        bindings(wanted) | {"nums": to_json(list(nums))},
+    )
+    return {num for (num,) in rows}
 
 
-def named(conn: apsw.Connection, *, key: str, text_hash: str) -> list[str]:
-    """Return the living memories with this key, or this text, sorted."""
+def _sketch(row: tuple[Any, ...]) -> Sketch:
+    (num, node, kind, tier, scope, text, summary, key, sure, confirmed, accessed, pinned) = row
+    return Sketch(
+        num=num,
+        id=node,
+        kind=kind,
+        tier=tier,
+        scope=scope,
+        text=text,
+        summary=summary,
+        key=key,
+        confidence=sure,
+        confirmed_at=from_ms(confirmed),
+        accessed_at=from_ms_or_null(accessed),
+        pinned=bool(pinned),
+    )
+
+
+def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str] = ()) -> set[int]:
+    """Return the numbers of the living memories with this key, this text, or one of these ids."""
     rows = conn.execute(
         """
-        SELECT id
+        SELECT num
           FROM nodes
          WHERE archived_ms IS NULL AND scope IN ('user', 'project') AND key = ?1
          UNION
-        SELECT id
+        SELECT num
           FROM nodes
          WHERE archived_ms IS NULL AND scope IN ('user', 'project')
            AND (kind IN ('file', 'entity')) = 0 AND text_hash = ?2
-         ORDER BY id
+         UNION
+        SELECT num
+          FROM nodes
+         WHERE archived_ms IS NULL AND id IN (SELECT value FROM json_each(?3))
+         ORDER BY num
         """,
-        (key, text_hash),
+        (key, text_hash, json_list(ids)),
     )
-    return [node for (node,) in rows]
+    return {num for (num,) in rows}
 
 
 def keys(conn: apsw.Connection, given: Iterable[str]) -> set[str]:
@@ -75,46 +118,21 @@ def keys(conn: apsw.Connection, given: Iterable[str]) -> set[str]:
     return {key for (key,) in rows}
 
 
-def pinned(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that are pinned."""
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
-         WHERE pinned AND id IN (SELECT value FROM json_each(?))
-         ORDER BY id
-        """,
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
-
-
-def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return the texts of those of `ids` that exist, sorted by id."""
-    rows = conn.execute(
-        """
-        SELECT id, text
-          FROM nodes
-         WHERE id IN (SELECT value FROM json_each(?))
-         ORDER BY id
-        """,
-        (json_list(ids),),
-    )
-    return dict(iter(rows))
-
-
 def ways(
-    conn: apsw.Connection, ids: Iterable[str], limit: int
-) -> list[tuple[str, str, str, float]]:
-    """Return the open edges that begin in `ids`: from, to, kind and weight, the oldest first."""
+    conn: apsw.Connection, nums: Iterable[int], limit: int
+) -> list[tuple[int, int, str, float]]:
+    """Return the open edges that begin in `nums`: from, to, kind and weight, the oldest first."""
     rows = conn.execute(
         """
-        SELECT edges.from_node, edges.to_node, edges.kind, edges.weight
-          FROM json_each(?) AS start CROSS JOIN edges ON edges.from_node = start.value
+        SELECT start.num, goal.num, edges.kind, edges.weight
+          FROM json_each(?) AS given
+         CROSS JOIN nodes AS start ON start.num = given.value
+         CROSS JOIN edges ON edges.from_node = start.id
+         CROSS JOIN nodes AS goal ON goal.id = edges.to_node
          WHERE edges.valid_until_ms IS NULL
          ORDER BY edges.id
          LIMIT ?
         """,
-        (json_list(ids), limit),
+        (to_json(list(nums)), limit),
     )
     return [tuple(row) for row in rows]

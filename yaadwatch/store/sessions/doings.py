@@ -5,7 +5,7 @@ from datetime import datetime
 
 import apsw
 
-from yaadwatch.model.sessions import LEARNED, SHOWN, Role, SessionNode, SessionNote
+from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Role, SessionNode, SessionNote
 from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
 
 
@@ -80,6 +80,21 @@ def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[st
     for node, session in rows:
         found.setdefault(node, []).append(session)
     return found
+
+
+def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
+    """Return in how many sessions each of `nodes` was of use; none: left out."""
+    rows = conn.execute(
+        """
+        SELECT node, count(*)
+          FROM session_nodes
+         WHERE node IN (SELECT value FROM json_each(?)) AND role = ?
+         GROUP BY node
+         ORDER BY node
+        """,
+        (json_list(nodes), USED),
+    )
+    return dict(iter(rows))
 
 
 def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import apsw
 
 from yaadwatch.model.embeddings import Unembedded
-from yaadwatch.store.codec import json_list, to_json
+from yaadwatch.store.codec import json_list
 from yaadwatch.store.vectors import scan
 
 
@@ -90,6 +91,30 @@ def put(
     return kept
 
 
+class Stamp(NamedTuple):
+    """How many vectors a space has, and a number that is another one after each change of them."""
+
+    stamp: int
+    vectors: int
+
+
+def stamp(conn: apsw.Connection, space: str) -> Stamp:
+    """Return the stamp of a space."""
+    found = conn.execute(
+        "SELECT stamp, vectors FROM embedding_stamps WHERE space = ?", (space,)
+    ).fetchone()
+    return Stamp(0, 0) if found is None else Stamp(*found)
+
+
+def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes]:
+    """Return the stamp of a space and its vectors: of each the number of its memory, in 8 bytes
+    from the lowest, and as many bytes as there are dimensions."""
+    found = (
+        node.to_bytes(8, "little") + vector for node, vector in scan.rows(conn, space, dimensions)
+    )
+    return stamp(conn, space).stamp, b"".join(found)
+
+
 def count(conn: apsw.Connection, space: str) -> int:
     """Return how many memories have a vector in `space`."""
     return int(conn.execute("SELECT count(*) FROM embeddings WHERE space = ?", (space,)).get)
@@ -123,30 +148,6 @@ def drop(conn: apsw.Connection, space: str, limit: int) -> int:
         {"space": space, "limit": limit},
     )
     return conn.changes()
-
-
-def nearest(
-    conn: apsw.Connection, space: str, vector: bytes, limit: int
-) -> list[tuple[str, float]]:
-    """Return the ids of the living memories nearest to `vector`, with their cosine, best first.
-
-    Args:
-        conn: a snapshot.
-        space: the vectors that `vector` may be compared with.
-        vector: a signed byte for each dimension.
-        limit: how many at most.
-    """
-    found = scan.nearest(conn, space, vector, limit)
-    rows = conn.execute(
-        """
-        SELECT num, id
-          FROM nodes
-         WHERE num IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
-        """,
-        (to_json([num for num, _ in found]),),
-    )
-    ids: dict[int, str] = {num: node for num, node in rows}  # noqa: C416  (so that it has types)
-    return [(ids[num], cosine) for num, cosine in found if num in ids]
 
 
 def outdated(conn: apsw.Connection) -> list[str]:

@@ -8,27 +8,34 @@ import itertools
 import logging
 import os
 import select
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import IO, Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import frames
 from yaadwatch.system.embedding.sources import Source
+from yaadwatch.system.embedding.stocks import FOUND_BYTES, NODE_BYTES
 
 State = Literal["cold", "starting", "warm", "broken"]
 
 FIRST_PAUSE_S: Final = 5.0
 """A worker that broke is not started again for so long; each time it breaks anew, twice that."""
 PAUSE_S_MAX: Final = 600.0
+STOCK_PART_BYTES: Final = 4 * 1024 * 1024
+STOCK_WAIT_S: Final = 5.0
+"""The vectors of a store go to the worker in parts of so many bytes, each in so long."""
 QUESTIONS_KEPT: Final = 32
 """Vectors of questions that are remembered: one question goes to several stores."""
 _END_S: Final = 1.0
+_FOUND: Final = struct.Struct("<qf")
 _TOLD_BYTES: Final = 4_096
 """Of what a worker wrote to its standard error, the end that is looked at."""
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
@@ -45,6 +52,38 @@ _SETTINGS: Final = {
 """No model library goes to the network, and none takes more than one thread."""
 
 _log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """The vectors of a store, which a worker holds a copy of.
+
+    Args:
+        key: which store, and which space of it.
+        stamp: another one after each change.
+        rows: returns the stamp and, for each memory, its number in 8 bytes and its vector.
+    """
+
+    key: str
+    stamp: int
+    rows: Callable[[], tuple[int, bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """The vector of a question, and the numbers of what is near with its cosine, best first; None
+    when only the store itself can tell."""
+
+    vector: bytes
+    found: list[tuple[int, float]] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What came for a request; `found` is None when it lacks the vectors of that store."""
+
+    vectors: list[bytes]
+    found: list[tuple[int, float]] | None
 
 
 class NotEmbedded(YaadError):
@@ -67,7 +106,7 @@ class Worker:
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._numbers = itertools.count(1)
-        self._answers: dict[int, list[bytes] | None] = {}
+        self._answers: dict[int, _Answer | None] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._state: State = "cold"
@@ -134,11 +173,63 @@ class Worker:
             vector = self.embed([text], wait_s=wait_s, urgent=True)[0]
         except NotEmbedded:
             return None
+        self._keep(text, vector)
+        return vector
+
+    def _keep(self, text: str, vector: bytes) -> None:
+        """Remember the vector of a question; those that were not asked for longest go."""
         with self._changed:
             self._asked[text] = vector
+            self._asked.move_to_end(text)
             if len(self._asked) > QUESTIONS_KEPT:
                 self._asked.popitem(last=False)
-        return vector
+
+    def near(self, text: str, stock: Stock, limit: int, wait_s: float) -> Near | None:
+        """Return what is near a question in a store; None when the worker is not warm, or slow.
+
+        A worker that lacks the vectors of the store, or has them as they were, is sent them first;
+        for that there is more time, because it is rare.
+
+        Args:
+            text: the question.
+            stock: the vectors of the store.
+            limit: memories at most.
+            wait_s: the patience of the caller.
+        """
+        with self._changed:
+            vector = self._asked.get(text)
+        if self._state != "warm":
+            self.warm_up()
+            return None if vector is None else Near(vector=vector, found=None)
+        try:
+            texts = [text] if vector is None else []
+            head: frames.Head = {"texts": texts, "urgent": True, "stock": stock.key}
+            head |= {"stamp": stock.stamp, "limit": limit}
+            answer = self._exchange(head, vector or b"", wait_s=wait_s, expected=len(texts))
+            vector = vector or answer.vectors[0]
+            self._keep(text, vector)
+            if answer.found is None:
+                stamp, rows = stock.rows()
+                self._hand_over(stock.key, stamp, rows)
+                head |= {"texts": [], "stamp": stamp}
+                answer = self._exchange(head, vector, wait_s=wait_s, expected=0)
+        except NotEmbedded:
+            return None if vector is None else Near(vector=vector, found=None)
+        return Near(vector=vector, found=answer.found)
+
+    def _hand_over(self, key: str, stamp: int, rows: bytes) -> None:
+        """Send the vectors of a store, in parts that fit into frames."""
+        size = NODE_BYTES + self._dimensions
+        step = STOCK_PART_BYTES // size * size
+        with self._changed:
+            process = self._process
+        if process is None:
+            raise _not_embedded("The worker has just ended.")
+        for at in range(0, max(len(rows), 1), step):
+            head: frames.Head = {"stock": key, "stamp": stamp, "urgent": True}
+            head["last"] = at + step >= len(rows)
+            until = self._clock.monotonic_s() + STOCK_WAIT_S
+            self._send(process, frames.encode(head, rows[at : at + step]), until)
 
     def embed(self, texts: Sequence[str], *, wait_s: float, urgent: bool = False) -> list[bytes]:
         """Return the vectors of `texts`; start the process if there is none.
@@ -151,6 +242,15 @@ class Worker:
         Raises:
             NotEmbedded: they were not had in time.
         """
+        head: frames.Head = {"texts": list(texts), "urgent": urgent}
+        return self._exchange(head, b"", wait_s=wait_s, expected=len(texts)).vectors
+
+    def _exchange(self, head: frames.Head, body: bytes, *, wait_s: float, expected: int) -> _Answer:
+        """Send a request, and return its answer with so many vectors.
+
+        Raises:
+            NotEmbedded: it was not had in time.
+        """
         until = self._clock.monotonic_s() + wait_s
         with self._changed:
             self._start()
@@ -158,9 +258,8 @@ class Worker:
             number = next(self._numbers)
             self._answers[number] = None
         try:
-            frame = frames.encode({"id": number, "texts": list(texts), "urgent": urgent})
-            self._send(process, frame, until)
-            return self._wait_for(number, process, until, len(texts))
+            self._send(process, frames.encode({"id": number} | head, body), until)
+            return self._wait_for(number, process, until, expected)
         finally:
             with self._changed:
                 self._answers.pop(number, None)
@@ -218,7 +317,7 @@ class Worker:
 
     def _wait_for(
         self, number: int, process: subprocess.Popen[bytes], until: float, expected: int
-    ) -> list[bytes]:
+    ) -> _Answer:
         with self._changed:
             while (found := self._answers.get(number)) is None:
                 left = until - self._clock.monotonic_s()
@@ -227,8 +326,8 @@ class Worker:
                 if left <= 0:
                     raise _not_embedded("The worker took too long.")
                 self._changed.wait(left)
-        if len(found) != expected:
-            raise _not_embedded(f"{len(found)} vectors were made of {expected} texts.")
+        if len(found.vectors) != expected:
+            raise _not_embedded(f"{len(found.vectors)} vectors were made of {expected} texts.")
         return found
 
     def _live(self) -> None:
@@ -279,14 +378,20 @@ class Worker:
                 self._space, self._dimensions = space, dimensions
                 self._state, self._why = "warm", ""
             else:
-                number, made = head.get("id"), head.get("vectors")
-                if not isinstance(made, int) or len(body) != made * self._dimensions:
+                number, made, near = head.get("id"), head.get("vectors"), head.get("found", -1)
+                if not isinstance(made, int) or not isinstance(near, int):
+                    return "it does not say what it made"
+                end = made * self._dimensions
+                if made < 0 or len(body) != end + max(near, 0) * FOUND_BYTES:
                     return f"it made {len(body)} bytes of vectors"
                 if isinstance(number, int) and number in self._answers:
                     size = self._dimensions
-                    self._answers[number] = [
-                        body[at : at + size] for at in range(0, len(body), size)
-                    ]
+                    vectors = [body[at : at + size] for at in range(0, end, size)]
+                    # As in `store.vectors.scan`: 1 less a distance in single precision.
+                    found = [(node, 1.0 - far) for node, far in _FOUND.iter_unpack(body[end:])]
+                    self._answers[number] = _Answer(
+                        vectors=vectors, found=None if near < 0 else found
+                    )
                     self._failures = 0
             self._changed.notify_all()
         return ""

@@ -2,7 +2,8 @@
 
 It alone imports the libraries that run models. It reads frames with texts from its standard input
 and writes frames with vectors to its standard output; what the libraries print goes to its standard
-error. Questions come before texts that can wait. It ends when nobody asked for a while, and at once
+error. Questions come before texts that can wait. It holds the vectors of stores, too, so that what
+is near a question costs one product. It ends when nobody asked for a while, and at once
 when the one who started it is gone, whatever it is at: the other end of its input closes then.
 """
 
@@ -19,6 +20,7 @@ from typing import Any, Final, Protocol
 
 from yaadwatch.system.embedding import frames
 from yaadwatch.system.embedding.sources import Source
+from yaadwatch.system.embedding.stocks import Stocks
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
 """What it may allocate, where the system can say so; PyTorch needs about 1 GB."""
@@ -27,7 +29,7 @@ URGENT, CAN_WAIT = 0, 1
 _BROKEN: Final = 3
 """Its exit status when what it reads makes no sense."""
 
-Request = tuple[int, int, frames.Head]
+Request = tuple[int, int, frames.Head, bytes]
 """Sorted by how soon it is wanted, then by when it came."""
 
 
@@ -52,12 +54,13 @@ def main(arguments: Sequence[str]) -> int:
     dimensions = len(quantised(provider.embed("hello")))
     space = source.space or _space(source, provider.weights)
     _write(out, {"ready": True, "space": space, "dimensions": dimensions})
+    stocks = Stocks()
     while True:
         try:
             request = asked.get(timeout=idle_s)
         except queue.Empty:
             return 0
-        _answer(provider, dimensions, request, asked, out)
+        _answer(request, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
 
 
 def load(source: Source) -> Provider:
@@ -99,8 +102,8 @@ def _listen(asked: "queue.PriorityQueue[Request]") -> None:
     numbers = itertools.count()
     try:
         while (frame := frames.read(lambda length: os.read(0, min(length, 65_536)))) is not None:
-            head, _ = frame
-            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head))
+            head, body = frame
+            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head, body))
     except frames.BadFrame as error:
         os.write(2, f"A frame makes no sense: {error}\n".encode())
         os._exit(_BROKEN)
@@ -108,22 +111,38 @@ def _listen(asked: "queue.PriorityQueue[Request]") -> None:
 
 
 def _answer(
-    provider: Provider,
-    dimensions: int,
     request: Request,
     asked: "queue.PriorityQueue[Request]",
     out: int,
+    *,
+    provider: Provider,
+    dimensions: int,
+    stocks: Stocks,
 ) -> None:
-    """Answer one request, and between its texts those that are wanted sooner."""
-    priority, _, head = request
+    """Answer one request, and between its texts those that are wanted sooner.
+
+    The vectors of a store are taken in without an answer. What is near the first text, or near the
+    vector that came instead of one, stands after the vectors.
+    """
+    priority, _, head, body = request
+    key, stamp = str(head.get("stock")), int(str(head.get("stamp", 0)))
+    if "last" in head:
+        stocks.take(key, stamp, body, dimensions, last=bool(head["last"]))
+        return
     texts = head.get("texts")
     vectors = []
     for text in texts if isinstance(texts, list) else []:
         while priority != URGENT and (sooner := _urgent(asked)) is not None:
-            _answer(provider, dimensions, sooner, asked, out)
+            _answer(sooner, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
         vector = quantised(provider.embed(str(text)))
         vectors.append(vector if len(vector) == dimensions else bytes(dimensions))
-    _write(out, {"id": head.get("id"), "vectors": len(vectors)}, b"".join(vectors))
+    told: frames.Head = {"id": head.get("id"), "vectors": len(vectors)}
+    if "stock" in head:
+        near = stocks.nearest(key, stamp, b"".join(vectors) or body, int(str(head["limit"])))
+        count, found = near or (-1, b"")
+        told["found"] = count
+        vectors.append(found)
+    _write(out, told, b"".join(vectors))
 
 
 def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:

@@ -1,0 +1,240 @@
+"""What a person sees of the service: install, uninstall, start, restart, logs."""
+
+import json
+import os
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from recording import command
+
+from yaadwatch import places
+from yaadwatch.installing import verbs
+
+sys.path.append(str(Path(__file__).parents[1] / "installing"))
+from standing_in import FakeDaemon, FakeManager
+
+
+@pytest.fixture
+def manager(environment, monkeypatch):
+    """A machine whose manager obeys; nothing on it is real but the files."""
+    home = environment / "home"
+    manager = FakeManager(unit_path=f"{home}/.config/systemd/user")
+    monkeypatch.delenv("YAAD_HOME")
+
+    def world(client):
+        return verbs.World(
+            home=home,
+            environ=os.environ,
+            client=FakeDaemon(manager),
+            clock=None,
+            platform="linux",
+            asking=manager,
+        )
+
+    monkeypatch.setattr(verbs, "this_machine", world)
+    return manager
+
+
+def test_install_says_what_was_written_that_it_runs_and_how_to_undo_it(manager):
+    ran = command("install")
+
+    assert ran.status == 0
+    assert ran.lines[0] == "The service is installed (systemd)"
+    assert "  made  ~/.config/systemd/user/yaadwatch.service" in ran.lines
+    assert "/user/default.target.wants/yaadwatch.service" in ran.out
+    assert ran.lines[-2:] == [
+        "The daemon answers (pid 4711, version 0.1.0).",
+        "See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall",
+    ]
+    assert command("install").lines[0] == "The service is installed already (systemd)"
+
+
+def test_a_dry_run_shows_the_units_and_says_that_nothing_was_written(manager):
+    ran = command("install", "--dry-run")
+
+    assert ran.lines[0] == "The service would be installed (systemd)"
+    assert any(line.strip().startswith("+ExecStart=/") for line in ran.lines)
+    assert ran.lines[-1] == "Nothing was written."
+
+
+def test_uninstall_says_what_went_and_what_stays(manager):
+    command("install")
+    dry = command("uninstall", "--dry-run")
+    ran = command("uninstall")
+
+    assert dry.lines[0] == "The service would be removed (systemd)"
+    assert dry.lines[-1] == "Nothing was taken away."
+    assert "  removed  ~/.config/systemd/user/yaadwatch.socket" in ran.lines
+    assert ran.lines[-1].startswith("Your memories and settings stay.")
+    assert command("uninstall").lines == ["No service is installed; nothing was done."]
+
+
+def test_what_a_person_changed_is_said_to_be_left(manager, environment):
+    command("install")
+    unit = environment / "home/.config/systemd/user/yaadwatch.service"
+    unit.write_text("mine")
+
+    ran = command("uninstall")
+
+    assert "  left alone  ~/.config/systemd/user/yaadwatch.service" in ran.lines
+    assert "What you have changed was left alone; remove it by hand." in ran.lines
+
+
+def test_without_a_manager_it_is_said_what_happens_instead(manager, monkeypatch):
+    monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: None)
+    manager.unit_path, manager.runs = "", True
+
+    ran = command("install")
+
+    assert ran.status == 0
+    assert ran.lines[0].startswith("No service manager runs here: no systemd runs for this user")
+    assert ran.lines[1].startswith("Nothing was written. Commands and agents start the daemon")
+
+
+def test_programs_get_the_answers_as_they_are(manager):
+    installed = command("install", "--json").json
+    assert installed["state"] == "installed"
+    assert installed["daemon"]["pid"] == 4711
+    assert {row["change"] for row in installed["files"]} == {"created"}
+    assert command("restart", "--json").json["by"] == "systemd"
+    assert command("start", "--json").json == {
+        "started": True,
+        "by": "systemd",
+        "daemon": {"running": True, "pid": 4711, "version": "0.1.0"},
+    }
+    assert command("uninstall", "--json").json["state"] == "removed"
+
+
+def test_start_and_restart_say_who_answers(manager):
+    command("install")
+
+    assert command("start").lines == [
+        "The daemon answers (pid 4711, version 0.1.0, started by systemd)."
+    ]
+    assert command("restart").lines == ["The daemon was started anew (pid 4711, version 0.1.0)."]
+
+
+@pytest.mark.parametrize("name", ["install", "uninstall", "start", "stop", "restart", "logs"])
+def test_help_teaches_with_examples(name, capsys):
+    with pytest.raises(SystemExit):
+        command(name, "--help")
+
+    said = capsys.readouterr().out
+    assert "examples:" in said
+    assert f"yaadwatch {name}" in said
+    assert "--json" in said
+
+
+class TestLogs:
+    """The log, read without a daemon."""
+
+    @pytest.fixture(autouse=True)
+    def home(self, environment):
+        places.log_file().parent.mkdir(parents=True, exist_ok=True)
+
+    def entry(self, event, level="info", **fields):
+        at = datetime(2026, 11, 21, 12, tzinfo=UTC).isoformat().replace("+00:00", "Z")
+        line = {"at": at, "level": level, "event": event, "where": "yaadwatch.x"} | fields
+        return json.dumps(line) + "\n"
+
+    def write(self, *entries, number=0):
+        path = places.log_file()
+        path = path.with_name(f"{path.name}.{number}") if number else path
+        path.write_text("".join(entries))
+
+    def test_the_last_lines_are_told_with_their_fields(self):
+        self.write(*(self.entry(f"event.{number}", number=number) for number in range(60)))
+
+        ran = command("logs")
+
+        assert len(ran.lines) == 50
+        assert ran.lines[-1].endswith("info    event.59  number: 59")
+        assert "where" not in ran.out
+        assert command("logs", "--lines", "2").lines == ran.lines[-2:]
+
+    def test_lines_before_the_log_began_anew_are_told_too(self):
+        self.write(self.entry("older"), number=1)
+        self.write(self.entry("newer"))
+
+        assert [line.split()[-1] for line in command("logs").lines] == ["older", "newer"]
+        assert len(command("logs", "-n", "1").lines) == 1
+
+    def test_what_matters_less_is_left_out(self):
+        self.write(self.entry("fine"), self.entry("odd", "warning"), self.entry("bad", "error"))
+
+        assert [line.split()[-1] for line in command("logs", "--level", "warning").lines] == [
+            "odd",
+            "bad",
+        ]
+
+    def test_programs_get_the_lines_as_they_are(self):
+        lines = self.entry("a") + self.entry("b", value='"x"')
+        self.write(lines)
+
+        assert command("logs", "--json").out == lines
+
+    def test_a_traceback_stands_below_its_line_and_odd_lines_are_told_as_they_are(self):
+        self.write(self.entry("bad", "error", traceback="one\ntwo"), "no JSON\n", "[1]\n")
+
+        lines = command("logs").lines
+
+        assert [line.strip() for line in lines[1:3]] == ["one", "two"]
+        assert lines[3].endswith("no JSON")
+
+    def test_what_a_start_complained_of_is_told(self):
+        places.start_log().write_text("yaadwatch: config.toml: watch.quiet_ms must be less\n")
+
+        ran = command("logs")
+
+        assert ran.lines[0].startswith("The log has no such lines")
+        assert ran.lines[-1] == "  yaadwatch: config.toml: watch.quiet_ms must be less"
+
+    def test_an_old_complaint_is_not_told(self):
+        places.start_log().write_text("long ago\n")
+        os.utime(places.start_log(), (1, 1))
+        self.write(self.entry("daemon.ready"))
+
+        assert "long ago" not in command("logs").out
+
+    def test_what_comes_is_told_also_when_the_log_begins_anew(self, monkeypatch):
+        from yaadwatch.cli.service import logs
+
+        path = places.log_file()
+        monkeypatch.setattr(logs, "_PAUSE_S", 0.01)
+        self.write(self.entry("before"))
+        found = []
+        seen = threading.Event()
+
+        def follow():
+            for line in logs._following(path):
+                found.append(json.loads(line)["event"])
+                seen.set()
+                if len(found) == 3:
+                    return
+
+        following = threading.Thread(target=follow)
+        following.start()
+
+        def add(event):
+            seen.clear()
+            while not seen.wait(0.2):
+                with path.open("a") as stream:
+                    if not found or found[-1] != event:
+                        stream.write(self.entry(event))
+
+        add("first")
+        path.rename(path.with_name("daemon.log.1"))
+        add("second")
+        while following.is_alive():
+            with path.open("a") as stream:
+                stream.write(self.entry("second"))
+            following.join(0.05)
+        assert found[0] == "first"
+        assert found[-1] == "second"
+
+    @pytest.mark.parametrize("number", ["-1", "x", "10000000"])
+    def test_a_number_of_lines_that_makes_no_sense_is_a_usage_error(self, number):
+        assert command("logs", "--lines", number).status == 2

@@ -1,0 +1,416 @@
+"""Installing and removing: what is written, what is refused, and that nothing stays behind."""
+
+import json
+import os
+import plistlib
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from standing_in import FakeDaemon, FakeManager
+
+from yaadwatch import places
+from yaadwatch.installing import program, receipt, units, verbs
+from yaadwatch.installing.verbs import World
+from yaadwatch.model.errors import Code, YaadError
+
+
+class Noon:
+    def now(self):
+        return datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def home(environment, monkeypatch):
+    """A home in which nothing is, not even a folder for settings."""
+    home = environment / "person"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("YAAD_HOME")
+    return home
+
+
+@pytest.fixture
+def manager(home):
+    return FakeManager(unit_path=f"{home}/.config/systemd/user /etc/systemd/user")
+
+
+@pytest.fixture
+def world(home, manager):
+    return World(
+        home=home,
+        environ=os.environ,
+        client=FakeDaemon(manager),
+        clock=Noon(),
+        platform="linux",
+        asking=manager,
+    )
+
+
+@pytest.fixture
+def mac(world):
+    return replace(world, platform="darwin")
+
+
+def tree(home):
+    """All that is in `home` but our own folder: names, bytes, links."""
+    found = {}
+    for path in sorted(home.rglob("*")):
+        if ".yaad" in path.relative_to(home).parts:
+            continue
+        found[str(path)] = (
+            os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+        )
+    return found
+
+
+def refusal(act, *given, **options):
+    with pytest.raises(YaadError) as raised:
+        act(*given, **options)
+    return raised.value
+
+
+def unit(home):
+    return home / ".config" / "systemd" / "user" / "yaadwatch.service"
+
+
+@pytest.mark.parametrize("kind", ["world", "mac"])
+def test_removing_leaves_the_home_as_it_was(request, home, kind):
+    world = request.getfixturevalue(kind)
+    (home / "Library").mkdir()
+    (home / "notes").write_text("mine")
+    before = tree(home)
+
+    installed = verbs.install(world)
+    assert installed["state"] == "installed"
+    assert all(Path(row["path"]).is_relative_to(home) for row in installed["files"])
+    assert tree(home) != before
+    removed = verbs.uninstall(world)
+
+    assert tree(home) == before
+    assert {row["change"] for row in removed["files"]} == {"removed"}
+    assert not places.receipt().exists()
+    assert verbs.uninstall(world)["state"] == "absent"
+
+
+@pytest.mark.parametrize("kind", ["world", "mac"])
+def test_doing_it_twice_changes_nothing(request, home, manager, kind):
+    world = request.getfixturevalue(kind)
+    verbs.install(world)
+    before = tree(home), places.receipt().read_bytes()
+    manager.told.clear()
+
+    again = verbs.install(world)
+
+    assert again["state"] == "unchanged"
+    assert (tree(home), places.receipt().read_bytes()) == before
+    assert {what[0] for what in manager.told} <= {"start", "kickstart"}
+
+
+@pytest.mark.parametrize("kind", ["world", "mac"])
+def test_a_dry_run_writes_nothing_and_asks_for_nothing(request, home, manager, kind):
+    world = request.getfixturevalue(kind)
+
+    answer = verbs.install(world, dry_run=True, linger=kind == "world")
+
+    assert [*home.iterdir()] == []
+    assert manager.told == []
+    assert [row["change"] for row in answer["files"]] == ["created"] * len(answer["files"])
+    assert any("daemon --supervised" in row.get("diff", "") for row in answer["files"]) or (
+        "--supervised" in answer["files"][0]["diff"]
+    )
+
+
+def test_under_launchd_the_agent_is_loaded_and_unloaded(mac, home, manager):
+    verbs.install(mac)
+    plist = home / "Library" / "LaunchAgents" / "dev.yaadwatch.daemon.plist"
+    said = plistlib.loads(plist.read_bytes())
+
+    assert said["ProgramArguments"][-2:] == ["daemon", "--supervised"]
+    assert Path(said["ProgramArguments"][0]).is_absolute()
+    domain = f"gui/{os.getuid()}"
+    assert manager.told == [("bootstrap", domain, str(plist))]
+    verbs.restart(mac)
+    assert manager.told[-1] == ("kickstart", "-k", f"{domain}/dev.yaadwatch.daemon")
+    verbs.uninstall(mac)
+    assert manager.told[-1] == ("bootout", f"{domain}/dev.yaadwatch.daemon")
+
+
+def test_a_changed_agent_is_loaded_anew(mac, home, manager):
+    verbs.install(mac)
+    plist = home / "Library" / "LaunchAgents" / "dev.yaadwatch.daemon.plist"
+    plist.write_bytes(plist.read_bytes().replace(b"<integer>5<", b"<integer>6<"))
+    manager.told.clear()
+
+    assert verbs.install(mac)["state"] == "changed"
+
+    assert [what[0] for what in manager.told] == ["bootout", "bootstrap"]
+
+
+def test_where_no_manager_runs_nothing_is_written(world, home, monkeypatch):
+    started = []
+    monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: started.append(True))
+    nobody = FakeManager(runs=True)
+    world = replace(world, asking=nobody, client=FakeDaemon(nobody))
+
+    answer = verbs.install(world)
+
+    assert answer["state"] == "on_demand"
+    assert "No medium found" in answer["why"]
+    assert answer["daemon"]["running"]
+    assert started == [True]
+    assert tree(home) == {}
+    assert refusal(verbs.install, world, linger=True).code is Code.REFUSED
+
+
+@pytest.mark.parametrize("what", ["file", "link", "folder"])
+def test_what_is_not_ours_is_left_alone(world, home, what):
+    path = unit(home)
+    path.parent.mkdir(parents=True)
+    if what == "file":
+        path.write_text("[Service]\nExecStart=/usr/bin/other\n")
+    elif what == "link":
+        path.symlink_to("/dev/null")
+    else:
+        path.mkdir()
+    before = tree(home)
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.REFUSED
+    assert str(path) in said.message
+    assert "Move it away" in said.hint
+    assert tree(home) == before
+
+
+def test_a_link_of_somebody_else_is_left_alone(world, home):
+    path = unit(home).parent / "default.target.wants" / "yaadwatch.service"
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/elsewhere")
+
+    assert str(path) in refusal(verbs.install, world).message
+    assert not unit(home).exists()
+
+
+def test_units_of_ours_without_a_receipt_are_taken_over(world, home):
+    verbs.install(world)
+    places.receipt().unlink()
+    unit(home).write_text(unit(home).read_text() + "# of an older version\n")
+
+    assert verbs.install(world)["state"] == "installed"
+    verbs.uninstall(world)
+
+    assert not unit(home).exists()
+
+
+def test_a_unit_that_a_person_changed_is_kept_before_it_is_rewritten(world, home):
+    verbs.install(world)
+    theirs = unit(home).read_text().replace("Nice=5", "Nice=0")
+    unit(home).write_text(theirs)
+
+    rows = verbs.install(world)["files"]
+
+    (changed,) = [row for row in rows if row["change"] == "changed"]
+    assert Path(changed["backup"]).read_text() == theirs
+    assert "Nice=5" in unit(home).read_text()
+
+
+def test_a_unit_that_a_person_changed_is_not_removed(world, home):
+    verbs.install(world)
+    unit(home).write_text("mine now\n")
+
+    rows = verbs.uninstall(world)["files"]
+
+    assert [row["path"] for row in rows if row["change"] == "kept"] == [str(unit(home))]
+    assert unit(home).read_text() == "mine now\n"
+    assert [path.name for path in unit(home).parent.iterdir()] == ["yaadwatch.service"]
+
+
+def test_an_installation_that_was_cut_off_can_be_taken_back(world, home):
+    """The receipt is written first; what could not be made was simply not made."""
+    blocked = unit(home).parent / "default.target.wants"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("in the way")
+    before = tree(home)
+
+    said = refusal(verbs.install, world)
+    assert said.code is Code.UNAVAILABLE
+    assert unit(home).exists()
+    verbs.uninstall(world)
+
+    assert tree(home) == before
+
+
+def test_a_manager_that_does_not_obey_is_told_with_its_words(world, manager):
+    manager.broken = ("daemon-reload",)
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.UNAVAILABLE
+    assert "`systemctl --user daemon-reload` did not succeed: See the journal" in said.message
+    assert "is installed, and does not run" in said.message
+
+
+def test_lingering_is_asked_for_and_taken_back_only_by_us(world, manager):
+    verbs.install(world)
+    assert manager.lingers is False
+    verbs.install(world, linger=True)
+    assert manager.lingers is True
+    verbs.install(world)
+    verbs.uninstall(world)
+    assert manager.lingers is False
+
+    manager.lingers = True
+    verbs.install(world, linger=True)
+    verbs.uninstall(world)
+    assert manager.lingers is True
+
+
+def test_without_loginctl_lingering_is_an_error_and_nothing_is_done(world, home, manager):
+    manager.lingers = None
+
+    said = refusal(verbs.install, world, linger=True)
+
+    assert "loginctl" in said.message
+    assert tree(home) == {}
+
+
+def test_the_folder_that_the_manager_reads_is_written_to(world, home, manager):
+    """A shell may say XDG_CONFIG_HOME, of which the manager knows nothing."""
+    world = replace(world, environ={**os.environ, "XDG_CONFIG_HOME": str(home / "other")})
+    verbs.install(world)
+    assert unit(home).exists()
+    verbs.uninstall(world)
+
+    manager.unit_path = f"{home}/other/systemd/user"
+    verbs.install(world)
+    assert (home / "other" / "systemd" / "user" / "yaadwatch.service").exists()
+
+
+def test_what_others_wrote_on_the_receipt_stays(world):
+    places.home().mkdir(mode=0o700)
+    places.receipt().write_text('{"connections": [1]}')
+
+    verbs.install(world)
+    assert json.loads(places.receipt().read_bytes())["connections"] == [1]
+    verbs.uninstall(world)
+
+    assert json.loads(places.receipt().read_bytes()) == {"connections": [1]}
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"service": 1}', '{"service": {"manager": "x"}}', "\xff"]
+)
+def test_a_receipt_that_makes_no_sense_is_told_and_nothing_is_written(world, home, text):
+    places.home().mkdir(mode=0o700)
+    places.receipt().write_text(text, encoding="latin-1")
+
+    for verb in (verbs.install, verbs.uninstall):
+        assert "receipt.json cannot be read" in refusal(verb, world).message
+    assert tree(home) == {}
+
+
+def test_a_manager_that_we_do_not_know_is_told(world):
+    receipt.save(receipt.Installed(manager="runit", folder="/x"))
+
+    assert "'runit'" in refusal(verbs.uninstall, world).message
+    assert "installed with runit" in refusal(verbs.install, world).message
+
+
+def test_without_its_manager_the_files_go_all_the_same(world, home):
+    verbs.install(world)
+    gone = FakeManager()
+
+    answer = verbs.uninstall(replace(world, asking=gone))
+
+    assert "No medium found" in answer["why"]
+    assert tree(home) == {}
+    assert gone.told == []
+
+
+def test_a_home_of_its_own_stands_in_the_unit(world, home, monkeypatch, environment):
+    monkeypatch.setenv("YAAD_HOME", str(environment / "y"))
+
+    verbs.install(world)
+
+    assert f"Environment=YAAD_HOME={environment}/y\n" in unit(home).read_text()
+    socket = unit(home).with_name("yaadwatch.socket").read_text()
+    assert f"ListenStream={environment}/y/run/daemon.sock\n" in socket
+
+
+def test_a_socket_that_no_kernel_takes_is_refused(world, home, monkeypatch, environment):
+    monkeypatch.setenv("YAAD_HOME", str(environment / ("y" * 100)))
+
+    assert "shorter path" in refusal(verbs.install, world).hint
+    assert tree(home) == {}
+
+
+def test_a_daemon_that_does_not_come_is_told(world, manager, monkeypatch):
+    monkeypatch.setattr(verbs, "START_TIME_S", 0.1)
+    manager.broken = ("start",)
+
+    assert "is installed, and does not run" in refusal(verbs.install, world).message
+
+
+class TestProgram:
+    """Which command stands in the unit."""
+
+    @pytest.fixture
+    def tool(self, tmp_path):
+        folder = tmp_path / "tools" / "bin"
+        folder.mkdir(parents=True)
+        for name in ("python", "yaadwatch"):
+            (folder / name).write_text("#!/bin/sh\n")
+            (folder / name).chmod(0o755)
+        return folder
+
+    def test_the_name_on_path_stays_when_the_program_is_upgraded(self, tool, tmp_path):
+        link = tmp_path / "local" / "yaadwatch"
+        link.parent.mkdir()
+        link.symlink_to(tool / "yaadwatch")
+
+        found = program.installed({"PATH": str(link.parent)}, python=str(tool / "python"))
+
+        assert found == (str(link),)
+
+    def test_another_program_of_that_name_is_not_taken(self, tool, tmp_path):
+        other = tmp_path / "local" / "yaadwatch"
+        other.parent.mkdir()
+        other.write_text("#!/bin/sh\n")
+        other.chmod(0o755)
+
+        found = program.installed({"PATH": str(other.parent)}, python=str(tool / "python"))
+
+        assert found == (str(tool / "yaadwatch"),)
+
+    def test_without_a_script_it_is_the_interpreter(self, tool):
+        (tool / "yaadwatch").unlink()
+
+        found = program.installed({"PATH": ""}, python=str(tool / "python"))
+
+        assert found == (str(tool / "python"), "-I", "-m", "yaadwatch")
+
+    def test_what_lies_in_a_cache_is_refused(self, tool, tmp_path):
+        for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME"):
+            environ = {"PATH": "", name: str(tmp_path / "tools")}
+            said = refusal(program.installed, environ, python=str(tool / "python"))
+            assert said.code is Code.REFUSED
+            assert "uv tool install" in said.hint
+
+    def test_git_is_found_where_this_person_has_it(self, tool):
+        (tool / "git").write_text("#!/bin/sh\n")
+        (tool / "git").chmod(0o755)
+
+        assert program.folders({"PATH": str(tool)}, units.PATHS) == (str(tool), *units.PATHS)
+        assert program.folders({"PATH": ""}, units.PATHS) == units.PATHS
+
+    def test_this_very_program_is_found(self):
+        found = program.installed(os.environ)
+
+        assert Path(found[0]).is_absolute()
+        assert Path(found[0]).parent == Path(sys.executable).parent or found[0].endswith(
+            "yaadwatch"
+        )

@@ -1,0 +1,148 @@
+"""The command `config`: which settings hold, where each is from, and how one is set."""
+
+import json
+import os
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import folder
+from yaadwatch.client.connection import NobodyListens
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+ACTIONS = ("list", "get", "set", "unset")
+_NEEDS = {"list": (0, ""), "get": (1, "KEY"), "set": (2, "KEY VALUE"), "unset": (1, "KEY")}
+
+
+def add_config(commands: Commands) -> Parser:
+    """Add `config`."""
+    command = commands.add(
+        "config",
+        "show the settings and where each is from, or set one",
+        config,
+        examples=[
+            ("yaadwatch config list", "every value, and what set it"),
+            ("yaadwatch config get watch.poll_s", "one value, for scripts"),
+            ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
+            ("yaadwatch config set memory.half_lives task=7", "a list"),
+            ("yaadwatch config unset watch.poll_s", "back to the default"),
+        ],
+        starts_daemon=False,
+        more="What says more wins: an option of a command, a variable such as\n"
+        "YAAD_WATCH_POLL_S of the daemon, .yaad/config.toml of a project (half-lives and\n"
+        "the budget only), ~/.yaad/config.toml, the default. The daemon reads them when\n"
+        "it starts: yaadwatch restart",
+    )
+    command.add_argument(
+        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+    )
+    command.add_argument("words", metavar="KEY [VALUE]", nargs="*", help="of one setting")
+    return command
+
+
+def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Show or set what was asked for."""
+    count, usage = _NEEDS[args.action]
+    if len(args.words) != count:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"`config {args.action}` takes {usage or 'nothing more'}; nothing was done.",
+            hint="How it is used: yaadwatch config --help",
+        )
+    if args.action == "list":
+        return _list(_ask(client), args, terminal)
+    if args.action == "get":
+        return _get(args.words[0], _ask(client), args, terminal)
+    return _change(args, client, terminal)
+
+
+def _ask(client: "Client") -> "dict[str, Any]":
+    """Return what holds for the daemon that runs, else for the next one."""
+    from yaadwatch.installing import configuring
+
+    try:
+        return client.call("config")
+    except NobodyListens:
+        return configuring.listed(os.environ)
+
+
+def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    if args.json:
+        terminal.json(answer)
+        return 0
+    rows = []
+    for row in answer["settings"]:
+        ours = row["from"] != "default"
+        name = styled(str(row["key"]), "bold" if ours else "")
+        rows.append((name, _shown(row["value"]), _source(row)))
+    terminal.table(rows, indent=0)
+    for warning in answer["warnings"]:
+        terminal.line(styled(str(warning), "yellow"))
+    if not answer["running"]:
+        terminal.line(styled("The daemon is not running; the next one would have these.", "dim"))
+    return 0
+
+
+def _get(key: str, answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    from yaadwatch.installing import configuring
+
+    configuring.known(key)
+    row = next(row for row in answer["settings"] if row["key"] == key)
+    if args.json:
+        terminal.json(row)
+    else:
+        terminal.line(_shown(row["value"]))
+    return 0
+
+
+def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    from yaadwatch.installing import configuring
+
+    key = args.words[0]
+    if args.action == "set":
+        value = configuring.put(key, args.words[1])
+        said = f"{key} = {_shown(value)} in {folder(configuring.path())}"
+    else:
+        there = configuring.take(key)
+        where = folder(configuring.path())
+        said = f"{key} is no longer in {where}" if there else f"{key} is not in {where}"
+    row = next(row for row in configuring.listed(os.environ)["settings"] if row["key"] == key)
+    runs = _holds(client, key) not in (None, row["value"])
+    if args.json:
+        terminal.json({**row, "restart": runs})
+        return 0
+    terminal.line(said)
+    if row["from"] not in ("default", str(configuring.path())):
+        terminal.line(f"{row['from']} is set in this shell, and says {_shown(row['value'])}.")
+    if runs:
+        terminal.line("The daemon goes on as it was started. To have it hold: yaadwatch restart")
+    return 0
+
+
+def _holds(client: "Client", key: str) -> object:
+    """Return what the daemon that runs has for `key`; None without one."""
+    try:
+        rows = client.call("config")["settings"]
+    except NobodyListens:
+        return None
+    return next((row["value"] for row in rows if row["key"] == key), None)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _source(row: "dict[str, Any]") -> str:
+    if row["from"] == "default":
+        return styled("default", "dim")
+    name = str(row["from"])
+    shown = folder(name) if name.startswith("/") else f"${name}"
+    return f"{shown} (default: {_shown(row['default'])})"

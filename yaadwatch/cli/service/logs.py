@@ -1,0 +1,173 @@
+"""The command `logs`: what the daemon wrote about what it did."""
+
+import json
+import time
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterator
+
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import folder, when
+from yaadwatch.places import log_file, start_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+LINES = 50
+LEVELS = ("debug", "info", "warning", "error", "critical")
+_COLOURS = {"warning": "yellow", "error": "red", "critical": "red"}
+_PAUSE_S = 0.25
+_PLAIN = ("at", "level", "event", "where", "traceback")
+_START_BYTES = 4096
+
+
+def add_logs(commands: Commands) -> Parser:
+    """Add `logs`."""
+    command = commands.add(
+        "logs",
+        "show what the daemon wrote in its log",
+        logs,
+        examples=[
+            ("yaadwatch logs", f"the last {LINES} lines"),
+            ("yaadwatch logs --level warning --lines 200", "what went wrong lately"),
+            ("yaadwatch logs --follow", "and what comes, until Ctrl-C"),
+            ("yaadwatch logs --json", "the lines as they are, JSON"),
+        ],
+        starts_daemon=False,
+        more="Secrets are masked before a line is written. Works without a daemon.",
+    )
+    command.add_argument("--lines", "-n", type=_count, default=LINES, help="show so many (50)")
+    command.add_argument("--follow", "-f", action="store_true", help="show what comes, too")
+    command.add_argument(
+        "--level", choices=LEVELS, default="debug", help="nothing that matters less than this"
+    )
+    return command
+
+
+def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Print the end of the log, and go on with it if asked to."""
+    path = log_file()
+    least = LEVELS.index(args.level)
+    last = _lines(path, args.lines, least)
+    for line, entry in last:
+        _tell(line, entry, terminal, as_json=args.json)
+    if not args.json:
+        if not last and not args.follow:
+            terminal.line(f"The log has no such lines ({folder(path)}).")
+        _tell_start(path, terminal)
+    if args.follow:
+        for line in _following(path):
+            entry = _entry(line)
+            if _level(entry) >= least:
+                _tell(line, entry, terminal, as_json=args.json)
+                terminal.out.flush()
+    return 0
+
+
+def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, Any]]]":
+    """Return the last `count` lines that matter so much, from this file and those before it."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for number in range(10):
+        one = path.with_name(f"{path.name}.{number}") if number else path
+        try:
+            text = one.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            break
+        entries = [(line, _entry(line)) for line in text.splitlines()]
+        found = [pair for pair in entries if _level(pair[1]) >= least] + found
+        if len(found) >= count:
+            break
+    return found[-count:] if count else []
+
+
+def _following(path: "Path") -> Iterator[str]:
+    """Yield lines as they are written, also when the log begins anew."""
+    stream = path.open(encoding="utf-8", errors="replace") if path.exists() else None
+    if stream is not None:
+        stream.seek(0, 2)
+    rest = ""
+    try:
+        while True:
+            chunk = stream.read() if stream is not None else ""
+            if chunk:
+                *lines, rest = (rest + chunk).split("\n")
+                yield from lines
+                continue
+            time.sleep(_PAUSE_S)
+            if not path.exists():
+                continue
+            if stream is None or not _is_open(path, stream.fileno()):
+                if stream is not None:
+                    stream.close()
+                stream, rest = path.open(encoding="utf-8", errors="replace"), ""
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def _is_open(path: "Path", descriptor: int) -> bool:
+    import os
+
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return True
+
+
+def _entry(line: str) -> "dict[str, Any]":
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"level": "info", "event": line}
+
+
+def _level(entry: "dict[str, Any]") -> int:
+    level = entry.get("level")
+    return LEVELS.index(level) if level in LEVELS else LEVELS.index("info")
+
+
+def _tell(line: str, entry: "dict[str, Any]", terminal: Terminal, *, as_json: bool) -> None:
+    if as_json:
+        terminal.out.write(f"{line}\n")
+        return
+    moment = when(entry.get("at"))
+    clock = moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment is not None else " " * 19
+    level = str(entry.get("level", ""))
+    fields = ", ".join(f"{name}: {value}" for name, value in entry.items() if name not in _PLAIN)
+    terminal.line(
+        styled(clock, "dim"),
+        "  ",
+        styled(f"{level:<8}", _COLOURS.get(level, "")),
+        styled(str(entry.get("event", "")), "bold"),
+        f"  {fields}" if fields else "",
+        hang=4,
+    )
+    for more in str(entry.get("traceback") or "").splitlines():
+        terminal.line(styled(more, "dim"), indent=8)
+
+
+def _tell_start(path: "Path", terminal: Terminal) -> None:
+    """Show what a start complained of after the log ended: it did not come so far as to log it."""
+    complaints = start_log()
+    try:
+        if path.exists() and complaints.stat().st_mtime < path.stat().st_mtime:
+            return
+        said = complaints.read_bytes()[-_START_BYTES:].decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return
+    if said:
+        terminal.line(styled(f"The last start complained ({folder(complaints)}):", "bold"))
+        for line in said[-8:]:
+            terminal.line(line, indent=2)
+
+
+def _count(text: str) -> int:
+    number = whole_number(text)
+    if not 0 <= number <= 1_000_000:
+        raise ArgumentTypeError(f"{text} is not within 0 and 1000000")
+    return number

@@ -1,0 +1,147 @@
+"""Commands that make the daemon a service and end that: install, uninstall."""
+
+from argparse import Namespace
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+_CHANGES = {"created": "made", "changed": "rewritten", "removed": "removed", "kept": "left alone"}
+_COLOURS = {"+": "green", "-": "red", "@": "dim"}
+_STATES = {
+    "installed": "The service is installed",
+    "changed": "The service is brought up to date",
+    "unchanged": "The service is installed already",
+    "removed": "The service is removed",
+}
+_WOULD = {
+    "installed": "The service would be installed",
+    "changed": "The service would be brought up to date",
+    "unchanged": "The service is installed already; nothing would be written",
+    "removed": "The service would be removed",
+}
+
+
+def add_install(commands: Commands) -> Parser:
+    """Add `install`."""
+    command = commands.add(
+        "install",
+        "have the daemon started when you log in, and again when it ends",
+        install,
+        examples=[
+            ("yaadwatch install --dry-run", "what would be written, as a diff"),
+            ("yaadwatch install", "write it, and start the daemon"),
+            ("yaadwatch install --linger", "have it run without a session, too (a server)"),
+            ("yaadwatch uninstall", "take it away again"),
+        ],
+        starts_daemon=False,
+        more="Writes two units for systemd's user manager, or an agent for launchd, as this\n"
+        "user; nothing needs root. Doing it twice changes nothing; after an upgrade it\n"
+        "writes what has changed. Where no manager runs (a container, WSL without\n"
+        "systemd) nothing is written: commands and agents start the daemon.",
+    )
+    command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
+    command.add_argument(
+        "--linger",
+        action="store_true",
+        help="let your services run when you are not logged in (loginctl enable-linger)",
+    )
+    return command
+
+
+def add_uninstall(commands: Commands) -> Parser:
+    """Add `uninstall`."""
+    command = commands.add(
+        "uninstall",
+        "end the service and take away what `install` wrote",
+        uninstall,
+        examples=[
+            ("yaadwatch uninstall --dry-run", "what would be taken away"),
+            ("yaadwatch uninstall", "take it away"),
+        ],
+        starts_daemon=False,
+        more="Takes away what the receipt in your home folder says was written, with the\n"
+        "folders that were made for it, and nothing else. Memories and settings stay.",
+    )
+    command.add_argument("--dry-run", action="store_true", help="take nothing away; list it")
+    return command
+
+
+def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Install the service, and say what was written and whether it runs."""
+    from yaadwatch.installing import verbs
+
+    world = verbs.this_machine(client)
+    answer = verbs.install(world, dry_run=args.dry_run, linger=args.linger)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if answer["state"] == "on_demand":
+        _tell_on_demand(answer, terminal)
+        return 0
+    _tell_files(answer, terminal)
+    if answer["dry_run"]:
+        terminal.line(styled("Nothing was written.", "bold"))
+        return 0
+    if answer.get("ended"):
+        terminal.line(f"The daemon that ran by itself (pid {answer['ended']}) has ended.")
+    _tell_daemon(answer, terminal)
+    terminal.line("See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall")
+    return 0
+
+
+def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Remove the service, and say what was taken away."""
+    from yaadwatch.installing import verbs
+
+    answer = verbs.uninstall(verbs.this_machine(client), dry_run=args.dry_run)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if answer["state"] == "absent":
+        terminal.line("No service is installed; nothing was done.")
+        return 0
+    _tell_files(answer, terminal)
+    if answer["dry_run"]:
+        terminal.line(styled("Nothing was taken away.", "bold"))
+        return 0
+    if answer.get("why"):
+        terminal.line(f"Its manager was not told: {answer['why']}.")
+    if any(one["change"] == "kept" for one in answer["files"]):
+        terminal.line("What you have changed was left alone; remove it by hand.")
+    terminal.line("Your memories and settings stay. Commands start the daemon when they need it.")
+    return 0
+
+
+def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    by = f" ({answer['manager']})" if answer.get("manager") else ""
+    words = _WOULD if answer["dry_run"] else _STATES
+    terminal.line(styled(f"{words[answer['state']]}{by}", "bold"))
+    for one in answer["files"]:
+        if one["change"] == "same":
+            continue
+        change = "" if answer["dry_run"] else f"{_CHANGES[one['change']]}  "
+        leads_to = f" -> {folder(one['target'])}" if one.get("target") else ""
+        terminal.line(change, folder(one["path"]), leads_to, indent=2)
+        if one.get("backup"):
+            terminal.line(styled(f"before: {folder(one['backup'])}", "dim"), indent=4)
+        for line in str(one.get("diff", "")).splitlines():
+            terminal.line(styled(line, _COLOURS.get(line[:1], "")), indent=4)
+
+
+def _tell_on_demand(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    terminal.line(styled("No service manager runs here", "bold"), f": {answer['why']}.")
+    terminal.line("Nothing was written. Commands and agents start the daemon when they need it.")
+    if not answer["dry_run"]:
+        _tell_daemon(answer, terminal)
+
+
+def _tell_daemon(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    daemon = answer["daemon"]
+    terminal.line(f"The daemon answers (pid {daemon['pid']}, version {daemon['version']}).")

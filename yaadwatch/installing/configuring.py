@@ -1,0 +1,102 @@
+"""The person's file of settings: what it says without a daemon, and how one value in it is set."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from yaadwatch import places
+from yaadwatch.core.settings_text import assigning
+from yaadwatch.core.settings_text.edits import NotUnderstoodError
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Settings
+from yaadwatch.system import config, settings_files
+from yaadwatch.system.files import private_folder, replace_atomically
+
+
+def path() -> Path:
+    """Return the file."""
+    return places.home() / config.FILE
+
+
+def listed(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings that the next daemon has if it is started from here; as Config.
+
+    Raises:
+        YaadError: as `system.config.load`.
+    """
+    loaded = config.load(path(), environ)
+    usual = Settings()
+    return {
+        "settings": [
+            {
+                "key": key,
+                "value": config.value_of(loaded.settings, key),
+                "from": source,
+                "default": config.value_of(usual, key),
+            }
+            for key, source in loaded.sources.items()
+        ],
+        "project": None,
+        "warnings": list(loaded.warnings),
+        "running": False,
+    }
+
+
+def known(key: str) -> str:
+    """Return `key` if there is such a setting.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is none.
+    """
+    return config.known_key(key)
+
+
+def put(key: str, text: str) -> object:
+    """Write a value into the file; return it.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such key, it cannot be that, or the file is no
+            TOML; UNAVAILABLE when it cannot be written. It is as it was then.
+    """
+    value = config.understood(key, text)
+    section, _, name = key.partition(".")
+    _edit(lambda before: assigning.assign(before, section, name, value))
+    return value
+
+
+def take(key: str) -> bool:
+    """Take a value out of the file, so that the default holds; say whether it was there.
+
+    Raises:
+        YaadError: as for `put`.
+    """
+    section, _, name = config.known_key(key).partition(".")
+    return _edit(lambda before: assigning.drop(before, section, name))
+
+
+def _edit(change: Callable[[str], str]) -> bool:
+    file = path()
+    private_folder(file.parent)
+    with settings_files.alone(file.with_suffix(".lock")):
+        target = Path(os.path.realpath(file))
+        try:
+            data = target.read_bytes() if target.exists() else b""
+            before = data.decode()
+            after = change(before)
+            if after != before:
+                mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+                replace_atomically(target, after.encode(), mode)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{file} cannot be changed ({error.strerror}); it is as it was.",
+                hint="Look at the disk and at its permissions.",
+            ) from error
+        except (NotUnderstoodError, UnicodeDecodeError) as error:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{file} was left as it is: {error}.",
+                hint="Write the line by hand, then look: yaadwatch config list",
+            ) from error
+    return after != before

@@ -1,0 +1,276 @@
+"""The managers that can run the daemon as a service: systemd's user manager, and launchd.
+
+Each knows where its files go and which commands make it follow them; it writes nothing itself.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, Protocol
+
+from yaadwatch import places
+from yaadwatch.client import service as names
+from yaadwatch.installing import units
+from yaadwatch.installing.units import Service
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import programs
+from yaadwatch.system.programs import Ran
+
+LIMIT: Final = timedelta(seconds=30)
+"""A manager has so long for one command; to end the daemon it takes two seconds."""
+
+Run = Callable[[Sequence[str]], Ran]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A file that must be there, or a link that leads to `leads_to`."""
+
+    path: Path
+    data: bytes = b""
+    leads_to: Path | None = None
+
+
+class Manager(Protocol):
+    """What `installing.verbs` asks of a manager. Commands raise YaadError, UNAVAILABLE."""
+
+    name: str
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return all that the service consists of."""
+
+    def socket(self) -> str:
+        """Return where clients connect, as it stands in a unit."""
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Follow files that were written, and have the service run."""
+
+    def start(self) -> None:
+        """Have the service run."""
+
+    def stop(self) -> None:
+        """End it, and do not start it again by itself."""
+
+    def restart(self) -> None:
+        """End it and start it anew; clients wait meanwhile."""
+
+    def forget(self) -> None:
+        """Notice that the files are gone."""
+
+    def is_running(self) -> bool:
+        """Say whether the service runs, or would at the first request."""
+
+
+class Systemd:
+    """The user manager of systemd.
+
+    Args:
+        folder: where it looks for the units of this person.
+        run: runs a command.
+    """
+
+    name = "systemd"
+
+    def __init__(self, folder: Path, run: Run) -> None:
+        self.folder = folder
+        self._run = run
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return both units, and the links that have them started with the session."""
+        unit, socket = self.folder / names.SERVICE, self.folder / names.SOCKET
+        return [
+            Wanted(path=socket, data=units.socket_unit(service).encode()),
+            Wanted(path=unit, data=units.service_unit(service).encode()),
+            Wanted(path=self.folder / "sockets.target.wants" / names.SOCKET, leads_to=socket),
+            Wanted(path=self.folder / "default.target.wants" / names.SERVICE, leads_to=unit),
+        ]
+
+    def socket(self) -> str:
+        """Return the usual place in the runtime folder, or the one in a home of its own."""
+        if os.environ.get("YAAD_HOME"):
+            return str(places.default_socket())
+        return units.USUAL.socket
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Have the units read anew; a changed one is only followed by what starts after it."""
+        if changed:
+            self._do("daemon-reload")
+        if any(path.name == names.SOCKET for path in changed):
+            self._do("stop", names.SOCKET, names.SERVICE)
+        elif changed:
+            self._do("try-restart", names.SERVICE)
+        self.start()
+
+    def start(self) -> None:
+        """Start both units."""
+        self._do("start", names.SOCKET)
+        self._do("start", "--no-block", names.SERVICE)
+
+    def stop(self) -> None:
+        """Stop both units: with the socket alone, the next request would start the daemon."""
+        self._do("stop", names.SOCKET, names.SERVICE)
+
+    def restart(self) -> None:
+        """Restart the service under its socket."""
+        self._do("start", names.SOCKET)
+        self._do("restart", "--no-block", names.SERVICE)
+
+    def forget(self) -> None:
+        """Have the units read anew, and their failures forgotten."""
+        self._do("daemon-reload")
+        # It may never have failed; then there is nothing to forget, and that is an error to it.
+        self._run(("systemctl", "--user", "reset-failed", names.SERVICE, names.SOCKET))
+
+    def is_running(self) -> bool:
+        """Say whether the socket is there for the next request."""
+        command = ("systemctl", "--user", "is-active", "--quiet", names.SOCKET)
+        return self._run(command).went_well
+
+    def _do(self, *what: str) -> None:
+        _require(self._run(("systemctl", "--user", *what)), ("systemctl", "--user", *what))
+
+
+class Launchd:
+    """launchd, as it runs in the session of a person.
+
+    Args:
+        folder: LaunchAgents.
+        domain: of the session, such as gui/501.
+        run: runs a command.
+    """
+
+    name = "launchd"
+
+    def __init__(self, folder: Path, domain: str, run: Run) -> None:
+        self.folder = folder
+        self._domain = domain
+        self._run = run
+
+    @property
+    def _plist(self) -> Path:
+        return self.folder / f"{names.LABEL}.plist"
+
+    @property
+    def _target(self) -> str:
+        return f"{self._domain}/{names.LABEL}"
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return the one property list: what lies in that folder is started with the session."""
+        return [Wanted(path=self._plist, data=units.launch_agent(service))]
+
+    def socket(self) -> str:
+        """Return where the daemon makes its own socket."""
+        return str(places.default_socket())
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Have a changed agent loaded anew."""
+        if changed and self.is_running():
+            self._do("bootout", self._target)
+        self.start()
+
+    def start(self) -> None:
+        """Load the agent, which starts it; one that is loaded is started."""
+        if self.is_running():
+            self._do("kickstart", self._target)
+        else:
+            self._do("bootstrap", self._domain, str(self._plist))
+
+    def stop(self) -> None:
+        """Unload the agent; otherwise it would be started again."""
+        if self.is_running():
+            self._do("bootout", self._target)
+
+    def restart(self) -> None:
+        """End the daemon and start it anew."""
+        if self.is_running():
+            self._do("kickstart", "-k", self._target)
+        else:
+            self.start()
+
+    def forget(self) -> None:
+        """Do nothing: what was unloaded and has no file is forgotten."""
+
+    def is_running(self) -> bool:
+        """Say whether the agent is loaded."""
+        return self._run(("launchctl", "print", self._target)).went_well
+
+    def _do(self, *what: str) -> None:
+        _require(self._run(("launchctl", *what)), ("launchctl", *what))
+
+
+def run(command: Sequence[str]) -> Ran:
+    """Run a command of a manager."""
+    return programs.run(command, env=names.environment(), limit=LIMIT)
+
+
+def here(
+    home: Path, environ: Mapping[str, str], *, platform: str = sys.platform, asking: Run = run
+) -> tuple[Manager | None, str]:
+    """Return the manager of this machine, or None and why there is none.
+
+    Args:
+        home: of the person.
+        environ: for XDG_CONFIG_HOME.
+        platform: as in `sys.platform`.
+        asking: runs a command.
+    """
+    if platform == "darwin":
+        domain = f"gui/{os.getuid()}"
+        found = asking(("launchctl", "print", domain))
+        if not found.went_well:
+            return None, f"launchd has no session {domain} ({found.reason})"
+        return Launchd(home / "Library" / "LaunchAgents", domain, asking), ""
+    if shutil.which("systemctl") is None and asking is run:
+        return None, "there is no systemd on this machine"
+    # Which folders it reads depends on its variables, not on those of this shell.
+    found = asking(("systemctl", "--user", "show", "--property=UnitPath", "--value"))
+    if not found.went_well or not found.out.strip():
+        return None, f"no systemd runs for this user ({found.reason})"
+    read = found.out.split()
+    config = environ.get("XDG_CONFIG_HOME") or str(home / ".config")
+    folders = [f"{config}/systemd/user", f"{home}/.config/systemd/user"]
+    folder = next((one for one in folders if one in read), folders[0])
+    return Systemd(Path(folder), asking), ""
+
+
+def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
+    """Return the manager that wrote into `folder` once; None when we know none of that name."""
+    if name == Systemd.name:
+        return Systemd(folder, asking)
+    if name == Launchd.name:
+        return Launchd(folder, f"gui/{os.getuid()}", asking)
+    return None
+
+
+def lingers(asking: Run = run) -> bool | None:
+    """Say whether this person's services run without a session; None where nobody knows."""
+    user = str(os.getuid())
+    found = asking(("loginctl", "show-user", user, "--property=Linger", "--value"))
+    if found.went_well:
+        return found.out.strip() == "yes"
+    # Without a session logind does not know the user; what it would do stands in a file.
+    name = asking(("id", "-un")).out.strip()
+    return Path("/var/lib/systemd/linger", name).exists() if name and found.status != 127 else None
+
+
+def linger(wanted: bool, asking: Run = run) -> None:
+    """Have this person's services run without a session, or end that.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be had.
+    """
+    command = ("loginctl", "enable-linger" if wanted else "disable-linger")
+    _require(asking(command), command)
+
+
+def _require(ran: Ran, command: Sequence[str]) -> None:
+    if not ran.went_well:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"`{' '.join(command)}` did not succeed: {ran.reason}.",
+            hint="What it did before that stays. Try it by hand, then run this command again.",
+        )
