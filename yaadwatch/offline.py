@@ -229,7 +229,7 @@ def _agent_files(view: View) -> dict[str, Bridge]:
     Behind them stand the files that they take in with '@', as agents read them.
     """
     formats = finding.formats()
-    paths = set(formats.among(view.listing().paths))
+    paths = set(formats.among(view.listing().every()))
     if isinstance(view, WorkTree):  # what git does not track is seen too
         paths |= {one.name for one in formats.find(view.space.root).files.values()}
     found: dict[str, Bridge] = {}

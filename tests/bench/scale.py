@@ -159,7 +159,7 @@ def measure(folder, base, head, rounds, words):
         start = used()
         judged(layouts.find(folder), base, STANDING, base, words=words)
         indexing = 1000 * (used() - start)
-    layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60))
+    layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60), words)
     judge = bench.Judge(layout, base, frozenset())
     lasting, lost = (judge.anchor(memories(texts, base)) for texts in (STANDING, LOST))
     judge.close()

@@ -12,8 +12,8 @@ fitted on. numpy is in the dependency group `bench`.
 
 import argparse
 import json
-import os
 import re
+import resource
 import subprocess
 import sys
 from collections import defaultdict
@@ -48,7 +48,10 @@ def git(folder, *arguments):
 
 def used():
     """Return the seconds of processor time of this process and the commands it ran."""
-    return sum(os.times()[:4])
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def look(folder, head, memories, docs, words=None):

@@ -918,3 +918,19 @@ def test_an_index_is_listed_once_and_anew_after_every_change(repo, runner):
     assert opened.tracked() == ["b.py"]
     repo.git("mv", "b.py", "a.py")
     assert opened.tracked() == ["a.py"]
+
+
+def test_what_an_index_leaves_out_is_asked_once_and_anew_after_every_change(repo, runner):
+    repo.write("a.py", "1")
+    repo.commit("a")
+    opened = repo.open(runner)
+    assert opened.left_out().sparse == {}
+    asked = []
+    ask, runner.run = runner.run, lambda *given, **more: asked.append(given) or ask(*given, **more)
+
+    assert repo.open(runner).left_out() == opened.left_out()
+    assert asked == []
+    repo.git("update-index", "--skip-worktree", "a.py")
+    assert list(opened.left_out().sparse) == ["a.py"]
+    repo.git("update-index", "--no-skip-worktree", "a.py")
+    assert opened.left_out().sparse == {}

@@ -89,7 +89,12 @@ def ask_everything(repo, runner):
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
-        "blobs_at": lambda: opened.blobs_at(first),
+        "files_at": lambda: opened.files_at(first),
+        "paths_below": lambda: list(opened.paths_below(last, "src")),
+        "named_at": lambda: opened.named_at(last),
+        "is_indexed": lambda: opened.is_indexed(last),
+        "knows_words": lambda: opened.knows_words(last),
+        "has_file": lambda: opened.has_file(last, "moved.py"),
         "differing": lambda: opened.differing(first, last),
         "has_folder": lambda: opened.has_folder(last, "src"),
         "remember": lambda: opened.remember({}, at=last),
@@ -537,7 +542,8 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
     for name, answer in answers.items():
         if name in ("head", "recent_heads", "hunks"):  # files that everybody may read; our texts
             continue
-        if name in ("remember", "remembered", "searched"):  # what was read before; nothing was
+        # what was read before, or is indexed; nothing was
+        if name in ("remember", "remembered", "searched", "named_at", "is_indexed", "knows_words"):
             assert not answer
             continue
         assert isinstance(answer, YaadError), name

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch import bench
+from yaadwatch.bench import stale as bench
 
 STEMS = ["retry", "limits", "session", "parser", "writer"]
 FOLDERS = ["", "src/", "src/net/", "lib/", "deep/er/place/"]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
+from yaadwatch.core.references.tree import Tree
 from yaadwatch.store import words as kept_words
 from yaadwatch.store.words import Words
 from yaadwatch.system.git import indexed
@@ -104,6 +105,69 @@ def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, o
             assert repo.open(asking).files_with(ASKED, at=commit) == expected
     asking.close()
     searching.close()
+
+
+MENTIONED = [
+    *(
+        "one.py",
+        "in/three.py",
+        "three.py",
+        "./two.md",
+        "in",
+        "in/",
+        "nowhere/in/",
+        "in/deep/",
+        "deep/",
+    ),
+    *("x.y", ".env", "in/deep/one.py", "link", "naïve.txt", "", "..", "in//three.py", "*.py"),
+]
+PATTERNS = ["*.py", "in/*", "in/**/*.py", "**/one.*", "*.none", "in/deep/*.py", "o*e.*"]
+CALLED = ["one", "one.py", "in", "deep", "x", "x.y", ".env", "env", "", "two", "nothing", "a.b"]
+NAMED = st.tuples(
+    st.sampled_from([*NAMES, "in/deep/one.py", "x.y", ".env", "a.b/c", "sub/in/x.py", "link"]),
+    st.none() | st.just(b"text\n"),
+)
+
+
+def listed(tree):
+    """Return all that can be asked of the files of a commit."""
+    return (
+        [[tree.match(one, folder=place) for one in MENTIONED] for place in ("", "in")],
+        [[tree.match_folder(one, folder=place) for one in MENTIONED] for place in ("", "in")],
+        [sorted(tree.matching(one)) for one in PATTERNS],
+        [tree.is_name(one) for one in CALLED],
+        [tree.named(one) for one in CALLED],
+        sorted(tree.every()),
+    )
+
+
+@given(
+    edits=st.lists(st.lists(NAMED, max_size=5).map(dict), min_size=1, max_size=4),
+    order=st.randoms(use_true_random=False),
+)
+@settings(deadline=None, max_examples=12)
+def test_the_files_of_a_commit_are_those_that_git_lists(tmp_path_factory, edits, order):
+    folder = tmp_path_factory.mktemp("law")
+    repo = Repo.new(folder / "repo")
+    commits = [repo.commit()]
+    for edit in edits:
+        for name, text in edit.items():
+            (repo.path / name).unlink(missing_ok=True)
+            if text is not None and name == "link":
+                (repo.path / name).symlink_to("in")
+            elif text is not None:
+                repo.write(name, text)
+        commits.append(repo.commit())
+    order.shuffle(commits)
+    runner = GitRunner(Repo.TIMEOUT, Words(folder / "words"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(indexed, "COST", 0)
+        for commit in commits:
+            opened = repo.open(runner)
+            named = opened.named_at(commit)
+            assert named is not None
+            assert listed(Tree(named)) == listed(Tree.of(opened.paths_at(commit)))
+    runner.close()
 
 
 @pytest.mark.parametrize("where", [".gitattributes", "in/.gitattributes", ".git/info/attributes"])

@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.references.mentions import MENTIONS_MAX, mentions
@@ -45,6 +45,7 @@ def test_plain_sentences_hold_no_names(sentence):
 
 
 @given(sentences, paths, st.sampled_from(WRAPS), st.sampled_from(ENDS), sentences)
+@example("", "www.py", "`{}`", ".", "")
 def test_a_path_is_found_in_any_sentence_and_wrapping(before, path, wrap, end, after):
     tree = Tree.of([path, "other/file.txt"])
 
@@ -67,11 +68,11 @@ def test_a_mention_means_one_file_or_none(listed, data):
     tree = Tree.of(listed)
     path = data.draw(st.sampled_from(listed))
     tail = "/".join(path.split("/")[data.draw(st.integers(0, path.count("/"))) :])
-    ending = [one for one in tree.paths if one == tail or one.endswith("/" + tail)]
+    ending = [one for one in tree.every() if one == tail or one.endswith("/" + tail)]
 
     found = tree.match(tail)
 
-    assert found == (tail if tail in tree.paths else ending[0] if len(ending) == 1 else None)
+    assert found == (tail if tree.has_file(tail) else ending[0] if len(ending) == 1 else None)
 
 
 @given(st.lists(paths, min_size=1, max_size=6), st.lists(parts, max_size=3))
@@ -96,7 +97,7 @@ def test_any_text_has_an_answer_within_the_limits(text, folder):
     assert len(found.symbols) <= MENTIONS_MAX
     assert found == mentions(text)
     for mention in found.paths:
-        assert tree.match(mention, folder=folder) in {None, *tree.paths}
+        assert tree.match(mention, folder=folder) in {None, *tree.every()}
 
 
 @pytest.mark.parametrize(

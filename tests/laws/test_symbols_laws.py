@@ -8,6 +8,8 @@ from hypothesis import assume, example, given
 from python_sources import dump, edit, function, indented, rewrite
 
 from yaadwatch.core.truth.found import State
+from yaadwatch.core.truth.likely import may_define
+from yaadwatch.core.truth.parsing import grammar, parse
 from yaadwatch.core.truth.symbols import define
 
 sizes = st.integers(min_value=0, max_value=12)
@@ -122,3 +124,51 @@ def test_any_bytes_and_any_name_have_an_answer(source, symbol):
     assert (found.state is State.FOUND) == (found.line is not None) == bool(found.fingerprint)
     assert found.line is None or 1 <= found.line <= source.count(b"\n") + source.count(b"\r") + 1
     assert define(source, symbol) == found
+
+
+pieces = st.sampled_from(
+    [
+        *("target", "target", "target", "a", "b", "int", "1", '"x"', "'", '"""', "# ", "é"),
+        *(" ", " ", "\n", "\n    ", "\\\n", "\n\n", ";", ":", ",", ".", "*", "=", "=", " = "),
+        *("(", ")", "[", "]", "{", "}", "==", "+=", ":=", "->", "@", "_", "\f"),
+        *("def ", "class ", "type ", "if a:", "else:", "try:", "lambda ", "async def ", "import "),
+        *(
+            "from a import ",
+            "return ",
+            "for ",
+            " in ",
+            "with a as ",
+            "target = 1\n",
+            "(a,\ntarget)",
+        ),
+        *(
+            "\nif (a and\n    b): ",
+            "\nclass \\\n A: ",
+            "d['k'], ",
+            "f(a).b, ",
+            "\nx: ",
+            "match a:\n",
+        ),
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=14).map("".join))
+@example("(a,\n d['k'], target,\n) = f(\n)\n")
+@example("if a and \\\n b: target = 1\n")
+@example("a[target] = target = 1\n")
+@example("[a, *target] = b")
+@example("class A: target: int\n")
+@example("x = '''\n'''; target = 2")
+def test_what_is_defined_is_never_passed_over_unparsed(source):
+    tree = parse(source.encode(), grammar("tree_sitter_python"))
+    if not tree.has_error and define(source.encode(), "target").state is State.FOUND:
+        assert may_define(source.encode(), "target")
+
+
+@given(seeds, sizes)
+def test_a_name_that_is_only_called_or_imported_is_not_parsed_for(seed, size):
+    body = function(random.Random(seed), size)
+    uses = "from a import one\nimport one.b\nx = one(1)\nprint(a, one.b)\n"
+
+    assert not may_define((uses + body).encode(), "one")

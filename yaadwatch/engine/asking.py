@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
+from yaadwatch.core.references.tree import Tree
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
-from yaadwatch.system.git.repository import LeftOut, Repository
+from yaadwatch.system.git.listed import LeftOut
+from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.git.texts import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
@@ -65,8 +67,14 @@ class History:
         """Return the files that differ between two commits, renamed ones as gone and as new."""
         return self._once(("differing", old, new), self._repository.differing, old, new)
 
-    def paths_at(self, commit: str) -> Sequence[str]:
-        """Return the paths in a commit."""
+    def listing(self, commit: str) -> Tree:
+        """Return the files of a commit; none for ''."""
+        named = self._repository.named_at(commit) if commit else None
+        if named is not None:
+            return Tree(named)
+        return Tree.of(self._paths_at(commit) if commit else ())
+
+    def _paths_at(self, commit: str) -> Sequence[str]:
         return self._once(("paths_at", commit), self._repository.paths_at, commit)
 
     def has_folder(self, commit: str, path: str) -> bool:
@@ -129,7 +137,7 @@ class History:
         A commit that differs little from one that was searched is not searched itself.
         """
         wanted = self._unknown(words, at)
-        if wanted and at is not None:
+        if wanted and at is not None and not self._repository.knows_words(at):
             if not self._carried(wanted, at):
                 wanted += self._unknown(self._expected, at)
             wanted = self._unknown(wanted, at)
@@ -170,7 +178,7 @@ class History:
             if len(known) < len(set(words)):
                 continue
             changes = self.differing(near, at)
-            if len(changes) * _READ_COST > len(self.paths_at(near)):
+            if len(changes) * _READ_COST > len(self._paths_at(near)):
                 continue
             found = self._carry(known, changes)
             if found is not None:

@@ -64,23 +64,23 @@ def exclude_file(common_dir: Path) -> Path:
     return common_dir / "info" / "exclude"
 
 
-def excludes(path: Path) -> bool:
-    """Return whether the line that keeps our folder out of git is in an exclude file.
+def excludes(path: Path, line: str = EXCLUDED) -> bool:
+    """Return whether a line is in an exclude file: the one that keeps our folder out of git.
 
     Raises:
-        YaadError: UNAVAILABLE when the file cannot be read.
+        YaadError: UNAVAILABLE when the file cannot be read: a pipe, or larger than 1 MiB, too.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = files.read_lines(path)
     except FileNotFoundError:
         return False
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,
             f"{path} cannot be read ({error.strerror}); nothing was added.",
-            hint="Look at its permissions: the store is kept out of git by a line in it.",
+            hint="Look at what it is: the store is kept out of git by a line in it.",
         ) from error
-    return EXCLUDED.encode() in lines
+    return line.encode() in lines
 
 
 def exclude(home: Home, project: Project) -> None:

@@ -3,7 +3,7 @@
 It is a cache: it holds nothing that git does not, and deleting it costs time only. Each repository
 has a file of its own. A text is one blob, indexed once however many commits have it, by its ASCII
 words (letters, digits, underscore) as they are written; a commit that is covered has the paths and
-blobs of all its texts in it.
+blobs of all its texts in it, and the names of all its files and folders.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 """All indexes together; then those that were asked least lately go, whatever is asked of them."""
 _FREE_BYTES_MAX: Final = 64 * 1024 * 1024
 """What an index may keep of room it does not use; more of it is given back."""
-_VERSION: Final = 1
+_VERSION: Final = 2
 _BUSY_MS: Final = 2_000
 _BESIDE: Final = ("", "-journal")
 _OUTCOME: Final = "the files were searched instead"
@@ -46,6 +46,10 @@ _TABLES: Final = """
     CREATE TABLE commits (
         num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, files INTEGER NOT NULL
     );
+    CREATE TABLE files (name TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (name, path))
+        WITHOUT ROWID;
+    CREATE TABLE folders (name TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (name, path))
+        WITHOUT ROWID;
     CREATE TABLE searches (num INTEGER PRIMARY KEY);
     CREATE VIRTUAL TABLE words USING fts5 (
         text, content='', columnsize=0, tokenize="ascii tokenchars '_'"
@@ -101,6 +105,25 @@ class Words:
                     f"{path} could not be written ({error.strerror}); {_OUTCOME}."
                 ) from error
 
+    def names(self, repository: Path, commit: str) -> "Names | None":
+        """Return the names in a commit of the repository at this folder; None: it is not covered.
+
+        Raises:
+            YaadError: UNAVAILABLE when they cannot be read.
+        """
+        path = self._path(repository)
+        if not path.exists():
+            return None
+        with told(path, _OUTCOME):
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
+            conn = apsw.Connection(str(path), flags=flags)
+            conn.set_busy_timeout(_BUSY_MS)
+            conn.pragma("trusted_schema", 0)
+            if conn.pragma("user_version") != _VERSION:
+                return None
+            found = Names(conn, path, commit)
+            return found if found.is_covered() else None
+
     def forget(self, repository: Path) -> None:
         """Delete the index of a repository, if there is one.
 
@@ -129,6 +152,48 @@ class Words:
                 break
             _remove(path)
             left, size = left - 1, size - found[path].st_size
+
+
+class Names:
+    """The names of files and folders in a commit; what is found may be another commit's only.
+
+    Every question is a transaction of its own.
+    """
+
+    def __init__(self, conn: apsw.Connection, path: Path, commit: str) -> None:
+        self._conn = conn
+        self._path = path
+        self._commit = bytes.fromhex(commit)
+
+    def files(self, name: str) -> list[str]:
+        """Return the paths that end in a name and may be files.
+
+        Raises:
+            YaadError: UNAVAILABLE, as every method, when the index cannot be read any more.
+        """
+        return self._asked("SELECT path FROM files WHERE name = ?", name)
+
+    def folders(self, name: str) -> list[str]:
+        """Return the paths that end in a name and may be folders."""
+        return self._asked("SELECT path FROM folders WHERE name = ?", name)
+
+    def beginning(self, name: str) -> list[str]:
+        """Return the paths whose last part is a name with a suffix; files or folders."""
+        ends = (f"{name}.", f"{name}/")  # the slash comes right behind the dot
+        asked = "SELECT path FROM {} WHERE name >= ? AND name < ?"
+        tables = ("files", "folders")
+        return [path for table in tables for path in self._asked(asked.format(table), *ends)]
+
+    def is_covered(self) -> bool:
+        """Return whether the names of the commit are all there, at present."""
+        return any(self._conn.execute("SELECT 1 FROM commits WHERE id = ?", (self._commit,)))
+
+    def _asked(self, question: str, *given: str) -> list[str]:
+        with told(self._path, _OUTCOME):
+            found = [path for (path,) in self._conn.execute(question, given)]
+            if self.is_covered():
+                return found
+        raise unavailable(f"{self._path} began anew; {_OUTCOME}.")
 
 
 class Texts:
@@ -188,14 +253,31 @@ class Texts:
                 (bytes.fromhex(blob), data.translate(_PLAIN).decode("latin-1")),
             )
 
-    def cover(self, commit: str, files: Iterable[tuple[str, str]], *, count: int) -> None:
+    def cover(
+        self,
+        commit: str,
+        files: Iterable[tuple[str, str]],
+        *,
+        count: int,
+        paths: Iterable[str],
+    ) -> None:
         """Note that all texts of a commit are indexed.
 
         Args:
             commit: its id.
             files: path and blob of those that no covered commit has there; the blobs are indexed.
             count: how many texts it has.
+            paths: of its files, texts or not, at least those that no covered commit has.
         """
+        known: set[str] = {""}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            self._conn.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (name, path))
+            while folder not in known:
+                known.add(folder)
+                above, _, last = folder.rpartition("/")
+                self._conn.execute("INSERT OR IGNORE INTO folders VALUES (?, ?)", (last, folder))
+                folder = above
         self._conn.executemany(
             "INSERT OR IGNORE INTO places (text, path) SELECT num, ?1 FROM texts WHERE blob = ?2",
             ((path, bytes.fromhex(blob)) for path, blob in files),
@@ -239,7 +321,7 @@ class Texts:
     def clear(self) -> None:
         """Forget all texts and commits."""
         self._conn.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        for table in ("texts", "places", "commits"):
+        for table in ("texts", "places", "commits", "files", "folders"):
             self._conn.execute(f"DELETE FROM {table}")  # noqa: S608  (a name from this line)
 
 

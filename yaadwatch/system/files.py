@@ -26,7 +26,10 @@ _CHUNK_BYTES: Final = 1024 * 1024
 _FOLDER_FLAGS: Final = (
     getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 )
-_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NO_WAIT: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | _NO_WAIT
+LINES_BYTES_MAX: Final = 1024 * 1024
+"""The most that a file of settings may hold to which lines of ours are added."""
 
 # fmt: off
 _NETWORK_FILE_SYSTEMS: Final = frozenset({
@@ -143,6 +146,21 @@ def private_folder(path: Path) -> None:
         path.chmod(0o700)
 
 
+def read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file of settings, links followed; a pipe or device is not waited for.
+
+    Raises:
+        OSError: it is not there (FileNotFoundError), no regular file (EINVAL), larger than 1 MiB
+            (EFBIG), or cannot be read.
+    """
+    _require_plain(path, path.stat())
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    try:
+        return _whole(path, descriptor).splitlines()
+    finally:
+        os.close(descriptor)
+
+
 def append_line_exact(path: Path, text: str) -> str:
     """Add a line at the end of a file and return what was really appended, for `remove_exact`.
 
@@ -151,19 +169,21 @@ def append_line_exact(path: Path, text: str) -> str:
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
-        OSError: it could not be written; it holds what it held.
+        OSError: it is no regular file, larger than 1 MiB, or could not be written; it holds what
+            it held.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _refuse_links(path)
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | _NO_WAIT
     try:
+        _require_plain(path, path.lstat())
         descriptor = os.open(path, flags)
         made = False
     except FileNotFoundError:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
         made = True
     with os.fdopen(descriptor, "r+b", buffering=0) as stream:
-        before = stream.readall()
+        before = _whole(path, descriptor)
         first = "" if made or before.endswith(b"\n") else "\n"
         appended = f"{first}{text}\n"
         written = stream.write(appended.encode())
@@ -184,13 +204,18 @@ def remove_exact(path: Path, appended: str) -> bool:
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
-        OSError: the file could not be read or written.
+        OSError: it is no regular file, larger than 1 MiB, or could not be read or written.
     """
     _refuse_links(path)
     try:
-        before = path.read_bytes()
+        _require_plain(path, path.lstat())
+        descriptor = os.open(path, _FILE_FLAGS)
     except FileNotFoundError:
         return False
+    try:
+        before = _whole(path, descriptor)
+    finally:
+        os.close(descriptor)
     left = _without(before, appended.encode())
     if left is None:
         return False
@@ -325,6 +350,23 @@ def _signature(found: os.stat_result, now_ns: int) -> str:
     if not is_settled(found, now_ns):
         return UNBELIEVED
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
+
+
+def _require_plain(path: Path, found: os.stat_result) -> None:
+    """Raise OSError unless this is a regular file that is not larger than settings are."""
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    if found.st_size > LINES_BYTES_MAX:
+        raise OSError(errno.EFBIG, "it is larger than 1 MiB", str(path))
+
+
+def _whole(path: Path, descriptor: int) -> bytes:
+    """Return what an open file of settings holds; what was looked at may have been exchanged."""
+    _require_plain(path, os.fstat(descriptor))
+    data = _read(descriptor, LINES_BYTES_MAX)
+    if len(data) > LINES_BYTES_MAX:
+        raise OSError(errno.EFBIG, "it is larger than 1 MiB", str(path))
+    return data
 
 
 def _without(before: bytes, appended: bytes) -> bytes | None:

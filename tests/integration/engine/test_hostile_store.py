@@ -697,3 +697,42 @@ class TestOtherUser:
         assert states[0] in ("missing", "broken")
         assert states[1] == "ok"
         assert memories == 1
+
+
+class TestExcludeFile:
+    """The file that keeps our folder out of git may be anything."""
+
+    def odd(self, tree, kind):
+        exclude = tree.path / ".git/info/exclude"
+        exclude.unlink()
+        if kind == "pipe":
+            os.mkfifo(exclude)
+        else:
+            with exclude.open("wb") as stream:
+                stream.truncate(1 << 30)
+
+    @pytest.mark.parametrize("kind", ["pipe", "huge"])
+    @pytest.mark.timeout(60)
+    def test_one_that_cannot_be_read_stops_an_add_and_nothing_is_left(self, world, kind):
+        tree = world.repo()
+        self.odd(tree, kind)
+
+        error = refusal(tree.add)
+
+        assert error.code is Code.UNAVAILABLE
+        assert "info/exclude" in error.message
+        assert not tree.store.parent.exists()
+        assert projects.projects(world.home, tree.call)["projects"] == []
+
+    @pytest.mark.parametrize("kind", ["pipe", "huge"])
+    @pytest.mark.timeout(60)
+    def test_a_project_whose_line_cannot_be_taken_out_is_still_watched(self, world, kind):
+        tree = world.repo()
+        tree.add()
+        self.odd(tree, kind)
+
+        error = refusal(tree.remove)
+
+        assert error.code is Code.UNAVAILABLE
+        assert "info/exclude" in error.message
+        assert len(projects.projects(world.home, tree.call)["projects"]) == 1

@@ -413,6 +413,43 @@ def test_nothing_is_written_through_a_link(tmp_path):
     assert (tmp_path / "theirs" / "exclude").read_text() == "theirs\n"
 
 
+def _huge(path):
+    with path.open("wb") as stream:
+        stream.truncate(files.LINES_BYTES_MAX + 1)
+
+
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, os.mkfifo, _listen, _huge], ids=["folder", "pipe", "socket", "huge"]
+)
+@pytest.mark.timeout(20)
+def test_what_is_no_file_of_lines_is_neither_waited_for_nor_read_nor_written(tmp_path, make):
+    path = tmp_path / "exclude"
+    make(path)
+    before = path.lstat()
+
+    for ask in (
+        lambda: files.read_lines(path),
+        lambda: files.append_line_exact(path, LINE),
+        lambda: files.remove_exact(path, f"{LINE}\n"),
+    ):
+        with pytest.raises(OSError, match=r"no regular file|larger than 1 MiB"):
+            ask()
+
+    assert (path.lstat().st_mode, path.lstat().st_size) == (before.st_mode, before.st_size)
+
+
+@pytest.mark.timeout(20)
+def test_lines_are_read_through_a_link_and_not_from_a_device(tmp_path):
+    (tmp_path / "theirs").write_bytes(b"one\ntwo\n")
+    (tmp_path / "exclude").symlink_to(tmp_path / "theirs")
+
+    assert files.read_lines(tmp_path / "exclude") == [b"one", b"two"]
+    with pytest.raises(OSError, match="no regular file"):
+        files.read_lines(Path("/dev/zero"))
+    with pytest.raises(FileNotFoundError):
+        files.read_lines(tmp_path / "nowhere")
+
+
 # File systems
 
 

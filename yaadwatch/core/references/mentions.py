@@ -19,7 +19,7 @@ NAME_CHARS_MAX = 200
 
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.
 _ADDRESS = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.\S+|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
+    r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.[\w-]+\.\w\S*|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
     re.IGNORECASE,
 )
 _OWN_LINK = re.compile(

@@ -1,16 +1,121 @@
 """The files of a repository, looked up by path, by end of path, by folder and by pattern."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol
 
 PATTERN_STARS_MAX = 8
 """Stars of a pattern; one with more matches nothing, because each may be tried everywhere."""
 
 
+class Files(Protocol):
+    """Which files there are; whoever knows need not have a list of all of them."""
+
+    def has_file(self, path: str) -> bool:
+        """Return whether there is a file at `path`."""
+        ...
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file is in the folder `path`; there is none of the name ''."""
+        ...
+
+    def named(self, name: str) -> Iterator[str]:
+        """Yield the files of a name, each once."""
+        ...
+
+    def folders_named(self, name: str) -> Iterator[str]:
+        """Yield the folders of a last name, each once."""
+        ...
+
+    def below(self, folder: str) -> Iterable[str]:
+        """Return the files in a folder and those below it; all of them for ''."""
+        ...
+
+    def is_name(self, word: str) -> bool:
+        """Return whether a file or folder has this name, with its suffix or without."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The files of a repository, ready to be looked up by path, by end of path and by name."""
+
+    files: Files
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> "Tree":
+        """Return the tree of `paths` (relative, '/' separators)."""
+        return cls(_Listed.of(paths))
+
+    def match(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one file that `mention` means, or None when there is none or more than one.
+
+        In this order: relative to `folder` (where the text stands), the exact path, the only path
+        that ends in the mention. A name alone must be the only file of that name.
+        """
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.files.has_file(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.files.named(_last(tail))) if tail else None
+
+    def match_folder(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one folder that `mention` means, found as a file is; None as for a file.
+
+        A name alone means a folder only with a slash behind it: any word may be one's name.
+        """
+        if "/" not in mention.strip():
+            return None
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.files.has_folder(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.files.folders_named(_last(tail))) if tail else None
+
+    def has_file(self, path: str) -> bool:
+        """Return whether there is a file at `path`."""
+        return self.files.has_file(path)
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file of the tree is in the folder `path`."""
+        return self.files.has_folder(path)
+
+    def named(self, name: str) -> list[str]:
+        """Return the files of a name, those in the fewest folders first, then by path."""
+        return sorted(self.files.named(name), key=lambda path: (path.count("/"), path))
+
+    def every(self) -> Iterable[str]:
+        """Return all files."""
+        return self.files.below("")
+
+    def matching(self, pattern: str) -> Iterator[str]:
+        """Yield the files that a pattern with stars means.
+
+        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
+        names.
+        """
+        if pattern.count("*") > PATTERN_STARS_MAX:
+            return
+        wanted = _compiled(pattern.strip("/"))
+        if "/" not in pattern:
+            yield from (path for path in self.files.below("") if wanted.fullmatch(_last(path)))
+            return
+        start = pattern.partition("*")[0]
+        folder = start.rpartition("/")[0]
+        for path in self.files.below(folder):
+            if path.startswith(start) and wanted.fullmatch(path):
+                yield path
+
+    def is_name(self, word: str) -> bool:
+        """Return whether a file or folder has this name, with its suffix or without."""
+        return self.files.is_name(word)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Files of which there is a list."""
 
     paths: frozenset[str]
     by_name: dict[str, tuple[str, ...]] = field(repr=False)
@@ -18,8 +123,7 @@ class Tree:
     """The last name of each folder, to the folders of that name."""
 
     @classmethod
-    def of(cls, paths: Iterable[str]) -> "Tree":
-        """Return the tree of `paths` (relative, '/' separators)."""
+    def of(cls, paths: Iterable[str]) -> "_Listed":
         by_name: dict[str, list[str]] = {}
         folders: dict[str, list[str]] = {}
         known: set[str] = {""}
@@ -38,58 +142,30 @@ class Tree:
             {name: tuple(sorted(found)) for name, found in folders.items()},
         )
 
-    def match(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one file that `mention` means, or None when there is none or more than one.
-
-        In this order: relative to `folder` (where the text stands), the exact path, the only path
-        that ends in the mention. A name alone must be the only file of that name.
-        """
-        for candidate in (_join(folder, mention), _join("", mention)):
-            if candidate and candidate in self.paths:
-                return candidate
-        return _only(mention, self.by_name)
-
-    def match_folder(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one folder that `mention` means, found as a file is; None as for a file.
-
-        A name alone means a folder only with a slash behind it: any word may be one's name.
-        """
-        if "/" not in mention.strip():
-            return None
-        for candidate in (_join(folder, mention), _join("", mention)):
-            if candidate and self.has_folder(candidate):
-                return candidate
-        return _only(mention, self.folders)
+    def has_file(self, path: str) -> bool:
+        return path in self.paths
 
     def has_folder(self, path: str) -> bool:
-        """Return whether a file of the tree is in the folder `path`."""
-        return path in self.folders.get(path.rpartition("/")[2], ())
+        return path in self.folders.get(_last(path), ())
 
-    def matching(self, pattern: str) -> list[str]:
-        """Return the files that a pattern with stars means, sorted.
+    def named(self, name: str) -> Iterator[str]:
+        return iter(self.by_name.get(name, ()))
 
-        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
-        names.
-        """
-        if pattern.count("*") > PATTERN_STARS_MAX:
-            return []
-        wanted = _compiled(pattern.strip("/"))
-        if "/" not in pattern:
-            return sorted(
-                path
-                for name, paths in self.by_name.items()
-                if wanted.fullmatch(name)
-                for path in paths
-            )
-        start = pattern.partition("*")[0]
-        return sorted(
-            path for path in self.paths if path.startswith(start) and wanted.fullmatch(path)
-        )
+    def folders_named(self, name: str) -> Iterator[str]:
+        return iter(self.folders.get(name, ()))
 
-    def names(self) -> frozenset[str]:
-        """Return the names of all files and folders, with and without their suffix."""
-        names = self.by_name.keys() | self.folders.keys()
-        return frozenset(names | {name.split(".")[0] for name in names if name[0] != "."})
+    def below(self, folder: str) -> Iterable[str]:
+        inside = f"{folder}/"
+        return (path for path in self.paths if path.startswith(inside)) if folder else self.paths
+
+    def is_name(self, word: str) -> bool:
+        every = (self.by_name, self.folders)
+        return any(is_called(name, word) for names in every for name in names)
+
+
+def is_called(name: str, word: str) -> bool:
+    """Return whether a word is the name of a file or folder, with its suffix or without."""
+    return word == name or (name[:1] != "." and word == name.partition(".")[0])
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -106,16 +182,22 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def _only(mention: str, by_name: dict[str, tuple[str, ...]]) -> str | None:
-    """Return the only path that ends in `mention`."""
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _tail(mention: str) -> str:
+    """Return what a path must end in to be the one that is meant; '' when none can be."""
     if mention.startswith("../"):
-        return None
-    tail = "/".join(part for part in mention.split("/") if part not in ("", "."))
-    if not tail:
-        return None
-    same_name = by_name.get(tail.rpartition("/")[2], ())
-    ending = [path for path in same_name if path == tail or path.endswith("/" + tail)]
-    return ending[0] if len(ending) == 1 else None
+        return ""
+    return "/".join(part for part in mention.split("/") if part not in ("", "."))
+
+
+def _only(tail: str, same_name: Iterator[str]) -> str | None:
+    """Return the only path that ends in `tail`."""
+    ending = (path for path in same_name if path == tail or path.endswith("/" + tail))
+    found: Sequence[str] = list(islice(ending, 2))
+    return found[0] if len(found) == 1 else None
 
 
 def _join(folder: str, mention: str) -> str | None:

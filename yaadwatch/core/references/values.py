@@ -1,7 +1,7 @@
 """Which values does a text state, and does a file still have them: its length, a version in it?"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
@@ -34,7 +34,7 @@ LINES = "lines"
 """The symbol of an anchor on the number of lines of a file."""
 TOLERANCE = 0.1
 """A number of lines is still true when it is off by less than this share of it."""
-_PLACES = frozenset(
+PLACES = frozenset(
     (
         *("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"),
         *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
@@ -49,6 +49,7 @@ _PLACES = frozenset(
         ),
     )
 )
+"""The names of files that say which versions are used."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -73,16 +74,6 @@ def versions(text: str) -> Iterator[Version]:
     for found in _VERSION.finditer(text):
         if found.group(1).lower() not in _NO_THING:
             yield Version(found.group(1), found.group(2))
-
-
-def version_places(by_name: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the files that say which versions are used, those at the top first.
-
-    Args:
-        by_name: the files of a tree by their names.
-    """
-    found = [path for name in _PLACES for path in by_name.get(name, ())]
-    return sorted(found, key=lambda path: (path.count("/"), path))
 
 
 def lines_hold(count: int, now: int) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from yaadwatch.core.truth import outlines, settings_keys, symbols, tokens
+from yaadwatch.core.truth import likely, outlines, settings_keys, symbols, tokens
 from yaadwatch.core.truth.found import Definition, Kind, Named, State, matching, parts_of
 from yaadwatch.core.truth.language import Language
 from yaadwatch.core.truth.languages import PYTHON, language_of
@@ -20,7 +20,17 @@ from yaadwatch.model.settings import DEFINITIONS_MAX
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Definition", "Kind", "Language", "Named", "State", "define", "language_of", "names"]
+__all__ = [
+    "Definition",
+    "Kind",
+    "Language",
+    "Named",
+    "State",
+    "define",
+    "language_of",
+    "may_define",
+    "names",
+]
 
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
 _CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
@@ -66,6 +76,13 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
         return Definition(state=State.BROKEN)
     return _defined(nodes[0], said, source)
+
+
+def may_define(source: bytes, path: str, symbol: str) -> bool:
+    """Return False only if `define` cannot find `symbol`; what it costs is a look for the word."""
+    if language_of(path) is not PYTHON:
+        return True
+    return likely.may_define(unified(source), parts_of(symbol)[-1])
 
 
 def names(source: bytes, path: str) -> Sequence[Named]:

@@ -214,8 +214,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
             )
             maker.add(one, made)
     for stated in one.spoken.versions:
-        places = [path for path in maker.version_places() if path in maker.view.listing().paths]
-        for path in places:
+        for path in maker.version_places():
             found = values.version_in(path, maker.text(path), stated.thing)
             if found is not None and values.same_version(stated.version, found):
                 made = maker.anchor(
@@ -249,12 +248,9 @@ def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
     found: list[str] = []
     for name in targets.PLACES.get(tool, ()):
         base = name.rpartition("/")[2]
-        every = [
-            path for path in tree.by_name.get(base, ()) if path == name or path.endswith("/" + name)
-        ]
-        near = [path for path in (f"{folder}/{name}", name) if path in tree.paths]
-        rest = sorted(every, key=lambda path: (path.count("/"), path))
-        found += [path for path in (*near, *rest) if path not in found]
+        every = [path for path in tree.named(base) if path == name or path.endswith("/" + name)]
+        near = [path for path in (f"{folder}/{name}", name) if tree.has_file(path)]
+        found += [path for path in (*near, *every) if path not in found]
     return found[:SYMBOL_FILES_MAX]
 
 
@@ -345,7 +341,9 @@ class _Maker:
     def version_places(self) -> list[str]:
         """Return the files that say which versions are used, those at the top first."""
         if self._versions is None:
-            found = values.version_places(self.view.listing().by_name)
+            tree = self.view.listing()
+            found = [path for name in values.PLACES for path in tree.named(name)]
+            found.sort(key=lambda path: (path.count("/"), path))
             self._versions = found[:SYMBOL_FILES_MAX]
         return self._versions
 

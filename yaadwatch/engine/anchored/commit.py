@@ -85,8 +85,7 @@ class AtHead:
     def listing(self) -> Tree:
         """Return all files of the commit."""
         if self._listing is None:
-            commit = self.head.commit
-            self._listing = Tree.of(self.history.paths_at(commit) if commit else ())
+            self._listing = self.history.listing(self.head.commit)
         return self._listing
 
     def has_folder(self, path: str) -> bool:
@@ -95,7 +94,7 @@ class AtHead:
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file of the commit matches the pattern."""
-        return bool(self.listing().matching(pattern))
+        return any(True for _ in self.listing().matching(pattern))
 
     def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the text files of the commit that hold each word, without hidden ones."""

@@ -72,16 +72,23 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     if data is None or hunks.last_part(symbol).encode() not in data:
         return None
     if language_of(path) is not None:
+        if not definitions.may_define(data, path, symbol) and _defining_line(data, symbol) is None:
+            return None
         definition = definitions.define(data, path, symbol)
         if definition.state is State.FOUND and definition.line is not None:
             return Method.TREE, definition.fingerprint, definition.line
         if definition.state is not State.BROKEN:
             return None
+    line = _defining_line(data, symbol)
+    return (Method.HUNKS, "", line) if line is not None else None
+
+
+def _defining_line(data: bytes, symbol: str) -> int | None:
+    """Return the line that defines a name, by what such lines look like in any language."""
     text = data.decode("utf-8", "replace")
     line = hunks.locate(text, symbol)
-    if line is None or not hunks.defines(text.split("\n")[line - 1], symbol):
-        return None
-    return Method.HUNKS, "", line
+    defines = line is not None and hunks.defines(text.split("\n")[line - 1], symbol)
+    return line if defines else None
 
 
 def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:

@@ -125,7 +125,7 @@ class WorkTree:
         """Return whether a file that git does not ignore matches the pattern."""
         if any(self._is_there(path) for path in self.listing().matching(pattern)):
             return True
-        return bool(Tree.of(self.head.history.untracked()).matching(pattern))
+        return any(True for _ in Tree.of(self.head.history.untracked()).matching(pattern))
 
     def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the tracked text files that hold each word."""

@@ -199,8 +199,8 @@ def _followed(
 
 def packages_of(tree: WorkTree) -> dict[str, str]:
     """Return the packages that the files of a work tree say it uses, plain name to ecosystem."""
-    by_name = tree.listing().by_name
-    places = [path for name in manifests.NAMES for path in by_name.get(name, ())]
+    listing = tree.listing()
+    places = [path for name in manifests.NAMES for path in listing.named(name)]
     places.sort(key=lambda path: (path.count("/"), path))
     used: dict[str, str] = {}
     for path in places[:SYMBOL_FILES_MAX]:

@@ -205,7 +205,7 @@ def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str 
 def _exclude(home: Home, space: Space, path: str) -> None:
     file = identity.exclude_file(space.project.common_dir)
     line = f"/{path}"
-    if line.encode() in (file.read_bytes().splitlines() if file.is_file() else []):
+    if identity.excludes(file, line):
         return
     # Noted before and after: whoever is killed in between has noted what is to be taken out.
     key = excluded_key(space.project.id, path)

@@ -139,8 +139,20 @@ def take_out_everything(home: Home, project: Project) -> None:
     for key in carrier.excluded_keys(project.id):
         appended = home.user.read(meta.get, key)
         if appended:
-            files.remove_exact(identity.exclude_file(project.common_dir), appended)
+            _unlisted(identity.exclude_file(project.common_dir), appended)
             home.user.write(meta.drop, key)
+
+
+def _unlisted(exclude: Path, appended: str) -> None:
+    """Take a line of ours out of an exclude file again."""
+    try:
+        files.remove_exact(exclude, appended)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{exclude} cannot be read or written ({error.strerror}); a line of ours is in it.",
+            hint="Look at its permissions, then try again.",
+        ) from error
 
 
 def forget_agreements(space: Space) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from yaadwatch.system import files
 from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.named import Named
 from yaadwatch.system.git.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
@@ -37,13 +38,19 @@ class Asked(Protocol):
     def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
 
 
-def tell_texts(repository: Asked, commit: str) -> bool:
+def tell_texts(repository: Asked, commit: str, named: Named | None) -> bool:
     """Return whether attributes may make a file of the commit a text, or no text.
+
+    Args:
+        repository: whose.
+        commit: of which files.
+        named: its files by name; None: files of attributes are those that are tracked now.
 
     Raises:
         YaadError: from git.
     """
-    paths = dict.fromkeys((_NAME, *_among(repository.tracked())))
+    others = _among(repository.tracked()) if named is None else named.perhaps(_NAME)
+    paths = dict.fromkeys((_NAME, *others))
     if tell_texts_here(repository.layout, paths):
         return True
     blobs = {repository.blob_at(commit, path) for path in paths}

@@ -78,13 +78,16 @@ def paths_in(output: bytes) -> list[str]:
     return [path for path in path_texts(output.split(b"\0")) if path]
 
 
-def blobs_in(output: bytes) -> list[tuple[str, str]]:
-    """Return path and blob of the regular files of `git ls-tree -r -z`; odd names are left out."""
+def files_in(output: bytes) -> list[tuple[str, str]]:
+    """Return path and blob of the files of `git ls-tree -r -z`; odd names are left out.
+
+    The blob is '' where there is no regular file.
+    """
     found = []
     for row in output.split(b"\0"):
         about, _, name = row.partition(b"\t")
-        if about[:6] in _REGULAR:
-            found += [(path, about.split()[2].decode()) for path in path_texts([name]) if path]
+        blob = about.split()[2].decode() if about[:6] in _REGULAR else ""
+        found += [(path, blob) for path in path_texts([name]) if path]
     return found
 
 

@@ -22,7 +22,7 @@ from typing import IO
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.kept import Indexes
-from yaadwatch.system.git.listed import Listed
+from yaadwatch.system.git.listed import LeftOut, Listed
 from yaadwatch.system.git.remembered import Remembered
 from yaadwatch.system.git.standing import Standing
 from yaadwatch.system.git.texts import NO_TEXT
@@ -66,8 +66,8 @@ class GitRunner:
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found;
-    `listed`: what is in indexes of git; `standing`: what files of work trees may hold. `indexes`:
-    which texts hold a word, where that is kept.
+    `listed`, `left_out`: what is in indexes of git; `standing`: what files of work trees may hold.
+    `indexes`: which texts hold a word, where that is kept.
 
     Args:
         timeout: a command is ended after this.
@@ -83,7 +83,8 @@ class GitRunner:
         self._closed = False
         self.has_perl = True
         self.remembered = Remembered()
-        self.listed = Listed()
+        self.listed: Listed[tuple[str, ...]] = Listed()
+        self.left_out: Listed[LeftOut] = Listed()
         self.standing = Standing()
         self.indexes = indexes
 

@@ -33,7 +33,7 @@ class Texts(Protocol):
     def has_blob(self, blob: str) -> bool: ...  # noqa: D102
     def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
     def differing(self, old: str, new: str) -> list[Change]: ...  # noqa: D102
-    def blobs_at(self, commit: str) -> list[tuple[str, str]]: ...  # noqa: D102
+    def files_at(self, commit: str) -> list[tuple[str, str]]: ...  # noqa: D102
 
 
 def files_with(
@@ -56,7 +56,7 @@ def files_with(
     asked = {word: _PARTS.findall(word) for word in words if may_be_searched(word)}
     if not any(asked.values()):
         return {}
-    if not _cover(kept, texts, at):
+    if not cover(kept, texts, at):
         kept.searched()
         return {}
     if whole and kept.absent():
@@ -64,8 +64,12 @@ def files_with(
     return {word: _holding(kept, texts, word, parts, at) for word, parts in asked.items() if parts}
 
 
-def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
-    """Return whether the texts of a commit are in the index; put them there if it is worth it."""
+def cover(kept: Kept, texts: Texts, commit: str) -> bool:
+    """Return whether the texts of a commit are in the index; put them there if it is worth it.
+
+    Raises:
+        YaadError: from git.
+    """
     for blob in kept.absent():
         if texts.has_blob(blob) and not _add(kept, texts, blob):
             return False
@@ -78,12 +82,14 @@ def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
     if near:
         ways = [(texts.differing(one, commit), count) for one, count in near]
         changes, count = min(ways, key=lambda way: len(way[0]))
-        files = _texts((one.new, one.new_blob) for one in changes)
-        count += len(files) - len(_texts((one.old, one.old_blob) for one in changes))
+        every = [(one.new, one.new_blob) for one in changes if one.new]
+        files = _texts(every)
+        count += len(files) - len(_texts((one.old, one.old_blob) for one in changes if one.old))
     elif worth < COST:
         return False
     else:
-        files = _texts(texts.blobs_at(commit))
+        every = texts.files_at(commit)
+        files = _texts(every)
         count = len(files)
     if not kept.may_hold(count):
         return False
@@ -94,13 +100,13 @@ def _cover(kept: Kept, texts: Texts, commit: str) -> bool:
         return False
     if len(lacking) > AT_ONCE_MAX:
         return False  # the next search goes on from here
-    kept.cover(commit, files, count=count)
+    kept.cover(commit, files, count=count, paths=(path for path, _ in every))
     return True
 
 
-def _texts(files: Iterable[tuple[str | None, str]]) -> list[tuple[str, str]]:
-    """Return those files that are there and may be texts."""
-    return [(path, blob) for path, blob in files if path and blob and may_be_text(path)]
+def _texts(files: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return those files that may be texts."""
+    return [(path, blob) for path, blob in files if blob and may_be_text(path)]
 
 
 def _add(kept: Kept, texts: Texts, blob: str) -> bool:

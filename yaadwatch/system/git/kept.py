@@ -17,7 +17,12 @@ class Kept(Protocol):
     def lacks(self, blobs: Iterable[str]) -> list[str]: ...  # noqa: D102
     def add(self, blob: str, data: bytes | None) -> None: ...  # noqa: D102
     def cover(  # noqa: D102
-        self, commit: str, files: Iterable[tuple[str, str]], *, count: int
+        self,
+        commit: str,
+        files: Iterable[tuple[str, str]],
+        *,
+        count: int,
+        paths: Iterable[str],
     ) -> None: ...
     def holding(self, words: Sequence[str]) -> list[tuple[str, str]]: ...  # noqa: D102
     def may_hold(self, count: int) -> bool: ...  # noqa: D102
@@ -25,11 +30,22 @@ class Kept(Protocol):
     def clear(self) -> None: ...  # noqa: D102
 
 
+class Names(Protocol):
+    """What is kept of the names in a commit; `store.words.Names` says what each does."""
+
+    def files(self, name: str) -> list[str]: ...  # noqa: D102
+    def folders(self, name: str) -> list[str]: ...  # noqa: D102
+    def beginning(self, name: str) -> list[str]: ...  # noqa: D102
+
+
 class Indexes(Protocol):
     """The indexes of all repositories; `store.words.Words` is one."""
 
     def use(self, repository: Path) -> AbstractContextManager[Kept]:
         """Lend what is kept of the repository whose common folder this is."""
+
+    def names(self, repository: Path, commit: str) -> Names | None:
+        """Return the names in a commit; None when they are not kept."""
 
     def forget(self, repository: Path) -> None:
         """Delete what is kept of a repository."""

@@ -7,8 +7,10 @@ import os
 import stat
 import threading
 from collections import OrderedDict
+from collections.abc import Sized
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 INDEXES_MAX: Final = 4
 """Listings kept, the last used ones."""
@@ -18,29 +20,45 @@ _HASH_BYTES: Final = 20
 """The end of a SHA-1, or of a SHA-256."""
 
 Key = tuple[Path, Path, int, bytes]
+T = TypeVar("T", bound=Sized)
 
 
-class Listed:
-    """The paths of the indexes that were listed last."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What the index holds, and the work tree need not show.
+
+    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
+    """
+
+    sparse: dict[str, str]
+    modules: frozenset[str]
+
+    def __len__(self) -> int:
+        """Return how many paths it has."""
+        return len(self.sparse) + len(self.modules)
+
+
+class Listed(Generic[T]):
+    """What was asked of the indexes that were asked last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, tuple[str, ...]] = OrderedDict()
+        self._kept: OrderedDict[Key, T] = OrderedDict()
 
-    def known(self, key: Key) -> tuple[str, ...] | None:
-        """Return what was listed of this very index; None when it was not."""
+    def known(self, key: Key) -> T | None:
+        """Return what this very index answered; None when it was not asked."""
         with self._lock:
             if key not in self._kept:
                 return None
             self._kept.move_to_end(key)
             return self._kept[key]
 
-    def keep(self, key: Key, paths: tuple[str, ...]) -> None:
-        """Keep what an index lists."""
-        if len(paths) > PATHS_MAX:
+    def keep(self, key: Key, answer: T) -> None:
+        """Keep what an index answered, unless it is too long."""
+        if len(answer) > PATHS_MAX:
             return
         with self._lock:
-            self._kept[key] = paths
+            self._kept[key] = answer
             while len(self._kept) > INDEXES_MAX:
                 self._kept.popitem(last=False)
 

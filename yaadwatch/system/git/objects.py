@@ -9,7 +9,7 @@ repository, because it costs the daemon 13 MiB.
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,10 +45,12 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, store: "pygit2.Odb", folder: str) -> None:
+    def __init__(self, store: "pygit2.Odb", folder: str, loose: frozenset[str]) -> None:
         self._store = store
         self._folder = folder
+        self._loose = loose
         self._trees: dict[str, dict[bytes, _Entry]] = {}
+        self._roots: dict[str, str] = {}
 
     @classmethod
     def open(cls, layout: Layout) -> "Objects | None":
@@ -59,6 +61,7 @@ class Objects:
             shared = os.path.lexists(folder / "info" / "alternates")
             if shared or not ours or not _plain_packs(folder):
                 return None
+            loose = frozenset(entry.name for entry in os.scandir(folder))
         except OSError:
             return None
         import pygit2
@@ -67,7 +70,7 @@ class Objects:
         # long, and the checksum that each packed text carries is looked at anyhow.
         pygit2.settings.enable_strict_hash_verification(False)
         try:
-            return cls(pygit2.Odb(str(folder)), str(folder))
+            return cls(pygit2.Odb(str(folder)), str(folder), loose)
         except (pygit2.GitError, ValueError):
             return None
 
@@ -82,29 +85,35 @@ class Objects:
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the regular file `path` in a commit; None when either is not there."""
-        data = self._read(commit, COMMIT)
-        if data is None:
-            return None
-        tree = _tree_of(data)
-        *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
-        for folder in folders:
-            mode, tree = self._tree(tree).get(folder, _NOTHING)
-            if mode != _FOLDER:
-                return None
-        mode, blob = self._tree(tree).get(name, _NOTHING)
+        mode, blob = self._entry(commit, path)
         return blob if mode in _FILES else None
+
+    def has_file(self, commit: str, path: str) -> bool:
+        """Return whether a commit has a file, a link or a submodule at `path`."""
+        return self._entry(commit, path)[0] not in (b"", _FOLDER)
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether a commit has a folder at `path`; false when there is no such commit."""
-        data = self._read(commit, COMMIT)
-        if data is None:
-            return False
-        tree = _tree_of(data)
-        for folder in path.encode("utf-8", "surrogateescape").split(b"/"):
-            mode, tree = self._tree(tree).get(folder, _NOTHING)
-            if mode != _FOLDER:
-                return False
-        return True
+        return self._entry(commit, path)[0] == _FOLDER
+
+    def paths_below(self, commit: str, folder: str) -> Iterator[str]:
+        """Yield the files of a commit in a folder and those below it; all of them for ''.
+
+        Those whose names are not UTF-8 are left out.
+        """
+        mode, tree = self._entry(commit, folder) if folder else (_FOLDER, self._root(commit))
+        pending = [(f"{folder}/" if folder else "", tree)] if mode == _FOLDER and tree else []
+        while pending:
+            above, tree = pending.pop()
+            for name, (mode, below) in self._tree(tree).items():
+                try:
+                    path = above + name.decode("utf-8")
+                except UnicodeDecodeError:
+                    continue
+                if mode == _FOLDER:
+                    pending.append((f"{path}/", below))
+                else:
+                    yield path
 
     def differing(self, old: str, new: str) -> list[Change] | None:
         """Return the files that differ between two commits, by path; None when one is not there.
@@ -142,6 +151,25 @@ class Objects:
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
         return self._read(id, BLOB, bytes_max)
 
+    def _entry(self, commit: str, path: str) -> _Entry:
+        """Return what a commit has at `path`; nothing when either is not there."""
+        tree = self._root(commit)
+        *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
+        for folder in folders:
+            mode, tree = self._tree(tree).get(folder, _NOTHING)
+            if mode != _FOLDER:
+                return _NOTHING
+        return self._tree(tree).get(name, _NOTHING)
+
+    def _root(self, commit: str) -> str:
+        """Return the tree of a commit; '' when there is no such commit."""
+        if commit not in self._roots:
+            data = self._read(commit, COMMIT)
+            if data is None:
+                return ""
+            self._roots[commit] = _tree_of(data)
+        return self._roots[commit]
+
     def _tree(self, id: str) -> dict[bytes, _Entry]:
         if id not in self._trees:
             self._trees[id] = _entries(self._rows(id))
@@ -176,12 +204,13 @@ class Objects:
             return None, 0
         import pygit2
 
-        try:
-            loose = os.lstat(f"{self._folder}/{id[:2]}/{id[2:]}")
-            if not stat.S_ISREG(loose.st_mode):
-                raise self._unreadable(id, "it is not a plain file")
-        except OSError:
-            pass  # not loose: in a pack, or not there
+        if id[:2] in self._loose:
+            try:
+                loose = os.lstat(f"{self._folder}/{id[:2]}/{id[2:]}")
+                if not stat.S_ISREG(loose.st_mode):
+                    raise self._unreadable(id, "it is not a plain file")
+            except OSError:
+                pass  # not loose: in a pack, or not there
         try:
             kind, size = self._store.read_header(id)
         except KeyError:

@@ -9,10 +9,7 @@ file through a filter of the repository: no `status`, no `diff` against the work
 import hashlib
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -23,15 +20,17 @@ from yaadwatch.system import files
 from yaadwatch.system.git import attributes, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git import staged as staging
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.listed import LeftOut, Listed, T
+from yaadwatch.system.git.named import Named
 from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
 from yaadwatch.system.git.question import Git
 from yaadwatch.system.git.remembered import is_whole
 
-INDEX_BYTES_MAX = 256 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
@@ -42,17 +41,6 @@ _MAIN_BRANCHES = (
     "refs/heads/trunk",
 )
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """What the index holds, and the work tree need not show.
-
-    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
-    """
-
-    sparse: dict[str, str]
-    modules: frozenset[str]
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -77,6 +65,8 @@ class Repository:
         self._objects: Objects | None = None
         self._opened = False
         self._renames: dict[tuple[str, str], dict[str, str]] = {}
+        self._tells: dict[str, bool] = {}
+        self._covers: dict[str, bool] = {}
 
     def head(self) -> Head:
         """Return where HEAD is now."""
@@ -168,15 +158,19 @@ class Repository:
             return []
         if folder:
             return self._listed("--", folder)
-        index = self.layout.git_dir / "index"
-        before = listed.key_of(self.layout.root, index)
-        known = self._runner.listed.known(before) if before is not None else None
+        return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
+
+    def _of_index(self, kept: Listed[T], ask: Callable[[], T]) -> T:
+        """Return what git says of the index, asked once for each that it is."""
+        root, index = self.layout.root or self._cwd, self.layout.git_dir / "index"
+        before = listed.key_of(root, index)
+        known = kept.known(before) if before is not None else None
         if known is not None:
-            return list(known)
-        found = self._listed()
-        # One that was written meanwhile may have been listed before or after that.
-        if before is not None and listed.key_of(self.layout.root, index) == before:
-            self._runner.listed.keep(before, tuple(found))
+            return known
+        found = ask()
+        # One that was written meanwhile may have been asked before or after that.
+        if before is not None and listed.key_of(root, index) == before:
+            kept.keep(before, found)
         return found
 
     def _listed(self, *within: str) -> list[str]:
@@ -190,10 +184,48 @@ class Repository:
         )
         return changing.paths_in(listed)
 
-    def blobs_at(self, commit: str) -> list[tuple[str, str]]:
-        """Return path and blob of the regular files in a commit."""
+    def files_at(self, commit: str) -> list[tuple[str, str]]:
+        """Return path and blob of the files in a commit; '' for the blob of no regular file."""
         listed = self._git.ask(["ls-tree", "-r", "-z", "--full-tree", *_commits(commit)])
-        return changing.blobs_in(listed)
+        return changing.files_in(listed)
+
+    def paths_below(self, commit: str, folder: str) -> Iterable[str]:
+        """Return the files of a commit in a folder and those below it; all of them for ''."""
+        if not _ID.fullmatch(commit) or (folder and _NO_FILE.search(folder)):
+            return ()
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.paths_below(commit, folder)
+        inside = f"{folder}/" if folder else ""
+        return [path for path in self.paths_at(commit) if path.startswith(inside)]
+
+    def named_at(self, commit: str) -> Named | None:
+        """Return the files of a commit by their names; None when no index has them."""
+        indexes = self._runner.indexes
+        if indexes is None or not self.is_indexed(commit):
+            return None
+        try:
+            names = indexes.names(self.layout.common_dir, commit)
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return None
+        return Named(names, self, commit) if names is not None else None
+
+    def is_indexed(self, commit: str) -> bool:
+        """Return whether an index has all files and texts of a commit; made if that is cheap."""
+        indexes = self._runner.indexes
+        if indexes is None or not _ID.fullmatch(commit) or self._open(commit) is None:
+            return False
+        if commit not in self._covers:
+            try:
+                with indexes.use(self.layout.common_dir) as kept:
+                    self._covers[commit] = indexed.cover(kept, self, commit)
+            except YaadError as error:
+                if error.code is not Code.UNAVAILABLE:
+                    raise
+                self._covers[commit] = False  # no index can be kept, or git lacks something
+        return self._covers[commit]
 
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
@@ -222,37 +254,8 @@ class Repository:
         Raises:
             YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
         """
-        with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
-            # Git writes the index anew when it makes a tree of it, and would ask the filters of
-            # the repository about files that it finds: it gets a copy, and finds none.
-            copy = Path(folder) / "index"
-            staged = index or self.layout.git_dir / "index"
-            if staged.is_file():
-                if staged.stat().st_size > INDEX_BYTES_MAX:
-                    raise YaadError(
-                        Code.TOO_LARGE,
-                        f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
-                        "not looked at.",
-                    )
-                shutil.copyfile(staged, copy)
-            return self._snapshot(copy)
-
-    def _snapshot(self, index: Path) -> str:
-        torn = self._git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
-        if torn:
-            path = os.fsdecode(torn.split(b"\0")[0].partition(b"\t")[2])
-            raise YaadError(
-                Code.REFUSED,
-                f"{path} has a conflict that is not settled, so what is staged is no commit yet; "
-                "it was not looked at.",
-                hint="Settle it, then stage the file: git add FILE",
-            )
-        tree = self._git.ask(["write-tree"], index=index, inside=True).decode().strip()
-        parent = self.head().commit
-        who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
-        parents = ["-p", parent] if parent else []
-        made = self._git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
-        return made.decode().strip()
+        staged = index or self.layout.git_dir / "index"
+        return staging.snapshot(self._git, staged, self.head().commit)
 
     def file_changes(self, old: str, new: str) -> list[Change]:
         """Return the files that differ between two commits, renames found by git.
@@ -274,6 +277,15 @@ class Repository:
             return found
         options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_commits(old, new)]
         return changing.parsed(self._git.ask(["diff-tree", *options]))
+
+    def has_file(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a file, a link or a submodule at `path`."""
+        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
+            return False
+        objects = self._open(commit)
+        if objects is not None:
+            return objects.has_file(commit, path)
+        return self._entry(commit, path)[1] in ("blob", "commit")
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether `commit` has a folder at `path`; false when either is not there."""
@@ -351,6 +363,9 @@ class Repository:
         """Return what may be missing in the work tree without being deleted."""
         if self.layout.root is None:
             return LeftOut(sparse={}, modules=frozenset())
+        return self._of_index(self._runner.left_out, self._left_out)
+
+    def _left_out(self) -> LeftOut:
         sparse, modules = {}, set()
         for row in self._git.ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
@@ -458,7 +473,13 @@ class Repository:
         if indexes is None or not words or self._open(at) is None:
             return {}
         try:
-            if attributes.tell_texts(self, at):
+            if not self.is_indexed(at):
+                if not self._tell_texts(at):
+                    with indexes.use(self.layout.common_dir) as kept:
+                        kept.searched()
+                    del self._covers[at]  # it may be worth it now
+                return {}
+            if self._tell_texts(at):
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
                 return indexed.files_with(kept, self, words, at=at, whole=whole)
@@ -478,6 +499,15 @@ class Repository:
             return searching.files_with(self._git, words, at=at, untracked=False, whole=False)
         self.remember(found, at=at)
         return found
+
+    def knows_words(self, commit: str) -> bool:
+        """Return whether an index answers `files_with` for a commit without a search."""
+        return self.is_indexed(commit) and not self._tell_texts(commit)
+
+    def _tell_texts(self, commit: str) -> bool:
+        if commit not in self._tells:
+            self._tells[commit] = attributes.tell_texts(self, commit, self.named_at(commit))
+        return self._tells[commit]
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return what `files_with` said of a commit in this or another job; some words only."""

@@ -22,8 +22,9 @@ _WORDS = re.compile(rb"[\w./@-]*\w")
 class Uses:
     """How the use of a word changed: files by their older path (`gained`: by their newer one).
 
-    `kept` are changed files in which it still stands. `removed` counts lines that had it and are
-    gone; `replaced` are what stands in its place on lines that are otherwise alike.
+    `kept` are changed files in which it still stands. Of the files in which it stands less often,
+    `removed` counts lines that had it and are gone; `replaced` are what stands in its place on
+    lines that are otherwise alike.
     """
 
     lost: tuple[str, ...] = ()
@@ -64,6 +65,8 @@ class Tally:
                 counted.gained.append(new_path or "")
                 continue
             (counted.kept if after else counted.lost).append(old_path or "")
+            if after and _count(whole, new) >= _count(whole, old):
+                continue  # nothing took its place: its lines were only written differently
             if lines is None:
                 lines = _Lines(old, new)
             self._compare(counted, whole, old, lines)
@@ -95,6 +98,10 @@ class Tally:
                 put = lines.instead_of(line, found.group(), whole)
                 if put is not None:
                     counted.replaced.append(put)
+
+
+def _count(whole: re.Pattern[bytes], text: bytes) -> int:
+    return sum(1 for _ in whole.finditer(text))
 
 
 def _whole(word: str) -> re.Pattern[bytes]:
