@@ -70,6 +70,30 @@ def test_without_weight_or_without_vectors_the_words_decide_alone(how, by_words,
     assert merge(how, by_words, {}, 0.5) == fusion.share_of_best(by_words)
 
 
+@given(meaning, st.integers(1, 20).map(lambda step: step / 40))
+def test_who_alone_holds_the_words_stands_out(by_meaning, weight):
+    assume(len(by_meaning) >= 5)
+    alone = {"alone": 1.0}
+
+    found = fusion.merge("blend", alone, by_meaning, semantic_weight=weight, whole=True)
+
+    best = max(by_meaning.values())
+    assert found.keys() == by_meaning.keys() | alone.keys()
+    if best - min(by_meaning.values()) < 1e-9 or weight <= 0.25:
+        assert max(found, key=found.__getitem__) == "alone"
+
+
+@each_merge
+@given(words, meaning, weights)
+def test_a_whole_list_keeps_who_is_as_good_in_both(how, by_words, by_meaning, weight):
+    found = fusion.merge(how, by_words, by_meaning, semantic_weight=weight, whole=True)
+
+    for one in by_words.keys() & by_meaning.keys():
+        for other in by_words.keys() & by_meaning.keys():
+            if by_words[one] >= by_words[other] and by_meaning[one] >= by_meaning[other]:
+                assert found[one] >= found[other] - 1e-9
+
+
 def test_another_merge_is_refused():
     with pytest.raises(ValueError, match="must be one of blend, rrf, set-union"):
         merge("sum", {"a": 1.0}, {"b": 1.0}, 0.5)

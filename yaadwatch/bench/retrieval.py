@@ -79,7 +79,7 @@ def retrieval(
             `kept` cannot be written.
     """
     asked = load(given)
-    with _world() as (home, call):
+    with world() as (home, call):
         start = time.process_time()
         fill(home, call, asked.documents)
         filled_s = time.process_time() - start
@@ -246,7 +246,7 @@ def figures(queries: Sequence[Query], run: Mapping[str, Sequence[str]]) -> dict[
 
 
 @contextlib.contextmanager
-def _world() -> Iterator[tuple[Home, Call]]:
+def world() -> Iterator[tuple[Home, Call]]:
     """Lend a home and a watched, empty repository in a folder of their own."""
     before = os.environ.get("YAAD_HOME")
     with tempfile.TemporaryDirectory(prefix="yaad-bench-") as folder:

@@ -16,7 +16,12 @@ _RRF_K = 10  # 60, the usual one, was worse on every set
 
 
 def merge(
-    how: str, words: Mapping[Name, float], meaning: Mapping[Name, float], *, semantic_weight: float
+    how: str,
+    words: Mapping[Name, float],
+    meaning: Mapping[Name, float],
+    *,
+    semantic_weight: float,
+    whole: bool = False,
 ) -> dict[Name, float]:
     """Return both lists as one.
 
@@ -27,6 +32,8 @@ def merge(
         meaning: similarities.
         semantic_weight: how much of the result is the meaning's, 0.0 to 1.0; `set-union` takes
             0.0 for words alone, and else does not weigh.
+        whole: `words` are all that hold a word of the question; so a `blend` knows that the others
+            hold none, and one that holds its only rare word stands out.
 
     Raises:
         ValueError: `how` is none of these.
@@ -37,6 +44,8 @@ def merge(
         return _from_nothing_to_one(meaning)
     match how:
         case "blend":
+            if whole:
+                words = dict.fromkeys(meaning, 0.0) | dict(words)
             return _blend(words, meaning, semantic_weight)
         case "rrf":
             return _by_place(words, meaning, semantic_weight)

@@ -116,6 +116,7 @@ def gather(
         words,
         meaning,
         semantic_weight=nearness.weight(question.semantic_weight, lengths.values()),
+        whole=len(bm25) < CANDIDATES_MAX,
     )
     scores = _expanded(conn, question.text, scores)
     worth, away = _worth(
