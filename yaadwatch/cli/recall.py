@@ -32,7 +32,7 @@ def add_recall(commands: Commands) -> Parser:
             ("yaadwatch recall src/auth.ts", "what is said of a file"),
             ("yaadwatch recall jose --kind decision --json", "for programs"),
             ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
-            ("yaadwatch recall deploy --at 2026-03-01", "what existed then, in the words of then"),
+            ("yaadwatch recall deploy --at 2026-03-01", "what existed on that day"),
             ("yaadwatch recall deploy --agent claude", "what claude kept"),
         ],
         more="Any of the words may match, and those that few memories have count most;\n"

@@ -145,7 +145,6 @@ class TestWhichAreMeant:
             ({"tags": ["http"]}, {"fix"}),
             ({"tags": ["http", "fast"]}, set()),
             ({"agent": "claude"}, {"claude"}),
-            ({"session": "no such session"}, set()),
         ],
     )
     def test_only_what_passes_the_filter(self, mixed, filter_, names):
