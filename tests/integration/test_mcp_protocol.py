@@ -73,7 +73,7 @@ def served(tmp_path, verbs, log):
     }
     path = tmp_path / "run" / "daemon.sock"
     with Served(
-        path, found, events=log.events, home=OneProject("/work"), wide=("curate",)
+        path, found, events=log.events, home=OneProject("/src"), wide=("curate",)
     ) as served:
         yield served
         verbs.go_on.set()
@@ -82,7 +82,7 @@ def served(tmp_path, verbs, log):
 @contextmanager
 def talk(served, **hello):
     with Wire(served.path) as wire:
-        greeting = wire.greet(**({"speaks": "mcp", "cwd": "/work"} | hello))
+        greeting = wire.greet(**({"speaks": "mcp", "cwd": "/src"} | hello))
         assert greeting["protocol"] == 1
         yield wire
 
@@ -178,7 +178,7 @@ def test_a_call_is_answered_with_text_and_data(opened, verbs):
     assert result["structuredContent"]["results"][0]["text"] == "about jose"
     assert result["isError"] is False
     assert "resultType" not in result
-    assert verbs.asked[-1] == ("agent:codex", "/work", "jose")
+    assert verbs.asked[-1] == ("agent:codex", "/src", "jose")
 
 
 def test_another_repository_may_be_meant(opened, verbs):

@@ -30,7 +30,7 @@ _TYPES: Final[Mapping[object, Schema]] = {
 }
 PROJECT: Final[Schema] = {
     "type": "string",
-    "description": "absolute, if not the current one",
+    "description": "absolute, if another",
 }
 
 
@@ -114,7 +114,7 @@ def _argument(field: "Field[object]", about: str) -> Schema:
     schema = dict(_TYPES[field.type])
     if about:
         schema["description"] = about
-    if isinstance(field.default, int):
+    if isinstance(field.default, int) and field.default is not False:
         schema["default"] = field.default
     return schema
 
@@ -137,7 +137,7 @@ TOOLS: Final = (
             "kinds": "",
             "path": "a file or folder",
             "tokens_max": "",
-            "all_branches": "also the `hidden`: learned on branches not merged here",
+            "all_branches": "the `hidden` too",
         },
         answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT))),
     ),
@@ -212,7 +212,7 @@ TOOLS: Final = (
     Tool(
         operation="sessions",
         about="What earlier sessions did, learned and left.",
-        arguments={"query": "words to find one by", "id": ""},
+        arguments={"query": "words in it", "id": ""},
     ),
     Tool(
         operation="status",

@@ -1,6 +1,7 @@
 """The tools as an agent sees them: one for each row that names the wire, short, and typed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from yaadwatch.servers.mcp_wide import WIDE
 LISTED_TOKENS_MAX = 1_500
 """All that is listed of all tools, also what no agent passes on to its model."""
 
+DOCS = Path(__file__).parents[3] / "docs"
+
 
 def test_every_row_on_the_wire_has_a_tool_and_every_tool_a_row():
     on_the_wire = [row.name for row in OPERATIONS if "mcp" in row.wires]
@@ -21,11 +24,25 @@ def test_every_row_on_the_wire_has_a_tool_and_every_tool_a_row():
     assert list(BY_TOOL) == [f"yaad_{tool.operation}" for tool in TOOLS]
 
 
-def test_all_that_is_listed_of_twelve_tools_costs_1500_tokens_at_most():
-    text = json.dumps([tool.listed() for tool in TOOLS], separators=(",", ":"))
+def tokens(listed):
+    return estimate_tokens(json.dumps(listed, separators=(",", ":")))
 
+
+def test_all_that_is_listed_of_twelve_tools_costs_1500_tokens_at_most():
     assert len(TOOLS) == 12
-    assert estimate_tokens(text) <= LISTED_TOKENS_MAX
+    assert tokens([tool.listed() for tool in TOOLS]) <= LISTED_TOKENS_MAX
+
+
+def test_what_the_documents_say_of_the_tokens_is_so():
+    tools = [tool.listed() for tool in TOOLS]
+    read = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in tools]
+    wide = [tool.listed() for tool in WIDE.values()]
+    performance = (DOCS / "performance.md").read_text(encoding="utf-8")
+    decision = (DOCS / "decisions" / "0009-mcp.md").read_text(encoding="utf-8")
+
+    assert f"12 tools cost {tokens(read):,} tokens of what models read" in performance
+    assert f"{tokens(tools):,} with annotations and schemas of answers" in performance
+    assert f"`mcp.wide` adds: {tokens(wide)} tokens" in decision
 
 
 def test_types_defaults_and_needed_arguments_are_those_of_the_request():
