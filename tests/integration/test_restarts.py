@@ -141,7 +141,10 @@ def test_below_its_memory_limit_it_goes_on():
 
 
 @pytest.mark.timeout(240)
-def test_without_a_manager_it_begins_again_by_itself(environment):
+@pytest.mark.parametrize(
+    ("command", "is_busy"), [("daemon", False), ("daemon", True), ("up", False)]
+)
+def test_without_a_manager_it_begins_again_by_itself(environment, command, is_busy):
     """The site of the test has a distribution of its own, so that no other daemon is upgraded."""
     import subprocess
 
@@ -152,15 +155,18 @@ def test_without_a_manager_it_begins_again_by_itself(environment):
     (folder / "METADATA").write_text("Version: 1.0\n")
     soon = textwrap.dedent(
         """
-        import sys
+        import sys, threading
         sys.path.insert(0, sys.argv[1])
+        if sys.argv[3] == "True":
+            threading.Thread(target=threading.Event().wait).start()
         from yaadwatch.daemon import renewal
         renewal.LOOK_S = 0.05
         from yaadwatch.cli.main import main
-        sys.exit(main(["daemon"]))
+        sys.exit(main([sys.argv[2]]))
         """
     )
-    process = subprocess.Popen([sys.executable, "-c", soon, str(site)])
+    line = [sys.executable, "-c", soon, str(site), command, str(is_busy)]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
     try:
         wait_until(daemon_holds_lock)
         log = places.log_file()
