@@ -129,11 +129,11 @@ def test_the_worker_holds_a_copy_and_gives_the_answers_of_the_store(tree, monkey
 
 
 def test_a_copy_is_of_the_vectors_as_they_are_now(tree):
-    assert found(tree, "the shade of a queue")[0] == "port"
+    assert found(tree, "a shade")[0] == "port"
 
     tree.forget("port")
 
-    assert "port" not in found(tree, "the shade of a queue")
+    assert "port" not in found(tree, "a shade")
     with tree.db() as db:
         before = [num for num, _ in search.nearest(tree.home, db, "a vehicle", limit=9)]
     tree.restore("port")
