@@ -6,8 +6,8 @@ in the queue of the socket meanwhile. What is being answered is answered first.
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,7 @@ class Renewal:
         memory_mib: its limit; 0: none.
         busy: says whether something is being answered.
         health: is told when to begin again does not help.
+        now: the present time.
         mark: the file that tells the next process when one ended because of its memory.
         sleep: waits between two looks.
     """
@@ -50,6 +51,7 @@ class Renewal:
         busy: Callable[[], bool],
         health: Health,
         mark: Path,
+        now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._replaced = replaced
@@ -58,6 +60,7 @@ class Renewal:
         self._busy = busy
         self._health = health
         self._mark = mark
+        self._now = now
         self._sleep = sleep
 
     async def run(self) -> None:
@@ -89,7 +92,7 @@ class Renewal:
 
     def _has_just_renewed(self) -> bool:
         try:
-            age_s = time.time() - self._mark.stat().st_mtime
+            age_s = self._now().timestamp() - self._mark.stat().st_mtime
         except FileNotFoundError:
             return False
         return 0.0 <= age_s < SPACING_S

@@ -181,6 +181,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         busy=lambda: dispatcher.busy,
         health=health,
         mark=places.renewed(),
+        now=clock.now,
     )
     home.pulse = Pulse(
         intake=intake,

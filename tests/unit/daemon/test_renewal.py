@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=No
         busy=row(busy, False),
         health=health or Health(),
         mark=Path("renewed"),
+        now=lambda: datetime.now(UTC),
         sleep=sleep,
     )
     with pytest.raises((Enough, Fatal)) as raised:
