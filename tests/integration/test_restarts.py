@@ -254,3 +254,15 @@ def test_the_socket_file_that_was_deleted_is_made_again_by_the_daemon():
 
         assert pid() > 0
         assert stat.S_IMODE(os.stat(places.default_socket()).st_mode) == 0o600
+
+
+def test_a_socket_that_lost_its_file_while_no_daemon_ran_is_made_anew():
+    """The manager hands over a socket that nobody finds any more."""
+    with Handing() as manager:
+        assert pid() > 0
+        manager.stop()
+        places.default_socket().unlink()
+        manager.start()
+        wait_until(places.default_socket().exists)
+
+        assert pid() > 0

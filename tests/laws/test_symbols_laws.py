@@ -149,6 +149,9 @@ pieces = st.sampled_from(
             "\nx: ",
             "match a:\n",
         ),
+        *("\ufeff", "\u200b", "if (a): ", "while(1):", "with(a): ", "if a:\n b\nelif(a): "),
+        *('if"x":', "if [a]: ", "if {1}: ", "if(a)and(b): ", "for(a)in(b): ", "class a(b): "),
+        *("match(a):\n case(b): ", "try: a\nexcept(b): ", """if f"{a["("]}": """),
     ]
 )
 
@@ -160,6 +163,20 @@ pieces = st.sampled_from(
 @example("[a, *target] = b")
 @example("class A: target: int\n")
 @example("x = '''\n'''; target = 2")
+@example("\ufefftarget = 5\n")
+@example("\ufefftarget: int = 5\n")
+@example("target\u200b= 5\n")
+@example("class\u2060target: pass\n")
+@example("if (a): target = 5\n")
+@example("while(1): target = 5\n")
+@example("with(a): target = 5\n")
+@example("if a:\n b\nelif(a): target = 5\n")
+@example('if"x": target = 5\n')
+@example("if [a]: target = 5\n")
+@example("if {1}: target = 5\n")
+@example("if(a)and(b): target = 5\n")
+@example("""if f"{a["("]}": target = 5\n""")
+@example("match(a):\n case(b): target = 5\n")
 def test_what_is_defined_is_never_passed_over_unparsed(source):
     tree = parse(source.encode(), grammar("tree_sitter_python"))
     if not tree.has_error and define(source.encode(), "target").state is State.FOUND:

@@ -4,6 +4,7 @@ Each knows where its files go and which commands make it follow them; it writes 
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,9 @@ from yaadwatch.system.programs import Ran
 LIMIT: Final = timedelta(seconds=30)
 """A manager has so long for one command; to end the daemon it takes two seconds."""
 
+NOT_LOADED: Final = 5
+"""Status of `systemctl stop` for a unit that there is not; LSB has it for what is not installed."""
+
 Run = Callable[[Sequence[str]], Ran]
 
 
@@ -39,6 +43,8 @@ class Manager(Protocol):
     """What `installing.verbs` asks of a manager. Commands raise YaadError, UNAVAILABLE."""
 
     name: str
+    is_read: bool
+    """Does the manager look into the folder that units would be written to?"""
 
     def wanted(self, service: Service) -> list[Wanted]:
         """Return all that the service consists of."""
@@ -64,6 +70,9 @@ class Manager(Protocol):
     def is_running(self) -> bool:
         """Say whether the service runs, or would at the first request."""
 
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the service, or may be."""
+
 
 class Systemd:
     """The user manager of systemd.
@@ -71,12 +80,14 @@ class Systemd:
     Args:
         folder: where it looks for the units of this person.
         run: runs a command.
+        is_read: False: it does not look there.
     """
 
     name = "systemd"
 
-    def __init__(self, folder: Path, run: Run) -> None:
+    def __init__(self, folder: Path, run: Run, *, is_read: bool = True) -> None:
         self.folder = folder
+        self.is_read = is_read
         self._run = run
 
     def wanted(self, service: Service) -> list[Wanted]:
@@ -100,7 +111,7 @@ class Systemd:
         if changed:
             self._do("daemon-reload")
         if any(path.name == names.SOCKET for path in changed):
-            self._do("stop", names.SOCKET, names.SERVICE)
+            self.stop()
         elif changed:
             self._do("try-restart", names.SERVICE)
         self.start()
@@ -112,7 +123,11 @@ class Systemd:
 
     def stop(self) -> None:
         """Stop both units: with the socket alone, the next request would start the daemon."""
-        self._do("stop", names.SOCKET, names.SERVICE)
+        command = ("systemctl", "--user", "stop", names.SOCKET, names.SERVICE)
+        ran = self._run(command)
+        # What it does not know, because the files are gone, does not run.
+        if ran.status != NOT_LOADED:
+            _require(ran, command)
 
     def restart(self) -> None:
         """Restart the service under its socket."""
@@ -130,6 +145,12 @@ class Systemd:
         command = ("systemctl", "--user", "is-active", "--quiet", names.SOCKET)
         return self._run(command).went_well
 
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the main process of the service."""
+        command = ("systemctl", "--user", "show", "--property=MainPID", "--value", names.SERVICE)
+        said = self._run(command).out.strip()
+        return said == str(pid) or not said.isdecimal()
+
     def _do(self, *what: str) -> None:
         _require(self._run(("systemctl", "--user", *what)), ("systemctl", "--user", *what))
 
@@ -144,6 +165,7 @@ class Launchd:
     """
 
     name = "launchd"
+    is_read = True
 
     def __init__(self, folder: Path, domain: str, run: Run) -> None:
         self.folder = folder
@@ -198,6 +220,15 @@ class Launchd:
         """Say whether the agent is loaded."""
         return self._run(("launchctl", "print", self._target)).went_well
 
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the agent's."""
+        said = re.search(
+            r"^\s*pid = (\d+)$",
+            self._run(("launchctl", "print", self._target)).out,
+            flags=re.MULTILINE,
+        )
+        return self.is_running() if said is None else said[1] == str(pid)
+
     def _do(self, *what: str) -> None:
         _require(self._run(("launchctl", *what)), ("launchctl", *what))
 
@@ -230,11 +261,17 @@ def here(
     found = asking(("systemctl", "--user", "show", "--property=UnitPath", "--value"))
     if not found.went_well or not found.out.strip():
         return None, f"no systemd runs for this user ({found.reason})"
-    read = found.out.split()
     config = environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     folders = [f"{config}/systemd/user", f"{home}/.config/systemd/user"]
-    folder = next((one for one in folders if one in read), folders[0])
-    return Systemd(Path(folder), asking), ""
+    read = next((one for one in folders if _is_among(one, found.out)), None)
+    return Systemd(Path(read or folders[0]), asking, is_read=read is not None), ""
+
+
+def _is_among(folder: str, said: str) -> bool:
+    """Say whether `folder` is one of those that systemd names, which may go there by links."""
+    if any(letter.isspace() for letter in folder):
+        return folder in said
+    return os.path.realpath(folder) in {os.path.realpath(one) for one in said.split()}
 
 
 def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:

@@ -8,6 +8,7 @@ import plistlib
 import re
 from dataclasses import dataclass
 from typing import Final
+from xml.parsers.expat import ExpatError
 
 from yaadwatch.client.service import LABEL, SOCKET
 from yaadwatch.model.errors import Code, YaadError
@@ -17,6 +18,8 @@ MARK: Final = "Written by `yaadwatch install`"
 ARGUMENTS: Final = ("daemon", "--supervised")
 PATHS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 MAC_PATHS: Final = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
+_ODD: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and bytes of a path that are no UTF-8."""
 SOCKET_BYTES_MAX: Final = 103
 """What a path of a Unix socket may have everywhere."""
 
@@ -100,7 +103,7 @@ class Service:
 
     def __post_init__(self) -> None:
         texts = (*self.program, self.socket, *self.path, self.home or "", self.log)
-        odd = next((text for text in texts if re.search(r"[\x00-\x1f\x7f]", text)), None)
+        odd = next((text for text in texts if _ODD.search(text)), None)
         if odd is not None:
             raise YaadError(
                 Code.REFUSED,
@@ -156,6 +159,25 @@ def launch_agent(service: Service) -> bytes:
     }
     text = plistlib.dumps(told, sort_keys=False).decode()
     return text.replace("<plist ", f"<!-- {MARK}, which writes it anew. -->\n<plist ", 1).encode()
+
+
+def home_in(data: bytes) -> str | None:
+    """Return the YAAD_HOME in a service unit or a property list; None: there is none."""
+    if data.lstrip().startswith(b"<?xml"):
+        try:
+            home = plistlib.loads(data)["EnvironmentVariables"]["YAAD_HOME"]
+        except (ValueError, ExpatError, KeyError, TypeError, IndexError, AttributeError):
+            return None
+        return home if isinstance(home, str) else None
+    found = re.search(
+        r'^Environment=(?:YAAD_HOME=(\S*)|"YAAD_HOME=(.*)")$',
+        data.decode("utf-8", "replace"),
+        flags=re.MULTILINE,
+    )
+    if found is None:
+        return None
+    said = re.sub(r"\\(.)", r"\1", found[2]) if found[1] is None else found[1]
+    return said.replace("%%", "%")
 
 
 def _command(words: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import hashlib
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,8 +110,12 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
         return _on_demand(world, why, dry_run=dry_run, linger=linger)
     with contextlib.nullcontext() if dry_run else receipt.alone():
         known = _known(manager)
+        _require_read(world, manager)
         service = _service(world, manager)
-        plan = [_planned(one, known) for one in manager.wanted(service)]
+        wanted = manager.wanted(service)
+        for row in wanted:
+            _require_this_home(row.path)
+        plan = [_planned(one, known) for one in wanted]
         lingers = managers.lingers(world.asking) if linger else None
         answer: Answer = {
             "dry_run": dry_run,
@@ -147,13 +152,16 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
     """Stop the service, and take away what the receipt says was written; the answer is Installed.
 
     Raises:
-        YaadError: UNAVAILABLE when the manager does not do what it is told.
+        YaadError: REFUSED when the service is another home's; UNAVAILABLE when the manager does not
+            do what it is told.
     """
     with contextlib.nullcontext() if dry_run else receipt.alone():
         found = world.installed()
         if found is None:
             return {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
         known, manager = found
+        for one in known.written:
+            _require_this_home(Path(one.path))
         plan = [_removal(one) for one in known.written]
         answer: Answer = {
             "dry_run": dry_run,
@@ -165,8 +173,11 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
             return answer
         reachable, why = world.manager()
         if reachable is not None:
+            holder = places.announced_pid() if presence.daemon_holds_lock() else None
+            is_service = holder is not None and manager.runs_as(holder)
             manager.stop()
-            _wait_until_gone()
+            if is_service:
+                _wait_until_gone()
         else:
             answer["why"] = why
         _remove(plan, known)
@@ -185,22 +196,22 @@ def start(world: World) -> Answer:
         YaadError: UNAVAILABLE when it does not answer, with the reason where one is known.
     """
     ran = presence.daemon_holds_lock()
-    found = world.installed()
-    if found is None:
+    manager = _reachable(world)
+    if manager is None:
         autostart.start()
     else:
-        found[1].start()
-    by = None if found is None else found[1].name
+        manager.start()
+    by = None if manager is None else manager.name
     return {"started": not ran, "by": by, "daemon": _answering(world)}
 
 
 def stop(world: World) -> str | None:
     """Stop the service, if the daemon is one; return the name of the manager that was told."""
-    found = world.installed()
-    if found is None or world.manager()[0] is None:
+    manager = _reachable(world)
+    if manager is None:
         return None
-    found[1].stop()
-    return found[1].name
+    manager.stop()
+    return manager.name
 
 
 def restart(world: World) -> Answer:
@@ -210,9 +221,8 @@ def restart(world: World) -> Answer:
         YaadError: as for `start`.
     """
     before = places.announced_pid() if presence.daemon_holds_lock() else None
-    found = world.installed()
-    if found is not None:
-        _, manager = found
+    manager = _reachable(world)
+    if manager is not None:
         _end_other(world, manager)
         manager.restart()
         return {"by": manager.name, "daemon": _answering(world, other_than=before)}
@@ -221,6 +231,49 @@ def restart(world: World) -> Answer:
     _wait_until_gone()
     autostart.start()
     return {"by": None, "daemon": _answering(world)}
+
+
+def _reachable(world: World) -> Manager | None:
+    """Return the manager of the service; None: there is no service, or it cannot be asked.
+
+    A container that shares the home has the receipt, and no manager.
+    """
+    found = world.installed()
+    return None if found is None or world.manager()[0] is None else found[1]
+
+
+def _require_read(world: World, manager: Manager) -> None:
+    """See that units would be written to where the manager looks for them."""
+    if not manager.is_read:
+        raise YaadError(
+            Code.REFUSED,
+            f"The service manager of this user reads no units below {world.home}; nothing was"
+            " done.",
+            hint="Run it with the HOME and the XDG_CONFIG_HOME of your login. For a trial beside"
+            " the service: yaadwatch up",
+        )
+
+
+def _require_this_home(path: Path) -> None:
+    """See that a unit of ours was not written for another home.
+
+    A trial with a YAAD_HOME of its own, or with a copy of a home, would otherwise take the service
+    from the memories that it serves.
+    """
+    if path.suffix not in {".service", ".plist"} or path.is_symlink() or not path.is_file():
+        return
+    data = _read(path)
+    if units.MARK.encode() not in data:
+        return
+    said = units.home_in(data)
+    theirs = Path(said) if said is not None else Path.home() / ".yaad"
+    if theirs.resolve() != places.home().resolve():
+        as_theirs = "env -u YAAD_HOME" if said is None else f"YAAD_HOME={shlex.quote(said)}"
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} runs the daemon for {theirs}, not for {places.home()}. Nothing was done.",
+            hint=f"Beside it: yaadwatch up. To remove it: {as_theirs} yaadwatch uninstall",
+        )
 
 
 def _known(manager: Manager) -> Installed | None:

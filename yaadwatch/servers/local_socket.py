@@ -78,6 +78,11 @@ class LocalSocket:
             OSError: the folder or the socket cannot be made.
         """
         given, self._given = self._given, None
+        if given is not None and not _is_reached(self.path):
+            # Its file was deleted under the manager, which keeps a socket that nobody finds.
+            _log.warning("socket.given_is_lost", extra={"path": str(self.path)})
+            given.close()
+            given = None
         self._is_ours = given is None
         listening = given or _listen(self.path, self._limits.connections_max)
         self._file = _identity(self.path)
@@ -205,16 +210,22 @@ def _remove_left_over(path: Path) -> None:
             f"{path} is no socket; it was left alone.",
             hint="Move it away, then start the daemon again.",
         )
+    if _is_reached(path):
+        raise YaadError(Code.REFUSED, f"Another process answers on {path}; it was left alone.")
+    path.unlink(missing_ok=True)
+
+
+def _is_reached(path: Path) -> bool:
+    """Say whether somebody listens on `path`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
             at_address(str(path), probe.connect)
         except (ConnectionRefusedError, FileNotFoundError):
-            path.unlink(missing_ok=True)
-            return
+            return False
         except BlockingIOError:
             pass  # its queue is full, so somebody listens
-    raise YaadError(Code.REFUSED, f"Another process answers on {path}; it was left alone.")
+    return True
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ import pytest
 from recording import command
 
 from yaadwatch import places
+from yaadwatch.client.connection import NobodyListens
 from yaadwatch.installing import verbs
 
 sys.path.append(str(Path(__file__).parents[1] / "installing"))
@@ -115,6 +116,17 @@ def test_start_and_restart_say_who_answers(manager):
         "The daemon answers (pid 4711, version 0.1.0, started by systemd)."
     ]
     assert command("restart").lines == ["The daemon was started anew (pid 4711, version 0.1.0)."]
+
+
+def test_stop_asks_the_manager_also_when_no_daemon_has_come_up(manager):
+    """A service that cannot start holds no lock, and is started again and again."""
+    command("install")
+    manager.told.clear()
+
+    ran = command("stop", answers={"shutdown": NobodyListens()})
+
+    assert manager.told == [("stop", "yaadwatch.socket", "yaadwatch.service")]
+    assert ran.lines == ["No daemon is running. Its service was stopped, too."]
 
 
 @pytest.mark.parametrize("name", ["install", "uninstall", "start", "stop", "restart", "logs"])

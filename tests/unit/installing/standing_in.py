@@ -14,6 +14,8 @@ class FakeManager:
     runs: bool = False
     lingers: bool | None = False
     broken: tuple[str, ...] = ()
+    loaded: bool = True
+    main_pid: int = 0
     told: list[tuple[str, ...]] = field(default_factory=list)
 
     def __call__(self, command):
@@ -28,10 +30,16 @@ class FakeManager:
         return Ran(0, "ada\n")
 
     def _systemctl(self, what):
+        if what[0] == "show" and what[1] == "--property=MainPID":
+            return Ran(0, f"{self.main_pid}\n")
         if what[0] == "show":
             return Ran(0, self.unit_path) if self.unit_path else Ran(1, err="No medium found\n")
         if what[0] == "is-active":
             return Ran(0 if self.runs else 3)
+        if what[0] == "stop" and not self.loaded:
+            return Ran(
+                5, err="Failed to stop yaadwatch.socket: Unit yaadwatch.socket not loaded.\n"
+            )
         return self._do(what)
 
     def _launchctl(self, what):

@@ -1,8 +1,10 @@
 """Installing and removing: what is written, what is refused, and that nothing stays behind."""
 
+import fcntl
 import json
 import os
 import plistlib
+import shutil
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ import pytest
 from standing_in import FakeDaemon, FakeManager
 
 from yaadwatch import places
-from yaadwatch.installing import program, receipt, units, verbs
+from yaadwatch.installing import managers, program, receipt, units, verbs
 from yaadwatch.installing.verbs import World
 from yaadwatch.model.errors import Code, YaadError
 
@@ -339,6 +341,158 @@ def test_a_home_of_its_own_stands_in_the_unit(world, home, monkeypatch, environm
     assert f"Environment=YAAD_HOME={environment}/y\n" in unit(home).read_text()
     socket = unit(home).with_name("yaadwatch.socket").read_text()
     assert f"ListenStream={environment}/y/run/daemon.sock\n" in socket
+
+
+@pytest.mark.parametrize("kind", ["world", "mac"])
+def test_a_trial_in_another_home_leaves_the_service_alone(
+    request, home, manager, monkeypatch, environment, kind
+):
+    world = request.getfixturevalue(kind)
+    verbs.install(world)
+    before = tree(home)
+    manager.told.clear()
+    monkeypatch.setenv("YAAD_HOME", str(environment / "trial"))
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.REFUSED
+    assert f"for {home}/.yaad, not for {environment}/trial" in said.message
+    assert "env -u YAAD_HOME yaadwatch uninstall" in said.hint
+    assert verbs.uninstall(world)["state"] == "absent"
+    assert (tree(home), manager.told) == (before, [])
+
+
+@pytest.mark.parametrize("kind", ["world", "mac"])
+def test_the_service_of_a_home_of_its_own_is_not_taken_by_another(
+    request, home, manager, monkeypatch, environment, kind
+):
+    world = request.getfixturevalue(kind)
+    own = environment / 'a "b" 100%'
+    monkeypatch.setenv("YAAD_HOME", str(own))
+    verbs.install(world)
+    before = tree(home)
+    monkeypatch.delenv("YAAD_HOME")
+
+    said = refusal(verbs.install, world)
+
+    assert str(own) in said.message
+    assert f"YAAD_HOME='{own}' yaadwatch uninstall" in said.hint
+    assert tree(home) == before
+
+
+def test_a_copy_of_a_home_with_its_receipt_does_not_take_the_service(
+    world, home, manager, monkeypatch, environment
+):
+    verbs.install(world)
+    before = tree(home)
+    shutil.copytree(places.home(), environment / "copy")
+    monkeypatch.setenv("YAAD_HOME", str(environment / "copy"))
+    manager.told.clear()
+
+    for verb in (verbs.install, verbs.uninstall):
+        assert refusal(verb, world).code is Code.REFUSED
+    assert (tree(home), manager.told) == (before, [])
+
+
+def test_a_home_that_is_named_is_the_same_as_when_it_is_not(world, monkeypatch):
+    verbs.install(world)
+    places.receipt().unlink()
+    monkeypatch.setenv("YAAD_HOME", str(places.home()))
+
+    assert verbs.install(world)["state"] == "installed"
+
+
+def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
+    world, home, manager
+):
+    manager.unit_path = "/home/ada/.config/systemd/user /etc/systemd/user"
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.REFUSED
+    assert f"no units below {home}" in said.message
+    assert "HOME" in said.hint
+    assert tree(home) == {}
+    assert manager.told == []
+
+
+def test_a_folder_that_the_manager_names_by_another_way_is_found(world, home, manager, environment):
+    (environment / "way").symlink_to(home)
+    manager.unit_path = f"{environment}/way/.config/systemd/user"
+
+    verbs.install(world)
+
+    assert unit(home).exists()
+
+
+def test_a_home_with_a_blank_is_found(environment):
+    home = environment / "a b"
+    asking = FakeManager(unit_path=f"'{home}/.config/systemd/user' /etc/systemd/user")
+
+    found, _ = managers.here(home, {}, platform="linux", asking=asking)
+
+    assert found.is_read
+
+
+def test_where_the_manager_is_out_of_reach_the_daemon_is_started_without_it(world, monkeypatch):
+    """In a container that shares the home there is a receipt, and no manager."""
+    verbs.install(world)
+    started = []
+    outside = FakeManager(runs=True)
+    monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: started.append(True))
+    world = replace(world, asking=outside, client=Ending(outside, started))
+
+    assert verbs.start(world)["by"] is None
+    assert verbs.restart(world)["by"] is None
+
+    assert started == [True, "shutdown", True]
+    assert outside.told == []
+
+
+class Ending(FakeDaemon):
+    """A client of a daemon that notes that it was told to end."""
+
+    def __init__(self, manager, noted):
+        super().__init__(manager)
+        self._noted = noted
+
+    def call(self, operation, /, **fields):
+        if operation == "shutdown":
+            self._noted.append(operation)
+            return {}
+        return super().call(operation, **fields)
+
+
+def test_units_that_were_deleted_by_hand_and_forgotten_are_uninstalled(world, home, manager):
+    verbs.install(world)
+    unit(home).unlink()
+    unit(home).with_name("yaadwatch.socket").unlink()
+    manager.loaded = False
+
+    assert verbs.uninstall(world)["state"] == "removed"
+
+    assert tree(home) == {}
+    assert not places.receipt().exists()
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_removing_waits_for_the_process_of_the_service_and_for_no_other(
+    world, home, manager, monkeypatch, ours
+):
+    monkeypatch.setattr(verbs, "STOP_TIME_S", 0.1)
+    verbs.install(world)
+    manager.main_pid = 4711 if ours else 0
+    with open(places.lock_file(), "w") as lock:
+        lock.write("4711\n/x\n")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        if ours:
+            assert "has not ended" in refusal(verbs.uninstall, world).message
+        else:
+            assert verbs.uninstall(world)["state"] == "removed"
+
+    assert unit(home).exists() is ours
 
 
 def test_a_socket_that_no_kernel_takes_is_refused(world, home, monkeypatch, environment):

@@ -99,7 +99,7 @@ def test_nothing_in_a_path_means_anything_to_systemd():
     assert "\\\\n/" in line
 
 
-@pytest.mark.parametrize("path", ["/a\nExecStartPre=/bin/x", "/a\tb", "/a\x7f", "/a\0b"])
+@pytest.mark.parametrize("path", ["/a\nExecStartPre=/bin/x", "/a\tb", "/a\x7f", "/a\0b", "/\udcff"])
 def test_a_path_that_would_end_the_line_is_refused(path):
     with pytest.raises(YaadError) as raised:
         Service(program=(path,), socket="/s")

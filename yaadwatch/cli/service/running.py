@@ -124,18 +124,22 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """End the daemon and wait until it is gone; without one, say so."""
-    pid = announced_pid()
-    if manager() is not None and daemon_holds_lock():
+    pid = announced_pid() if daemon_holds_lock() else None
+    told = False
+    if manager() is not None:
         from yaadwatch.installing import verbs
 
-        if verbs.stop(verbs.this_machine(client)) is not None and wait_until_gone(STOP_TIME_S):
+        # Also when nobody holds the lock: what cannot start is started again and again.
+        told = verbs.stop(verbs.this_machine(client)) is not None
+        if told and pid is not None and wait_until_gone(STOP_TIME_S):
             return _ended(args, terminal, pid)
     try:
         client.call("shutdown")
     except NobodyListens:
         if daemon_holds_lock():
             raise _still_there(pid, "does not answer") from None
-        return _told(args, terminal, "No daemon is running.", {"stopping": False, "running": False})
+        text = "No daemon is running." + (" Its service was stopped, too." if told else "")
+        return _told(args, terminal, text, {"stopping": False, "running": False})
     pid = client.pid or pid
     if not wait_until_gone(STOP_TIME_S):
         raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")

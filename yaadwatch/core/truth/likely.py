@@ -17,7 +17,13 @@ _TARGETS: Final = re.compile(rb"[\s\w\x80-\xff.,*=()\[\]']*\Z")
 _TWO_WORDS: Final = re.compile(rb"[\w\x80-\xff][ \t\f\v]+[\w\x80-\xff]")
 _CALLED: Final = re.compile(rb"[\w\x80-\xff)\]][ \t\f\v]*[(\[]")
 _FOLLOWS: Final = re.compile(rb"\s*(?:[=:,)\]#\\]|[-+*/%&|^@<>]{1,3}=|\Z)")
-_TYPED: Final = re.compile(rb"\s*(?!(?:else|try|finally|except)\s*\Z)[\w\x80-\xff.]+\s*\Z")
+_TYPED: Final = re.compile(rb"\s*[\w\x80-\xff.]+\s*\Z")
+_COMPOUND: Final = re.compile(
+    rb"\s*(?:if|elif|else|while|with|for|match|case|class|def|async|try|except|finally)\b"
+)
+_OPENED: Final = re.compile(rb"[(\[{]")
+_INVISIBLE: Final = tuple(mark.encode() for mark in "\ufeff\u2060\u200b")
+"""What the parser takes for white space besides ASCII's."""
 _BEHIND: Final = (b"", b",", b"(", b"[", b"*", b"=")
 """What one of several targets may stand behind; or nothing."""
 
@@ -33,6 +39,8 @@ def may_define(source: bytes, name: str) -> bool:
         source: the file, its line ends '\\n'; anything at all.
         name: one identifier.
     """
+    for mark in _INVISIBLE:
+        source = source.replace(mark, b" ")
     plain = re.escape(name.encode("utf-8", "replace"))
     spread: bool | None = None
     for found in re.finditer(plain + rb"(?<![\w.]" + plain + rb")(?!\w)", source):
@@ -66,6 +74,10 @@ def _may_begin(before: bytes) -> bool:
         whole, plain = plain, _INSIDE.sub(b"", plain)
     plain = plain.rpartition(b";")[2]
     head, colon, rest = plain.rpartition(b":")
+    # Quotes within quotes may have hidden that its brackets are closed.
+    closed = not _OPENED.search(head) or b'"' in before or b"'" in before
+    if colon and closed and _COMPOUND.match(before):
+        return True
     if _CALLED.search(head if colon else plain):
         return False  # it stands in brackets
     if colon:
