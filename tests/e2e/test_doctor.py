@@ -1,6 +1,7 @@
 """The doctor on a machine where things went wrong: what it says mends it is done, by a shell."""
 
 import json
+import socket
 import subprocess
 import sys
 import tomllib
@@ -38,11 +39,10 @@ def mend(machine, checkout, command):
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m yaadwatch "$@"\n')
     program.chmod(0o700)
     env = machine.env | {"PATH": f"{folder}:{machine.env['PATH']}"}
-    typed = command.partition(" (")[0].replace("DIR", str(checkout.root))
     done = subprocess.run(
-        typed, shell=True, env=env, cwd=machine.home, capture_output=True, text=True, timeout=60
+        command, shell=True, env=env, cwd=checkout.root, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 0, (typed, done)
+    assert done.returncode == 0, (command, done)
 
 
 def damage(path):
@@ -70,7 +70,7 @@ def test_where_nothing_was_ever_done_it_writes_nothing(machine):
     answer, status = doctor(machine)
 
     assert (answer["sound"], status) == (True, 0)
-    assert [one["mend"] for one in answer["findings"]] == ["yaadwatch add DIR"]
+    assert [one["mend"] for one in answer["findings"]] == ["yaadwatch add ."]
     assert files(machine.home) == before
 
 
@@ -95,6 +95,22 @@ def test_a_daemon_that_does_not_run_is_started_by_what_it_says(machine, watched)
     mend(machine, watched, found["mend"])
 
     assert problems(machine) == []
+
+
+def test_it_starts_no_daemon_where_a_manager_holds_the_socket(machine, watched):
+    """Whoever connects to that has one started."""
+    machine.run("stop")
+    folder = Path(machine.env["YAAD_HOME"]) / "run"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as held:
+        held.bind(str(folder / "daemon.sock"))
+        held.listen()
+        held.setblocking(False)
+
+        assert [one["check"] for one in problems(machine)] == ["daemon"]
+
+        with pytest.raises(BlockingIOError):
+            held.accept()
 
 
 def test_a_damaged_store_of_a_project_comes_back_from_its_copy(machine, watched):
@@ -122,9 +138,10 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy):
 
     found = problems(machine)
     assert [one["check"] for one in found] == ["stores", "daemon", "doctor"]
-    assert ("add --trust" in found[0]["mend"]) is not with_copy
+    assert ("yaadwatch add --trust ." in (found[0]["advice"] or "")) is not with_copy
     mend(machine, watched, found[0]["mend"])
-    mend(machine, watched, "yaadwatch list")
+    if not with_copy:
+        mend(machine, watched, "yaadwatch add --trust .")
 
     assert problems(machine) == []
     answer = machine.ask("recall", "jose", cwd=watched.root)

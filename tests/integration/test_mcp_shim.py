@@ -14,10 +14,12 @@ from agent_process import SHIM, Agent
 from served import PATIENCE_S, Served, wait_until
 
 from yaadwatch import places
+from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim
 from yaadwatch.model.settings import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
 from yaadwatch.servers import mcp
+from yaadwatch.servers.mcp_wide import WIDE
 
 
 class Verbs:
@@ -236,6 +238,45 @@ def test_a_cancelled_request_is_not_asked_again(path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "again"),
+    [
+        ("yaad_remember", {"text": "Use jose"}, True),
+        ("yaad_task_update", {"id": "1234", "state": "done"}, True),
+        ("yaad_task_update", {"text": "Write it"}, False),
+        ("yaad_curate", {"do": "claims"}, True),
+        ("yaad_curate", {"do": "add_claim", "with": {"id": "1234"}}, False),
+        ("yaad_graph", {"do": ["inject"]}, False),
+        ("yaad_graph", None, False),
+    ],
+)
+def test_what_might_be_done_twice_is_not_asked_again(path, name, arguments, again):
+    """The first daemon does what it is asked, and ends before it has said so."""
+    done = []
+
+    def script(connection, lines, number):
+        greet(connection, lines)
+        for frame in lines:
+            if frame["method"] == "tools/call":
+                done.append(number)
+                if number == 0:
+                    return
+            if "id" in frame:
+                say(connection, {"jsonrpc": "2.0", "id": frame["id"], "result": {"n": number}})
+
+    with Scripted(path, script), Agent() as agent:
+        agent.shake_hands()
+        told = agent.answer(1, "tools/call", name=name, arguments=arguments)["result"]
+        assert agent.answer(2, "ping")["result"] == {"n": 1}
+
+    assert done == ([0, 1] if again else [0])
+    if again:
+        assert told == {"n": 1}
+    else:
+        assert told["isError"]
+        assert "This may be done, or not" in told["content"][0]["text"]
+
+
 def test_a_request_that_ends_every_daemon_is_given_up(path):
     def script(connection, lines, number):
         greet(connection, lines)
@@ -440,6 +481,10 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
     assert shim.HANDSHAKE_VERSIONS == mcp.HANDSHAKE_VERSIONS
+    assert {
+        tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
+        for tool in WIDE.values()
+    } == shim.WIDE_READS
 
 
 def test_it_imports_the_standard_library_and_next_to_nothing_else():

@@ -5,6 +5,7 @@ from agent_process import Agent
 from served import Log, OneProject, Served
 
 from yaadwatch import places
+from yaadwatch.model.errors import Code, YaadError
 
 STALE, BRIEF = "yaad://stale", "yaad://context"
 ENVELOPE = {
@@ -101,6 +102,33 @@ def test_a_new_handshake_forgets_what_was_subscribed_to_before(daemon, log, tmp_
         with daemon():
             assert changed(agent) == (BRIEF, None)
             assert agent.answer(3, "ping")["result"] == {}
+
+
+def test_after_stores_that_could_not_be_read_it_is_told_again(log, environment, tmp_path):
+    """What happened meanwhile is not known: all may have changed."""
+    followed = []
+
+    async def events(after):
+        followed.append(after)
+        stream = log.events(after)
+        async for event in stream:
+            if event.get("kind") == "store.lost":
+                await stream.aclose()
+                raise YaadError(Code.UNAVAILABLE, "disk I/O error")
+            yield event
+
+    path = places.default_socket()
+    verbs = {"context": lambda home, call, **_: {"brief": ""}}
+    served = Served(path, verbs, events=events, home=OneProject(tmp_path))
+    with served, Agent(cwd=tmp_path) as agent:
+        agent.shake_hands()
+        agent.answer(1, "resources/subscribe", uri=STALE)
+        log.add("store.lost")
+
+        assert changed(agent) == (STALE, None)
+        log.add("stale.raised")
+        assert changed(agent) == (STALE, None)
+    assert len(followed) == 2
 
 
 def test_nobody_starts_a_daemon_to_hear_of_changes(daemon, tmp_path):

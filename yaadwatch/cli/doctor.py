@@ -66,7 +66,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(f"{count(len(problems), 'problem')} found", "bold"))
         for one in problems:
             terminal.line(styled(str(one["what"]), "red"), indent=2)
-            terminal.line(f"mend: {one['mend']}", indent=4, hang=6)
+            _remedy(one, terminal)
     else:
         looked = ", ".join(name for name in answer["checks"] if name != "doctor")
         terminal.line(styled("Nothing is wrong.", "bold"), f" Looked at: {looked}.")
@@ -75,8 +75,17 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled("Left for you", "bold"))
         for one in left:
             terminal.line(styled(str(one["what"]), "yellow"), indent=2)
-            terminal.line(str(one["mend"]), indent=4)
+            _remedy(one, terminal)
     if answer["agents"]:
         terminal.gap()
         terminal.line(styled("Agents", "bold"))
         terminal.table([(str(one["title"]), _STATES[one["state"]]) for one in answer["agents"]])
+
+
+def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print the command, which can be copied as it is, and below it what is to be said of it."""
+    if one["mend"]:
+        label = "mend: " if one["level"] == "problem" else ""
+        terminal.line(f"{label}{one['mend']}", indent=4, hang=6)
+    if one["advice"]:
+        terminal.line(str(one["advice"]), indent=4, hang=6)

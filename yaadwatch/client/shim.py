@@ -2,9 +2,9 @@
 
 An agent starts it with every session and keeps it until it ends; the daemon may come and go. So it
 knows which requests are not answered yet: after a restart it shakes hands again and asks them anew,
-which does no harm (docs/contracts.md). Only when no daemon can be had it answers by itself. Run as
-a file, `python -I -S .../yaadwatch/client/shim.py`, it needs nothing but the standard library and
-the folder it lies in.
+where that does no harm (docs/contracts.md); of others it says that they may be done. Only when no
+daemon can be had it answers by itself. Run as a file, `python -I -S .../yaadwatch/client/shim.py`,
+it needs nothing but the standard library and the folder it lies in.
 """
 
 import os
@@ -45,6 +45,11 @@ PEEK_S = 2.0
 UNSENT_BYTES_MAX = 1024 * 1024
 """With more than this for the daemon we do not read on."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+WIDE_READS = {
+    "yaad_graph": ("traverse", "graph_stats", "export"),
+    "yaad_curate": ("show", "history", "claims", "contradictions", "gaps"),
+}
+"""What of the wide tools changes nothing: the rest of them is asked once."""
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 _RPC = {"jsonrpc": "2.0"}
@@ -52,6 +57,9 @@ _REPLAY = "yaadwatch-replay-"
 _STREAM_KEY = "io.modelcontextprotocol/subscriptionId"
 _BUSY_S = 0.05
 _CHUNK = 65536
+_UNDECIDED = (
+    "The daemon ended before it answered. This may be done, or not: look, before you ask again."
+)
 _START = (
     "import sys; sys.path.append(sys.argv[1]); from yaadwatch.client import autostart;"
     " sys.exit(autostart.main())"
@@ -73,6 +81,20 @@ class Asked:
     def method(self) -> str:
         """Return what is asked for."""
         return str(self.frame["method"])
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing more is done when it is asked twice."""
+        params = self.frame.get("params")
+        if self.method != "tools/call" or not isinstance(params, dict):
+            return True
+        name, given = params.get("name"), params.get("arguments")
+        given = given if isinstance(given, dict) else {}
+        if name == "yaad_task_update":
+            return given.get("id") is not None
+        return not isinstance(name, str) or given.get("do") in WIDE_READS.get(
+            name, (given.get("do"),)
+        )
 
     @property
     def due_s(self) -> float:
@@ -412,7 +434,7 @@ class Shim:
             self._to_agent(_line(_RPC | updated))
 
     def _daemon_ended(self) -> None:
-        """Ask again what it did not answer, unless that may be what ends it."""
+        """Ask again what it did not answer, unless that may be what ends it, or be done twice."""
         self._drop_daemon()
         if not self._greeted:
             # On its way out: it has read nothing of ours.
@@ -420,6 +442,8 @@ class Shim:
             return
         for asked in self._pending.values():
             asked.tries += 1
+        for asked in [asked for asked in self._pending.values() if not asked.is_harmless]:
+            self._answer_alone(asked, self._reason, _UNDECIDED)
         for asked in [asked for asked in self._pending.values() if asked.tries >= TRIES_MAX]:
             told = f"The daemon ended {asked.tries} times before it answered this."
             self._answer_alone(asked, self._reason or told)
@@ -472,13 +496,14 @@ class Shim:
         for asked in list(self._pending.values()):
             self._answer_alone(asked, reason)
 
-    def _answer_alone(self, asked: Asked, reason: str) -> None:
-        """Say that there is no daemon, in the way in which the agent asked."""
+    def _answer_alone(self, asked: Asked, reason: str, told: str = "") -> None:
+        """Say that there is no daemon, or what is `told`, in the way in which the agent asked."""
         identity = asked.frame["id"]
         del self._pending[identity]
         if asked is self._opening:
             self._opened_alone = True
-        self._to_agent(_line(_RPC | {"id": identity} | _alone(asked.frame, reason)))
+        told = told or f"yaadwatch cannot be asked now: {reason} Work on without it."
+        self._to_agent(_line(_RPC | {"id": identity} | _alone(asked.frame, told)))
 
     def _leave(self) -> None:
         self._drop_daemon()
@@ -486,13 +511,12 @@ class Shim:
             self._starter.stdout.close()
 
 
-def _alone(frame: "dict[str, Any]", reason: str) -> "dict[str, Any]":
+def _alone(frame: "dict[str, Any]", told: str) -> "dict[str, Any]":
     """Return `result` or `error` for a request that no daemon will answer."""
     params = frame.get("params")
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
     stateless = isinstance(meta, dict) and VERSION_KEY in meta
-    told = f"yaadwatch cannot be asked now: {reason} Work on without it."
     method = frame["method"]
     if method == "initialize":
         asked = params.get("protocolVersion")

@@ -18,12 +18,17 @@ FREE_BYTES_MIN: Final = 200 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was found: `mend` is the command, or else what to do."""
+    """One thing that was found.
+
+    `mend`: commands that a shell takes as they are; '' where none mends it. `advice`: what else
+    there is to know or to do, in words; '' when that is nothing.
+    """
 
     check: str
     level: Level
     what: str
     mend: str
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +170,8 @@ class Facts:
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
-Found = Iterator[tuple[Level, str, str]]
-"""Level, what, mend."""
+Found = Iterator[tuple[Level, str, str, str]]
+"""Level, what, mend, advice."""
 
 
 def _home(facts: Facts) -> Found:
@@ -174,51 +179,56 @@ def _home(facts: Facts) -> Found:
     path = shlex.quote(home.path)
     match home.state:
         case "file":
-            yield "problem", f"{home.path} is no folder.", f"mv {path} {path}.away"
+            yield "problem", f"{home.path} is no folder.", f"mv {path} {path}.away", ""
         case "foreign":
             what = f"{home.path} belongs to another user."
-            yield "problem", what, f"sudo chown -R $(id -u) {path}"
+            advice = "Keep a home of your own; say so in the profile of your shell, too."
+            yield "problem", what, 'export YAAD_HOME="$HOME/.yaad-$(id -u)"', advice
         case "closed":
-            yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}"
+            yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}", ""
         case "absent":
-            yield "todo", "No repository is watched yet.", "yaadwatch add DIR"
+            yield "todo", "No repository is watched yet.", "yaadwatch add .", "In the repository."
     if home.is_open:
-        yield "problem", f"Other users may look into {home.path}.", f"chmod go-rwx {path}"
+        yield "problem", f"Other users may look into {home.path}.", f"chmod go-rwx {path}", ""
 
 
 def _space(facts: Facts) -> Found:
     free = facts.home.free_bytes
     if free is not None and free < FREE_BYTES_MIN:
         what = f"{free // 2**20} MiB are free on the disk of {facts.home.path}."
-        yield "problem", what, "Free some space; then yaadwatch upkeep && yaadwatch compact"
+        yield "problem", what, "yaadwatch upkeep && yaadwatch compact", "Free some space first."
 
 
 def _settings(facts: Facts) -> Found:
     settings = facts.settings
     edit = f"${{EDITOR:-vi}} {shlex.quote(settings.path)}"
     if settings.error:
-        yield "problem", f"{settings.error} {settings.hint}".strip(), edit
+        yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
     for warning in settings.warnings:
-        yield "problem", warning, f"{edit}; yaadwatch stop"
+        yield "problem", warning, f"{edit}; yaadwatch stop", ""
 
 
 def _daemon(facts: Facts) -> Found:
     daemon = facts.daemon
     match daemon.state:
         case "silent":
-            what = f"Process {daemon.pid} holds the daemon's lock and does not answer."
-            mend = f"If it is not just starting or ending: kill {daemon.pid}; yaadwatch list"
-            yield "problem", what, mend
+            who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
+            what = f"{who} holds the daemon's lock and does not answer."
+            end = "yaadwatch stop" if daemon.pid is None else f"kill {daemon.pid}"
+            advice = "Only if it is not just starting or ending."
+            yield "problem", what, f"{end}; {_START}", advice
         case "odd":
-            yield "problem", daemon.said, "yaadwatch stop; yaadwatch list"
+            yield "problem", daemon.said, f"yaadwatch stop; {_START}", ""
         case "absent" if facts.home.state != "absent":
             last = f" The last one said: {daemon.said}" if daemon.said else ""
-            yield "problem", f"The daemon is not running; nothing is watched.{last}", _START
+            what = f"The daemon is not running; nothing is watched.{last}"
+            yield "problem", what, _START, "Any command that needs the daemon starts it."
     if daemon.version and daemon.version != daemon.ours:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
-        yield "problem", what, f"yaadwatch stop; {_START}"
+        yield "problem", what, f"yaadwatch stop; {_START}", ""
+    # What mends them is said in words, some of which are commands.
     for what, mend in daemon.problems:
-        yield "problem", what, mend
+        yield "problem", what, "", mend
 
 
 def _service(facts: Facts) -> Found:
@@ -227,40 +237,42 @@ def _service(facts: Facts) -> Found:
         return
     if service.program:
         what = f"The service starts {service.program}, which is not there any more."
-        yield "problem", what, "yaadwatch install"
+        yield "problem", what, "yaadwatch install", ""
     for path in service.altered:
-        yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install"
+        yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
     if service.is_reached and not service.runs:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
         mend = "yaadwatch restart" if answers else "yaadwatch start"
-        yield "todo", f"The service does not run: {runs}.", mend
+        yield "todo", f"The service does not run: {runs}.", mend, ""
 
 
 def _git(facts: Facts) -> Found:
     if not facts.git:
-        yield "problem", "git cannot be run; nothing can be watched.", "Install git"
+        yield "problem", "git cannot be run; nothing can be watched.", "", "Install git."
 
 
 def _stores(facts: Facts) -> Found:
     for store in facts.stores:
         path, root = shlex.quote(store.path), shlex.quote(store.root)
+        back, advice = _back(store)
         if not store.has_root:
-            mend = f"If it moved: yaadwatch add NEW-PLACE; if not: yaadwatch remove {root}"
-            yield "problem", f"{store.root} is not there any more.", mend
+            advice = "If it moved, say so in its new place first: yaadwatch add ."
+            what = f"{store.root} is not there any more."
+            yield "problem", what, f"yaadwatch remove {root}", advice
         elif store.state == "absent":
             # Without a user store there is nothing yet, and nothing lost.
             if store.root:
                 what = f"The store of {store.root} is not at {store.path}."
-                yield "problem", what, _back(store)
+                yield "problem", what, back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
-            yield "problem", what, f"{_away(store)} && {_back(store)}"
+            yield "problem", what, f"{_away(store)} && {back}", advice
         elif store.state == "newer":
             what = f"{store.path} is of a later version of yaadwatch: {store.said}"
-            yield "problem", what, "pip install --upgrade yaadwatch"
+            yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
         elif store.state == "unusable":
-            yield "problem", f"{store.path} cannot be used: {store.said}", f"ls -l {path}"
+            yield "problem", f"{store.path} cannot be used: {store.said}", f"ls -l {path}", ""
 
 
 def _hooks(facts: Facts) -> Found:
@@ -268,7 +280,7 @@ def _hooks(facts: Facts) -> Found:
     if hooks.failed:
         count = "1 hook" if hooks.failed == 1 else f"{hooks.failed} hooks"
         what = f"{count} told nothing within a day; the last: {hooks.last}"
-        yield "problem", what, f"tail {shlex.quote(hooks.path)}"
+        yield "problem", what, f"tail {shlex.quote(hooks.path)}", ""
 
 
 def _agents(facts: Facts) -> Found:
@@ -276,23 +288,23 @@ def _agents(facts: Facts) -> Found:
         connect = f"yaadwatch connect {agent.agent}"
         match agent.state:
             case "unconnected":
-                yield "todo", f"{agent.title} is not connected.", connect
+                yield "todo", f"{agent.title} is not connected.", connect, ""
             case "outdated":
                 what = f"{agent.title}: not as `connect` writes it today: {agent.said}"
-                yield "problem", what, connect
+                yield "problem", what, connect, ""
             case "refused":
-                yield "problem", f"{agent.title}: {agent.said}", agent.hint or connect
+                yield "problem", f"{agent.title}: {agent.said}", connect, agent.hint
         if agent.todo and agent.state != "unconnected":
-            yield "todo", f"{agent.title} needs you", agent.todo
+            yield "todo", f"{agent.title} needs you", "", agent.todo
 
 
 def _gathered(facts: Facts) -> Found:
     for part, why in facts.not_gathered:
         what = f"Whether anything is wrong with {part} is not known: {why}."
-        yield "problem", what, "yaadwatch doctor, when the others are mended"
+        yield "problem", what, "yaadwatch doctor", "When the others are mended."
 
 
-_START: Final = "yaadwatch list (any command that needs the daemon starts it)"
+_START: Final = "yaadwatch list"
 CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("home", _home),
     ("space", _space),
@@ -311,9 +323,9 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
 def judge(facts: Facts) -> list[Finding]:
     """Return all that is to be said of a machine: in the order of the checks."""
     return [
-        Finding(check=name, level=level, what=what, mend=mend)
+        Finding(check=name, level=level, what=what, mend=mend, advice=advice)
         for name, look in CHECKS
-        for level, what, mend in look(facts)
+        for level, what, mend, advice in look(facts)
     ]
 
 
@@ -325,11 +337,14 @@ def _away(store: StoreFacts) -> str:
     return f"yaadwatch stop; mkdir -p {aside} && mv {files} {aside}/"
 
 
-def _back(store: StoreFacts) -> str:
-    """Return the command that brings a lost store back, from its newest copy if there is one."""
+def _back(store: StoreFacts) -> tuple[str, str]:
+    """Return the command that brings a lost store back, from its newest copy if there is one; and
+    what is left to do after it.
+    """
     if store.root:
         restore = "--restore " if store.backup else ""
-        return f"yaadwatch add {restore}{shlex.quote(store.root)}"
+        return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
     if store.backup:
-        return f"cp {shlex.quote(store.backup)} {shlex.quote(store.path)}; {_START}"
-    return "yaadwatch add --trust DIR (each repository: what it remembers is in its own store)"
+        return f"cp {shlex.quote(store.backup)} {shlex.quote(store.path)}; {_START}", ""
+    told = "Then in each repository: yaadwatch add --trust . What it remembers is in its own store."
+    return _START, told

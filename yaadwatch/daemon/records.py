@@ -52,12 +52,12 @@ def logs_of(home: Home) -> Logs:
 
     def last(store: str) -> int:
         if store == USER:
-            return home.user.read(events.last)
+            return _if_readable(lambda: home.user.read(events.last), 0)
         return _if_readable(lambda: _in_store(home, store, lambda db: db.read(events.last), 0), 0)
 
     def after(store: str, seq: int, limit: int) -> Sequence[Event]:
         if store == USER:
-            return home.user.read(events.after, seq, limit)
+            return _if_readable(lambda: home.user.read(events.after, seq, limit), [])
         return _if_readable(
             lambda: _in_store(home, store, lambda db: db.read(events.after, seq, limit), []), []
         )

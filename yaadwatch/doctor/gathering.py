@@ -101,6 +101,10 @@ def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
 
 
 def _daemon(ask: Ask) -> DaemonFacts:
+    # Every daemon holds the lock. Where none does, a service manager may hold the socket, and would
+    # start one for whoever connects.
+    if not daemon_holds_lock():
+        return DaemonFacts(state="absent", said=_last_words())
     try:
         status = ask("status")
         daemon, problems = status["daemon"], status["problems"]

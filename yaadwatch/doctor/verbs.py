@@ -27,7 +27,13 @@ def examine(ask: Ask) -> dict[str, Any]:
         "sound": not any(one.level == "problem" for one in found),
         "checks": [name for name, _ in diagnosis.CHECKS],
         "findings": [
-            {"check": one.check, "level": one.level, "what": one.what, "mend": one.mend}
+            {
+                "check": one.check,
+                "level": one.level,
+                "what": one.what,
+                "mend": one.mend or None,
+                "advice": one.advice or None,
+            }
             for one in found
         ],
         "agents": [

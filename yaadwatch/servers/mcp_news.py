@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Seq
 from typing import Final
 
 from yaadwatch.api import frames
+from yaadwatch.model.errors import YaadError
 from yaadwatch.servers.dispatch import Events
 from yaadwatch.servers.mcp_texts import RESOURCES
 
@@ -18,6 +19,8 @@ LISTENS_MAX: Final = 64
 """Streams of one client that are open at the same time."""
 GATHER_S: Final = 0.1
 """Changes that come within so long after the first are told with it."""
+AGAIN_S: Final = 1.0
+"""After the stores could not be followed, it is tried again so much later."""
 
 _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 
@@ -111,11 +114,27 @@ class News:
         await asyncio.wait([self._begun, self._hearing], return_when=asyncio.FIRST_COMPLETED)
 
     async def _follow(self, begun: "asyncio.Future[None]") -> None:
+        """Hear what happens; after an error begin again, and tell that all may have changed."""
+        while True:
+            try:
+                await self._follow_once(begun)
+            except YaadError as error:
+                _log.warning("mcp.news_again", extra={"error": str(error)})
+            if not begun.done():
+                begun.set_result(None)
+            await asyncio.sleep(AGAIN_S)
+
+    async def _follow_once(self, begun: "asyncio.Future[None]") -> None:
         stream = self._events(None)
+        is_first = True
         try:
             async for event in stream:
-                if not begun.done():
-                    begun.set_result(None)
+                if is_first:
+                    is_first = False
+                    if begun.done():
+                        self._note("")
+                    else:
+                        begun.set_result(None)
                 elif event["project"] in self._stores:
                     self._note(str(event["kind"]))
         finally:
@@ -123,7 +142,8 @@ class News:
                 await stream.aclose()
 
     def _note(self, kind: str) -> None:
-        self._changed |= {one.uri for one in RESOURCES if kind.startswith(one.changes)}
+        """Take note of an event; '' is one that nobody heard, and may have been any."""
+        self._changed |= {one.uri for one in RESOURCES if not kind or kind.startswith(one.changes)}
         if self._changed and (self._telling is None or self._telling.done()):
             self._telling = asyncio.create_task(self._tell())
 

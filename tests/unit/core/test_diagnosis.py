@@ -1,6 +1,7 @@
 """What is found by which facts: each problem with what mends it, and nothing where all is well."""
 
 import shlex
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from yaadwatch.core.diagnosis import (
     Facts,
     HomeFacts,
     HookFacts,
+    ServiceFacts,
     SettingsFacts,
     StoreFacts,
     judge,
@@ -38,8 +40,11 @@ PROJECT = replace(WELL.stores[1], root="/src/my shop", path="/src/my shop/.yaad/
 
 
 def found(**changed):
-    """Return what is found, as (check, level, what, mend), when this is changed in a well one."""
-    return [(one.check, one.level, one.what, one.mend) for one in judge(replace(WELL, **changed))]
+    """Return what is found, as (check, level, what, remedy), when this is changed in a well one."""
+    return [
+        (one.check, one.level, one.what, "\n".join(filter(None, (one.mend, one.advice))))
+        for one in judge(replace(WELL, **changed))
+    ]
 
 
 def test_where_all_is_well_nothing_is_found():
@@ -51,10 +56,16 @@ def test_where_all_is_well_nothing_is_found():
     [
         ({"git": ""}, "git", "git cannot be run", "Install git"),
         (
+            {"daemon": DaemonFacts(state="silent")},
+            "daemon",
+            "A process holds the daemon's lock",
+            "yaadwatch stop; yaadwatch list",
+        ),
+        (
             {"home": HomeFacts(path=HOME, state="foreign")},
             "home",
             "belongs to another user",
-            f"sudo chown -R $(id -u) {HOME}",
+            'export YAAD_HOME="$HOME/.yaad-$(id -u)"',
         ),
         (
             {"home": HomeFacts(path=HOME, state="closed")},
@@ -135,7 +146,7 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed"),)},
             "stores",
             "is damaged",
-            "yaadwatch add --trust DIR",
+            "yaadwatch add --trust .",
         ),
         (
             {"stores": (replace(PROJECT, state="damaged", said="malformed", backup="/b/1.db"),)},
@@ -159,7 +170,7 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(PROJECT, state="newer", said="it has version 99"),)},
             "stores",
             "version 99",
-            "pip install --upgrade yaadwatch",
+            "uv tool upgrade yaadwatch",
         ),
         (
             {"stores": (replace(PROJECT, state="unusable", said="locked"),)},
@@ -208,7 +219,7 @@ def test_a_machine_on_which_nothing_was_ever_done_has_no_problem():
         agents=(),
     )
 
-    assert [(one.level, one.mend) for one in judge(facts)] == [("todo", "yaadwatch add DIR")]
+    assert [(one.level, one.mend) for one in judge(facts)] == [("todo", "yaadwatch add .")]
 
 
 def test_what_a_daemon_lacks_is_told_after_what_keeps_it_from_starting():
@@ -219,6 +230,60 @@ def test_what_a_daemon_lacks_is_told_after_what_keeps_it_from_starting():
     )
 
     assert [check for check, *_ in told] == ["settings", "stores", "daemon"]
+
+
+ODD = "/src/it's (my) shop"
+PARTS = {
+    "home": [
+        *(HomeFacts(path=ODD, state=state) for state in ("absent", "file", "foreign", "closed")),
+        HomeFacts(path=ODD, state="ok", is_open=True, free_bytes=0),
+    ],
+    "settings": [
+        SettingsFacts(path=f"{ODD}/c.toml", error="It's no TOML (line 1)", hint="Mend it;"),
+        SettingsFacts(path=f"{ODD}/c.toml", warnings=("a.b is no setting",)),
+    ],
+    "daemon": [
+        *(DaemonFacts(state=one, said="no (") for one in ("silent", "absent", "odd")),
+        DaemonFacts(state="silent", pid=9),
+        DaemonFacts(state="answers", version="0.9", problems=(("a", "raise it (as root)"),)),
+    ],
+    "git": [""],
+    "hooks": [HookFacts(path=f"{ODD}/hook.log", failed=1, last="(")],
+    "stores": [
+        (StoreFacts(path=f"{ODD}/yaad.db", root=root, state=state, backup=copy, has_root=there),)
+        for root in ("", ODD)
+        for state in ("absent", "damaged", "older", "newer", "unusable")
+        for copy in ("", f"{ODD}/1.db")
+        for there in (True, not root)
+    ],
+    "agents": [
+        (AgentFacts(agent="a", title="A", state=state, said="(", hint="Do (", todo="type (/x"),)
+        for state in ("connected", "outdated", "unconnected", "refused")
+    ],
+    "service": [
+        ServiceFacts(altered=(ODD,), program=ODD),
+        ServiceFacts(runs=False),
+    ],
+    "not_gathered": [(("a part", "it (is"),)],
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_shell_takes_every_command_as_it_is(part):
+    for one in PARTS[part]:
+        told = judge(replace(WELL, **{part: one}))
+        for finding in told:
+            assert finding.mend or finding.advice
+            done = subprocess.run(
+                ["bash", "-n"], input=finding.mend, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stderr) == (0, ""), finding
+            words = shlex.split(finding.mend, comments=True)
+            first = words[0].rpartition("/")[2].partition("=")[0] if words else "ls"
+            assert first in COMMANDS, finding
+
+
+COMMANDS = ("yaadwatch", "ls", "mv", "chmod", "export", "kill", "tail", "uv", "${EDITOR:-vi}")
 
 
 def test_every_check_has_a_name_of_its_own():
