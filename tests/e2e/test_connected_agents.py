@@ -4,7 +4,7 @@ import json
 
 import pytest
 from machine import Checkout
-from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI
+from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI, lacking
 from stand_in import StandIn
 
 RULE = "Always use jose for tokens"
@@ -60,7 +60,7 @@ def test_a_connected_agent_remembers_and_its_next_session_knows(machine, checkou
         if RULE in text and LEARNED in text:
             return
         assert late_hooks(machine) > before
-    pytest.skip("this machine is too busy for hooks that take 150 ms at most")
+    lacking("this machine is too busy for hooks that take 150 ms at most")
 
 
 @each_agent
@@ -76,3 +76,15 @@ def test_disconnected_an_agent_does_not_know_us_any_more(machine, checkout, agen
     told = json.dumps(model.asked)
     assert "yaad_remember" not in told
     assert RULE not in told
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome"), [("npm", pytest.fail.Exception), ("uid", pytest.skip.Exception)]
+)
+def test_an_agent_that_cannot_be_had_is_a_failure_where_it_is_required(
+    monkeypatch, required, outcome
+):
+    monkeypatch.setenv("YAAD_REQUIRE", required)
+
+    with pytest.raises(outcome):
+        lacking("there is no npm here")

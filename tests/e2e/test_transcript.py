@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from npm_agents import CLAUDE_CODE
+from npm_agents import CLAUDE_CODE, lacking
 
 from tests.bench import transcript
 
@@ -17,7 +17,7 @@ def test_an_agent_is_warned_recalls_remembers_and_its_next_session_knows(tmp_pat
     try:
         steps = transcript.run(tmp_path / "machine")
     except transcript.LateError:
-        pytest.skip("this machine is too busy for an agent to be told in time")
+        lacking("this machine is too busy for an agent to be told in time")
 
     starts = ["", ""]
     sessions = 0
