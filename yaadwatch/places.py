@@ -48,6 +48,11 @@ def log_file() -> "Path":
     return _path(_home(), "log", "daemon.log")
 
 
+def renewed() -> "Path":
+    """Return the file whose time is when a daemon last began again because of its memory."""
+    return _path(_home(), "log", "renewed")
+
+
 def start_log() -> "Path":
     """Return where a daemon that was started in the background writes before its log is open."""
     return _path(_home(), "log", "start.log")

@@ -59,11 +59,21 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f"A daemon runs already (pid {announced_pid()}); no second one was started.",
             hint="It can watch the repository too: yaadwatch add DIR. Or end it: yaadwatch stop",
         )
+    from functools import partial
+
+    from yaadwatch.cli.service.running import begin_again
     from yaadwatch.daemon.main import run
+    from yaadwatch.daemon.renewal import AGAIN
 
     repo = os.path.abspath(args.repo) if args.repo else None
+    teller = Teller(client, terminal, repo=repo, as_json=args.json)
     try:
-        return run_telling(run, Teller(client, terminal, repo=repo, as_json=args.json))
+        status = run_telling(partial(run, begin_again=begin_again), teller)
+        if status == AGAIN:
+            terminal.err.write("The daemon begins again. Why: yaadwatch logs\n")
+            terminal.out.flush()
+            begin_again()
+        return status
     finally:
         if terminal.err.isatty():
             terminal.err.write("\n")  # after the ^C that the terminal shows

@@ -39,7 +39,12 @@ _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
 
-def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
+def run(
+    *,
+    foreground: bool,
+    on_ready: Callable[[], None] | None = None,
+    begin_again: Callable[[], object] | None = None,
+) -> int:
     """Be the daemon until told to stop; return the exit status.
 
     0: stopped; 3: the home folder, the settings or the user store cannot be used; 4: another daemon
@@ -49,6 +54,8 @@ def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
     Args:
         foreground: tell warnings on stderr too.
         on_ready: called once, when the daemon answers and watches.
+        begin_again: becomes a new process, where nobody starts one for status 75. The caller calls
+            it, too; here it is when a thread that is deep in something keeps us from returning.
     """
     from yaadwatch.system import supervision
     from yaadwatch.system.lock import DaemonLock
@@ -61,7 +68,7 @@ def run(*, foreground: bool, on_ready: Callable[[], None] | None = None) -> int:
         manager = supervision.take_over(os.environ)
         patience_s = 0.0 if manager.listening is None else OTHER_ENDS_S
         lock.acquire(manager.path or places.default_socket(), patience_s=patience_s)
-        return _run_locked(manager, foreground, on_ready)
+        return _run_locked(manager, foreground, on_ready, begin_again)
     except (YaadError, OSError, RuntimeError) as error:
         lock.close()
         return _did_not_start(error, manager)
@@ -82,7 +89,12 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
     return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
 
 
-def _run_locked(manager: "Manager", foreground: bool, on_ready: Callable[[], None] | None) -> int:
+def _run_locked(
+    manager: "Manager",
+    foreground: bool,
+    on_ready: Callable[[], None] | None,
+    begin_again: Callable[[], object] | None,
+) -> int:
     from yaadwatch.core import privacy
     from yaadwatch.daemon import logs
     from yaadwatch.engine.agent_files import finding
@@ -96,12 +108,12 @@ def _run_locked(manager: "Manager", foreground: bool, on_ready: Callable[[], Non
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
-        return _on_a_loop(_live(loaded, manager, on_ready))
+        return _on_a_loop(_live(loaded, manager, on_ready), begin_again)
     finally:
         logs.end(opened)
 
 
-def _on_a_loop(main: Coroutine[None, None, int]) -> int:
+def _on_a_loop(main: Coroutine[None, None, int], begin_again: Callable[[], object] | None) -> int:
     """Run `main` on a loop of its own, without waiting for threads as `asyncio.run` does."""
     _import_asyncio_without_ssl()
     import asyncio
@@ -115,7 +127,7 @@ def _on_a_loop(main: Coroutine[None, None, int]) -> int:
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
         loop.close()
-    _leave_threads(status)
+    _leave_threads(status, begin_again)
     return status
 
 
@@ -246,11 +258,13 @@ async def _stop(parts: "Parts") -> None:
     parts.home.close()
 
 
-def _leave_threads(status: int) -> None:
+def _leave_threads(status: int, begin_again: Callable[[], object] | None) -> None:
     """Wait a moment for threads; end the process when one is deep in something.
 
     Python would wait for it without end. Every store is left as after a crash: whole.
     """
+    from yaadwatch.daemon.renewal import AGAIN
+
     deadline = time.monotonic() + STOP_S - _ANSWER_S - _FLUSH_S
     for thread in threading.enumerate():
         if thread is threading.current_thread() or thread.daemon:
@@ -259,6 +273,8 @@ def _leave_threads(status: int) -> None:
         if thread.is_alive():
             sys.stdout.flush()
             sys.stderr.flush()
+            if status == AGAIN and begin_again is not None:
+                begin_again()
             os._exit(status)
 
 

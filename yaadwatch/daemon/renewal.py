@@ -5,18 +5,26 @@ in the queue of the socket meanwhile. What is being answered is answered first.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
 from typing import Final
 
+from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import Fatal
 
 AGAIN: Final = 75
 """Exit status; sysexits.h calls it "temporary failure"."""
+PART: Final = "memory"
+"""Under this name `status` is told."""
 LOOK_S: Final = 5.0
 LOOKS_ABOVE: Final = 3
 """So many looks in a row above the limit: what one large question takes is given back by then."""
 BUSY_S: Final = 60.0
 """We wait so long for a moment in which nothing is being answered."""
+SPACING_S: Final = 600.0
+"""After it began again because of its memory, it does not do so for that reason for so long."""
 MIB: Final = 1024 * 1024
 
 
@@ -28,6 +36,9 @@ class Renewal:
         rss_bytes: what this process takes.
         memory_mib: its limit; 0: none.
         busy: says whether something is being answered.
+        health: is told when to begin again does not help.
+        now: the present time.
+        mark: the file that tells the next process when one ended because of its memory.
         sleep: waits between two looks.
     """
 
@@ -38,12 +49,18 @@ class Renewal:
         rss_bytes: Callable[[], int],
         memory_mib: int,
         busy: Callable[[], bool],
+        health: Health,
+        mark: Path,
+        now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._replaced = replaced
         self._rss_bytes = rss_bytes
         self._memory_mib = memory_mib
         self._busy = busy
+        self._health = health
+        self._mark = mark
+        self._now = now
         self._sleep = sleep
 
     async def run(self) -> None:
@@ -60,10 +77,32 @@ class Renewal:
                 raise Fatal("another version of the program was installed", AGAIN)
             rss_mib = self._rss_bytes() / MIB if self._memory_mib else 0.0
             above = above + 1 if rss_mib > self._memory_mib else 0
-            if above >= LOOKS_ABOVE:
+            if above == 0:
+                self._health.well(PART)
+            if above < LOOKS_ABOVE:
+                continue
+            limit = f"{self._memory_mib} MiB (daemon.memory_mib)"
+            if self._has_just_renewed():
+                if above == LOOKS_ABOVE:
+                    self._complain(rss_mib, limit)
+            else:
                 await self._quiet()
-                limit = f"{self._memory_mib} MiB (daemon.memory_mib)"
+                self._mark.touch(mode=0o600)
                 raise Fatal(f"it takes {rss_mib:.0f} MiB, and its limit is {limit}", AGAIN)
+
+    def _has_just_renewed(self) -> bool:
+        try:
+            age_s = self._now().timestamp() - self._mark.stat().st_mtime
+        except FileNotFoundError:
+            return False
+        return 0.0 <= age_s < SPACING_S
+
+    def _complain(self, rss_mib: float, limit: str) -> None:
+        self._health.degraded(
+            PART,
+            f"The daemon takes {rss_mib:.0f} MiB soon after it began again; its limit is {limit}",
+            mend=f"yaadwatch config set daemon.memory_mib {2 * math.ceil(rss_mib)}",
+        )
 
     async def _quiet(self) -> None:
         """Wait for a moment in which nothing is being answered, but not for ever."""

@@ -179,6 +179,9 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         rss_bytes=processes.own_rss_bytes,
         memory_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
+        health=health,
+        mark=places.renewed(),
+        now=clock.now,
     )
     home.pulse = Pulse(
         intake=intake,

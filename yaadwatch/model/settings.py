@@ -320,14 +320,17 @@ class Daemon:
     """How the process itself behaves.
 
     Args:
-        memory_mib: above it, the daemon ends and has itself started again; 0: no limit.
+        memory_mib: above it, the daemon ends and has itself started again; 0: no limit. Less than
+            128 is refused: the daemon itself would be above it soon.
     """
 
     memory_mib: int = 512
 
     def __post_init__(self) -> None:
-        if not 0 <= self.memory_mib <= 1024 * 1024:
-            raise ValueError(f"memory_mib must be within 0 and 1048576, got {self.memory_mib}")
+        if self.memory_mib != 0 and not 128 <= self.memory_mib <= 1024 * 1024:
+            raise ValueError(
+                f"memory_mib must be 0 or within 128 and 1048576, got {self.memory_mib}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,32 @@
 """When the daemon makes room for a new process: upgraded, or above its limit, at a quiet time."""
 
 import asyncio
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from yaadwatch.daemon import renewal
+from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.renewal import AGAIN, LOOKS_ABOVE, MIB, Renewal
 from yaadwatch.daemon.supervisor import Fatal
+from yaadwatch.model.settings import Daemon
 
 
 class Enough(Exception):
     """The test has seen enough looks."""
 
 
-def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=()):
+@pytest.fixture(autouse=True)
+def mark(tmp_path, monkeypatch):
+    """The file that outlives the process."""
+    monkeypatch.chdir(tmp_path)
+    return Path("renewed")
+
+
+def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=None):
     """Look up to `looks` times; return the reason to begin again, or None, and the pauses made.
 
     What is given as a row is seen one after the other, and its last element from then on.
@@ -35,6 +48,9 @@ def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=()):
         rss_bytes=lambda: seen() * MIB,
         memory_mib=memory_mib,
         busy=row(busy, False),
+        health=health or Health(),
+        mark=Path("renewed"),
+        now=lambda: datetime.now(UTC),
         sleep=sleep,
     )
     with pytest.raises((Enough, Fatal)) as raised:
@@ -85,3 +101,38 @@ def test_who_never_is_quiet_is_not_waited_for_for_ever():
 
     assert reason is not None
     assert sum(pauses[1:]) == renewal.BUSY_S
+
+
+def test_what_did_not_help_is_not_done_again_soon_but_told_with_its_command():
+    health = Health()
+    assert run(rss_mib=[101])[0] is not None
+
+    assert run(rss_mib=[101], health=health)[0] is None
+
+    (problem,) = health.problems()
+    assert "101 MiB" in problem.what
+    assert problem.mend == "yaadwatch config set daemon.memory_mib 202"
+
+
+def test_what_is_below_its_limit_again_is_told_no_more():
+    health = Health()
+    assert run(rss_mib=[101])[0] is not None
+
+    run(rss_mib=[101] * LOOKS_ABOVE + [50], health=health)
+
+    assert health.problems() == []
+
+
+@pytest.mark.parametrize("age_s", [renewal.SPACING_S + 60, -60])
+def test_after_a_while_or_when_the_clock_was_set_back_it_may_again(mark, age_s):
+    mark.touch()
+    os.utime(mark, (time.time() - age_s,) * 2)
+
+    assert run(rss_mib=[101])[0] is not None
+
+
+@pytest.mark.parametrize("mib", [-1, 1, 127, 1024 * 1024 + 1])
+def test_a_limit_that_the_daemon_itself_is_above_is_refused(mib):
+    with pytest.raises(ValueError, match="0 or within 128"):
+        Daemon(memory_mib=mib)
+    assert [Daemon(memory_mib=one).memory_mib for one in (0, 128)] == [0, 128]

@@ -15,6 +15,8 @@ from yaadwatch.places import announced_pid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from yaadwatch.client.connection import Client
 
 STOP_TIME_S = 20.0
@@ -93,11 +95,19 @@ def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noq
     from yaadwatch.daemon.main import run
     from yaadwatch.daemon.renewal import AGAIN
 
-    status = run(foreground=False)
-    if status == AGAIN and not args.supervised:
-        # The same command line, and the program that is installed now.
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    if args.supervised:
+        return run(foreground=False)
+    status = run(foreground=False, begin_again=begin_again)
+    if status == AGAIN:
+        begin_again()
     return status
+
+
+def begin_again() -> "NoReturn":
+    """Become a new process of the same command line, and of the program that is installed now."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
