@@ -473,6 +473,21 @@ def test_no_odd_object_holds_us_or_leads_out(victim, of_what, as_what, tmp_path)
     assert isinstance(answers[asked], YaadError)
 
 
+def test_an_odd_object_in_a_folder_made_while_we_read_leads_nowhere(victim, runner, tmp_path):
+    blob = victim.git("rev-parse", "HEAD:moved.py")
+    objects = victim.path / ".git/objects"
+    new = next(f"{at:02x}" for at in range(256) if not (objects / f"{at:02x}").exists())
+    outside = tmp_path / "outside"
+    outside.write_bytes((objects / blob[:2] / blob[2:]).read_bytes())
+    opened = victim.open(runner)
+    assert opened.has_blob(blob)
+    (objects / new).mkdir()
+    (objects / new / blob[2:]).symlink_to(outside)
+
+    with pytest.raises(YaadError, match="not a plain file"):
+        opened.read_blob(new + blob[2:])
+
+
 def test_a_small_object_that_unpacks_to_a_large_one_is_not_unpacked(victim, runner):
     data = b"\0" * (64 * 1024 * 1024)
     blob = victim.git("hash-object", "-w", "--stdin", given=data)

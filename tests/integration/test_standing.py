@@ -144,11 +144,76 @@ def test_where_attributes_say_what_is_a_text_git_is_asked(kept, runner, place):
     assert "src/two.py" not in found["retry"]
 
 
-@pytest.mark.parametrize("what", ["a long list of files", "a large file", "a word of no letters"])
+@pytest.mark.parametrize("staged", [True, False])
+@pytest.mark.parametrize("place", ["src/.gitattributes", "src/deep/.gitattributes"])
+def test_attributes_that_git_does_not_track_are_obeyed_as_git_does(kept, runner, place, staged):
+    kept.write("src/deep/er/five.py", "retry\n")
+    kept.write(".git/info/exclude", "" if staged else ".gitattributes\n")
+    kept.git("add", "-A")
+    assert "src/deep/er/five.py" in asked(kept, runner, ["retry"])[0]["retry"]
+    kept.write(place, "*.py binary\n")
+    if staged:
+        kept.git("add", "-A")
+
+    found, by_git = asked(kept, runner, ["retry"])
+
+    assert found == by_git
+    assert "src/deep/er/five.py" not in found["retry"]
+
+
+def test_a_tree_that_is_being_read_keeps_no_other_question_waiting(kept, new_repo, runner):
+    other = new_repo("other")
+    other.add("a.py", "retry\n")
+    for _ in range(standing.SEARCHES_MIN + 1):
+        assert other.open(runner).files_with(["retry"]) == {"retry": ["a.py"]}
+    kept.open(runner).files_with(["retry"])
+    (reading,) = [
+        tree.reading for root, tree in runner.standing._trees.items() if root.samefile(kept.path)
+    ]
+
+    with reading:
+        found, by_git = asked(kept, runner, ["retry"])
+        assert other.open(runner).files_with(["retry"]) == {"retry": ["a.py"]}
+
+    assert found == by_git == {"retry": ["aim.txt", "one.py"]}
+
+
+def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, runner, monkeypatch):
+    many = "".join(f"word{number} retry\n" for number in range(standing.WORDS_MAX + 1))
+    kept.write("src/two.py", many)
+    later = kept.path.stat().st_mtime_ns + 3600 * 10**9
+    monkeypatch.setattr(runner, "now_ns", lambda: later)
+    words = ["retry", f"word{standing.WORDS_MAX}", "nowhere"]
+    for _ in range(2):
+        found, by_git = asked(kept, runner, words)
+        assert found == by_git
+    looked = []
+    monkeypatch.setattr(
+        searching, "files_with", lambda git, words, **kw: looked.append(words) or {}
+    )
+
+    assert kept.open(runner).files_with(words) == found
+    assert looked == []
+    monkeypatch.setattr(standing, "AGAIN_BYTES_MAX", len(many) - 1)
+    kept.open(runner).files_with(words)
+    assert looked == [words]
+
+
+@given(st.binary(max_size=300), st.integers(min_value=1, max_value=20))
+def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(standing, "_PIECE_BYTES", piece)
+        assert standing._all_bits(data) == standing._bits(standing._WORD.findall(data))
+
+
+@pytest.mark.parametrize(
+    "what", ["a long list of files", "a large file", "a large tree", "a word of no letters"]
+)
 def test_what_is_too_much_is_left_to_git(kept, runner, monkeypatch, what):
     words = ["☂"] if what == "a word of no letters" else ["retry"]
     monkeypatch.setattr(standing, "PATHS_MAX", 2 if "list" in what else 100)
     monkeypatch.setattr(standing, "TEXT_BYTES_MAX", 3 if "file" in what else 1000)
+    monkeypatch.setattr(standing, "TREE_BYTES_MAX", 3 if "tree" in what else 10_000)
     kept.write("one.py", "retry ☂\n")
     looked = []
     monkeypatch.setattr(

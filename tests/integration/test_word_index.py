@@ -184,6 +184,24 @@ def test_a_file_that_is_no_text_by_its_attributes_is_found_by_neither(
     assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["in/a.md"]}
 
 
+@pytest.mark.parametrize("staged", [True, False])
+def test_attributes_that_no_commit_has_yet_count_for_a_commit_too(
+    new_repo, keeping, at_once, staged
+):
+    repo = new_repo("repo")
+    repo.write("in/a.py", "retry\n")
+    commit = repo.commit()
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
+    repo.write("in/.gitattributes", "*.py binary\n")
+    if staged:
+        repo.git("add", "-A")
+
+    opened = repo.open(keeping)
+
+    assert opened.is_indexed(commit)
+    assert not opened.knows_words(commit)
+
+
 def test_that_a_file_is_compared_as_a_language_leaves_it_to_the_index(
     new_repo, keeping, monkeypatch, at_once
 ):

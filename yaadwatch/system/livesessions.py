@@ -16,13 +16,15 @@ class Live:
     """A session that goes on.
 
     `connections`: of its agent, by name, while they are open; `left_at`: when the last one of a
-    session ended that its agent may end by name; `shown`: tokens by node, not yet written down.
+    session ended that its agent may end by name; `failed_at`: when it first could not be ended, and
+    was not written down since; `shown`: tokens by node, not yet written down.
     """
 
     project: str
     session: Session
     connections: set[str] = field(default_factory=set)
     left_at: datetime | None = None
+    failed_at: datetime | None = None
     shown: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -14,6 +14,7 @@ from yaadwatch.engine.inout import keeping, spool, verifying
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.store import nodes
 from yaadwatch.store.whole import rows
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -140,6 +141,27 @@ def test_importing_twice_changes_nothing(full):
 
     assert {what for found in answer["counts"].values() for what in found} == {"same"}
     assert content(full) == before
+
+
+def test_a_memory_that_was_reworded_and_back_is_the_same_in_both_ways(full):
+    memory = full.remember("Pagers are on at night")
+    full.edit(memory, "Pagers are off at night")
+    full.edit(memory, "Pagers are on at night")
+    path, again = full.path.parent / "one.jsonl", full.path.parent / "two.jsonl"
+    ask(full, "export", path)
+    there = other(full.world)
+    ask(there, "import", path)
+    ask(there, "export", again)
+
+    answers = [ask(full, "import", path), ask(full, "import", again), ask(there, "import", path)]
+
+    for answer in answers:
+        assert answer["conflicts"] == []
+        assert {what for found in answer["counts"].values() for what in found} == {"same"}
+    for tree in (full, there):
+        with tree.db() as db:
+            said = [version.text for version in db.read(nodes.versions, memory)]
+        assert said == [f"Pagers are {how} at night" for how in ("on", "off", "on")]
 
 
 def test_a_dry_run_counts_and_changes_nothing(full):

@@ -13,6 +13,7 @@ from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.sessions import ending, handing, news, tasks, verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import nodes
 
 SECRET = "ghp_" + "1234567890abcdefABCDEF1234567890abcd"
 
@@ -309,6 +310,8 @@ class TestShown:
         repo.remember()
         claude.recall("retry limit")
         with repo.without_store():
+            repo.world.clock.advance(timedelta(days=3))  # as after a weekend of sleep
+            refusal(ending.expire, repo.home)
             repo.world.clock.advance(timedelta(hours=23))
             refusal(ending.expire, repo.home)
             kept = len(repo.home.live.everything())
@@ -318,6 +321,19 @@ class TestShown:
         assert kept == 2  # the agent's, and the day of the person
         assert repo.home.live.everything() == []
         assert "session.lost" in caplog.messages
+
+    def test_what_was_written_meanwhile_begins_the_day_anew(self, repo, claude):
+        repo.remember()
+        claude.recall("retry limit")
+        live = repo.home.live.everything()[0]
+        with repo.without_store():
+            refusal(ending.finish, repo.home, live, "asked")
+        ending.flush(repo.home)
+        with repo.without_store():
+            repo.world.clock.advance(timedelta(days=2))
+            refusal(ending.finish, repo.home, live, "asked")
+
+        assert live in repo.home.live.everything()
 
     def test_a_memory_that_was_erased_meanwhile_is_no_trouble(self, repo, claude):
         known = repo.remember("Deploys go out on Tuesdays")
@@ -543,6 +559,24 @@ class TestFind:
 
 
 class TestPrivacy:
+    def test_what_a_session_quoted_stays_in_no_version_of_it(self, repo, claude):
+        secrets = ["Quuxbertha lives at Platz 17", "Wolkenkuckuck is her other name"]
+        memories = [repo.remember(one) for one in secrets]
+        learned = claude.remember("Trams run as Zanzibarian numbers")
+        claude.note(f"They said: {secrets[0]}. Also: {secrets[1]}.")
+        session = claude.end()["session"]["id"]
+        done = [erasing.erase(repo.home, repo.call, id=one) for one in (*memories, learned)]
+
+        assert [one["remains"] for one in done] == [[], [], []]
+        with repo.db() as db:
+            said = [str(version.text) for version in db.read(nodes.versions, session)]
+        assert said
+        repo.home.close()
+        kept = every_byte_below(repo.path / ".yaad")
+        words = (b"Quuxbertha", b"Wolkenkuckuck", b"Zanzibarian")
+        assert [word for word in words if word in kept] == []
+        repo.world.reopen()
+
     def test_no_secret_comes_in_by_any_way(self, repo, claude):
         repo.git("checkout", "-q", "-b", f"try-{SECRET}")
         hook = Agent(repo, "codex")

@@ -247,6 +247,8 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
             _reword(conn, node, words.quoted, now)
         else:
             also.append(one)
+    # Other words for a session gave those that it had to the versions that read as it did.
+    erasing.reword_past_of_sessions(conn, words.quoted)
     for one in sorted(words.ids):
         log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=one))
     scrubbing.needed(conn, now)

@@ -187,6 +187,8 @@ class _Taking:
             row |= {"text": nodes.other_words(self._conn, row["node"], row.get("text"))}
         known = rows.find(self._conn, table, row)
         if known is not None:
+            if table.name == "node_versions":  # one that was reworded, and back, keeps its words
+                known |= {"text": nodes.other_words(self._conn, row["node"], known["text"])}
             self._compare(table, row, known)
             return
         if table.name == "nodes":

@@ -169,6 +169,7 @@ def flush(home: Home, live: Live) -> None:
 
         with home.stores.use(project) as db:
             db.write(change)
+        live.failed_at = None
 
 
 def _add(live: Live, tokens: Mapping[str, int]) -> None:

@@ -26,7 +26,7 @@ from yaadwatch.store.sessions import doings, rows
 from yaadwatch.system.livesessions import Live
 
 GIVEN_UP_AFTER: Final = timedelta(days=1)
-"""A session whose store could not be written for so long is forgotten."""
+"""A session whose store could not be written for so long, after it first could not, is lost."""
 FILES_RELATED: Final = 50
 """Files that the node of a session has an edge to."""
 
@@ -75,8 +75,10 @@ def _leaving(home: Home, live: Live) -> Iterator[None]:
 
 
 def _go_on(home: Home, live: Live) -> None:
-    """Have a session that could not be written down go on, for a day at most."""
-    if home.clock.now() - live.session.last_at >= GIVEN_UP_AFTER:
+    """Have a session that could not be written down go on, for a day after that at most."""
+    now = home.clock.now()
+    live.failed_at = live.failed_at or now
+    if now - live.failed_at >= GIVEN_UP_AFTER:
         fields = {"session": live.id, "project": live.project, "shown": len(live.shown)}
         _log.error("session.lost", extra=fields)
         return

@@ -184,6 +184,19 @@ def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
     )
 
 
+def reword_past_of_sessions(conn: apsw.Connection, texts: Iterable[str]) -> None:
+    """Put INSTEAD where versions of sessions quote `texts`: what they say is nobody's own words."""
+    for text in texts:
+        conn.execute(
+            """
+            UPDATE node_versions
+               SET text = replace(text, ?1, ?2)
+             WHERE kind = 'session' AND instr(text, ?1) > 0
+            """,
+            (text, INSTEAD),
+        )
+
+
 def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
     """Forget the hashes of words: of short ones, a hash can be guessed back."""
     conn.execute(

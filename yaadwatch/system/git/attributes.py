@@ -4,8 +4,9 @@ A search of git's asks the attributes of the work tree, whichever commit it sear
 commit may count, too, which depends on git's version and settings.
 """
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -45,14 +46,16 @@ def tell_texts(repository: Asked, commit: str, named: Named | None) -> bool:
         repository: whose.
         commit: of which files.
         named: its files by name; None: files of attributes are those that are tracked now.
+            Those of the work tree count besides, also new and ignored ones.
 
     Raises:
         YaadError: from git.
     """
-    others = _among(repository.tracked()) if named is None else named.perhaps(_NAME)
-    paths = dict.fromkeys((_NAME, *others))
-    if tell_texts_here(repository.layout, paths):
+    tracked = repository.tracked()
+    others = [] if named is None else named.perhaps(_NAME)
+    if tell_texts_here(repository.layout, (*tracked, *others)):
         return True
+    paths = dict.fromkeys((_NAME, *_among(tracked), *others))
     blobs = {repository.blob_at(commit, path) for path in paths}
     return any(
         data is None or name_texts(data)
@@ -65,14 +68,16 @@ def tell_texts_here(layout: Layout, paths: Iterable[str]) -> bool:
 
     Args:
         layout: the repository.
-        paths: its tracked files, or those of them that hold attributes.
+        paths: its files; in their folders attributes count, whether git tracks them or not.
     """
     places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
     if layout.root is not None:
-        places += [(layout.root, path) for path in dict.fromkeys((_NAME, *_among(paths)))]
+        top = str(layout.root)
+        here = (f"{folder}{_NAME}" for folder in _folders(paths))
+        places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
     for folder, path in places:
         found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-        if found.data is not None and name_texts(found.data):
+        if found.kind == "too_large" or (found.data is not None and name_texts(found.data)):
             return True
     return False
 
@@ -95,3 +100,15 @@ def name_texts(data: bytes) -> bool:
 
 def _among(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if path.endswith("/" + _NAME)]
+
+
+def _folders(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the folders above some files, each once and with its '/'; '' is the top."""
+    yield ""
+    seen = {""}
+    for path in paths:
+        folder = path[: path.rfind("/") + 1]
+        while folder not in seen:
+            seen.add(folder)
+            yield folder
+            folder = folder[: folder.rfind("/", 0, -1) + 1]

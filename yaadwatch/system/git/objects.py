@@ -45,10 +45,9 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, store: "pygit2.Odb", folder: str, loose: frozenset[str]) -> None:
+    def __init__(self, store: "pygit2.Odb", folder: str) -> None:
         self._store = store
         self._folder = folder
-        self._loose = loose
         self._trees: dict[str, dict[bytes, _Entry]] = {}
         self._roots: dict[str, str] = {}
 
@@ -61,7 +60,6 @@ class Objects:
             shared = os.path.lexists(folder / "info" / "alternates")
             if shared or not ours or not _plain_packs(folder):
                 return None
-            loose = frozenset(entry.name for entry in os.scandir(folder))
         except OSError:
             return None
         import pygit2
@@ -70,7 +68,7 @@ class Objects:
         # long, and the checksum that each packed text carries is looked at anyhow.
         pygit2.settings.enable_strict_hash_verification(False)
         try:
-            return cls(pygit2.Odb(str(folder)), str(folder), loose)
+            return cls(pygit2.Odb(str(folder)), str(folder))
         except (pygit2.GitError, ValueError):
             return None
 
@@ -204,13 +202,12 @@ class Objects:
             return None, 0
         import pygit2
 
-        if id[:2] in self._loose:
-            try:
-                loose = os.lstat(f"{self._folder}/{id[:2]}/{id[2:]}")
-                if not stat.S_ISREG(loose.st_mode):
-                    raise self._unreadable(id, "it is not a plain file")
-            except OSError:
-                pass  # not loose: in a pack, or not there
+        try:
+            loose = os.lstat(f"{self._folder}/{id[:2]}/{id[2:]}")
+            if not stat.S_ISREG(loose.st_mode):
+                raise self._unreadable(id, "it is not a plain file")
+        except OSError:
+            pass  # not loose: in a pack, or not there
         try:
             kind, size = self._store.read_header(id)
         except KeyError:

@@ -17,7 +17,7 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
-from yaadwatch.system.git import attributes, indexed, listed, searching
+from yaadwatch.system.git import attributes, indexed, listed, searching, standing
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
@@ -463,7 +463,7 @@ class Repository:
         if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
             return None
         paths = self.tracked()
-        if attributes.tell_texts_here(self.layout, paths):
+        if len(paths) > standing.PATHS_MAX or attributes.tell_texts_here(self.layout, paths):
             return None
         return self._runner.standing.files_with(root, paths, words, self._runner.now_ns())
 

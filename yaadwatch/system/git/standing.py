@@ -29,9 +29,22 @@ TREES_MAX: Final = 2
 """Trees that are kept, those that were asked last: a kilobyte a file."""
 TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
 """With a larger file among them, git looks."""
+TREE_BYTES_MAX: Final = 32 * 1024 * 1024
+"""With more than that in all of its files, git looks."""
+WORDS_MAX: Final = 6_000
+"""Of a file with more different words the bits would tell nothing; it is read at each question."""
+AGAIN_BYTES_MAX: Final = 4 * 1024 * 1024
+"""With more than that in such files, git looks."""
+WAIT_SECONDS: Final = 0.05
+"""How long one question waits for another about the same tree; after that, git looks."""
+_PIECE_BYTES: Final = 64 * 1024
+"""So much of a file is looked at in one go; other threads run in between."""
 _BITS: Final = 13
 _SLOT: Final = (1 << _BITS) - 1
+_ANYTHING: Final = -1
+"""The bits of a file that may hold any word."""
 _WORD: Final = re.compile(rb"\w+")
+_GAP: Final = re.compile(rb"\W")
 
 
 @dataclass(slots=True)
@@ -49,6 +62,8 @@ class _Kept:
     paths: tuple[str, ...] = ()
     searches: int = 0
     files: dict[str, _File] = field(default_factory=dict)
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the one that looks at its files, and at `paths`."""
 
 
 class Standing:
@@ -80,6 +95,9 @@ class Standing:
             kept.searches += 1
             if kept.searches <= SEARCHES_MIN:
                 return None
+        if not kept.reading.acquire(timeout=WAIT_SECONDS):
+            return None
+        try:
             if kept.paths != tuple(paths):
                 kept.paths = tuple(paths)
                 kept.files = {
@@ -89,23 +107,24 @@ class Standing:
                 }
             wanted = {word: _bits(parts) for word, parts in asked.items()}
             found = _look(kept.files, root, wanted, now_ns)
+        finally:
+            kept.reading.release()
         return None if found is None else {word: found.get(word, []) for word in words}
 
 
 def _look(
     tree: Mapping[str, _File], root: Path, wanted: Mapping[str, int], now_ns: int
 ) -> dict[str, list[str]] | None:
-    """Return which files hold each word, whose bits are given; None with too large a file."""
+    """Return which files hold each word, whose bits are given; None where they are too much."""
+    there = _signatures(tree, root)
+    if there is None:
+        return None
     found: dict[str, list[str]] = {word: [] for word in wanted}
     # What all of them have in common, a file that holds any has; of one word, that is all of it.
     any_word = functools.reduce(operator.and_, wanted.values())
-    top = str(root)
-    for path, known in tree.items():
-        try:
-            there = os.lstat(f"{top}/{path}")
-        except (OSError, ValueError):
-            continue
-        looks = (there.st_mtime_ns, there.st_size, there.st_ctime_ns, there.st_ino)
+    for path, now in there.items():
+        known = tree[path]
+        looks = _looks(now)
         same = looks == known.looked
         if same:
             may_hold = known.may_hold
@@ -116,19 +135,54 @@ def _look(
                 continue
         else:
             mine = list(wanted)
-        if not stat.S_ISREG(there.st_mode):
-            continue
         read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
         if read.kind == "too_large":
             return None
         if read.data is None:
             continue
         if not same:
-            known.looked = looks if files.is_settled(there, now_ns) else ()
-            known.may_hold = _bits(set(_WORD.findall(read.data)))
+            known.looked = looks if files.is_settled(now, now_ns) else ()
+            known.may_hold = _all_bits(read.data)
         for word in words_in(mine, read.data):
             found[word].append(path)
     return found
+
+
+def _signatures(tree: Mapping[str, _File], root: Path) -> dict[str, os.stat_result] | None:
+    """Return how the plain files look now; None where they are too large together."""
+    found = {}
+    whole = again = 0
+    top = str(root)
+    for path, known in tree.items():
+        try:
+            there = os.lstat(f"{top}/{path}")
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(there.st_mode):
+            continue
+        found[path] = there
+        whole += there.st_size
+        if known.may_hold == _ANYTHING and known.looked == _looks(there):
+            again += there.st_size
+    return None if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX else found
+
+
+def _looks(there: os.stat_result) -> tuple[int, ...]:
+    return (there.st_mtime_ns, there.st_size, there.st_ctime_ns, there.st_ino)
+
+
+def _all_bits(data: bytes) -> int:
+    """Return the bits of all words of a file."""
+    words: set[bytes] = set()
+    at = 0
+    while at < len(data):
+        gap = _GAP.search(data, at + _PIECE_BYTES)
+        end = gap.start() if gap is not None else len(data)
+        words.update(_WORD.findall(data, at, end))
+        if len(words) > WORDS_MAX:
+            return _ANYTHING
+        at = end
+    return _bits(words)
 
 
 def _bits(words: Sequence[bytes] | set[bytes]) -> int:
