@@ -251,10 +251,10 @@ class TestExchanged:
 
 @pytest.fixture
 def impatient(tmp_path, monkeypatch):
-    """A home whose git commands are ended after a fifth of a second."""
+    """A home that waits a fifth of a second for git while that hangs, and else as ever."""
     monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    world = World(tmp_path, settings=Settings(git=Git(timeout_ms=200)))
+    world = World(tmp_path)
     yield world
     world.close()
 
@@ -271,6 +271,9 @@ def hanging_git(impatient, monkeypatch):
 
     def hang(on=True):
         monkeypatch.setenv("PATH", f"{folder}:{path}" if on else path)
+        # Only a git that never answers may be given up so soon: a true one may be slow.
+        impatient.settings = Settings(git=Git(timeout_ms=200)) if on else Settings()
+        impatient.reopen()
 
     hang.log = folder / "git.log"
     return hang
