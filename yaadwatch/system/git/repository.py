@@ -337,7 +337,7 @@ class Repository(Snapshots):
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
-            known_here = None if untracked else self._standing(words)
+            known_here = self._standing(words, untracked=untracked)
             if known_here is not None:
                 return known_here
             return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
@@ -346,15 +346,19 @@ class Repository(Snapshots):
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
 
-    def _standing(self, words: Sequence[str]) -> dict[str, list[str]] | None:
+    def _standing(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]] | None:
         """Return what `files_with` does for the work tree, where git need not be asked."""
         root = self.layout.root
         if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
             return None
         paths = self.tracked()
-        if len(paths) > standing.PATHS_MAX or attributes.tell_texts_here(self.layout, paths):
+        kept = self._runner.standing
+        if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
             return None
-        return self._runner.standing.files_with(root, paths, words, self._runner.now_ns())
+        others = self.untracked() if untracked else None
+        if attributes.tell_texts_here(self.layout, (*paths, *(others or ()))):
+            return None
+        return kept.files_with(root, paths, words, self._runner.now_ns(), others)
 
     def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         """Return what `files_with` does for those words that an index can answer for."""

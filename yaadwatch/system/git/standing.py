@@ -23,14 +23,16 @@ from yaadwatch.system.git.texts import may_be_searched, may_be_text, words_in
 
 SEARCHES_MIN: Final = 4
 """Searches of a tree after which it is worth while to read it: that costs some ten of them."""
-PATHS_MAX: Final = 4_000
-"""In a larger tree, git looks."""
+PATHS_MAX: Final = 20_000
+"""Files of all trees that are kept: a kilobyte each. In a larger tree, git looks."""
 TREES_MAX: Final = 2
-"""Trees that are kept, those that were asked last: a kilobyte a file."""
+"""Trees that are kept, those that were asked last."""
 TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
 """With a larger file among them, git looks."""
-TREE_BYTES_MAX: Final = 32 * 1024 * 1024
+TREE_BYTES_MAX: Final = 256 * 1024 * 1024
 """With more than that in all of its files, git looks."""
+AT_ONCE_BYTES: Final = 8 * 1024 * 1024
+"""So much is read at one question, a third of a second; until all is read, git looks."""
 WORDS_MAX: Final = 6_000
 """Of a file with more different words the bits would tell nothing; it is read at each question."""
 AGAIN_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -59,11 +61,35 @@ class _File:
 class _Kept:
     """A work tree that was asked about."""
 
-    paths: tuple[str, ...] = ()
     searches: int = 0
-    files: dict[str, _File] = field(default_factory=dict)
+    tracked: dict[str, _File] = field(default_factory=dict)
+    others: dict[str, _File] = field(default_factory=dict)
+    """Files that were asked about besides, the last time that any were."""
     reading: threading.Lock = field(default_factory=threading.Lock)
-    """Held by the one that looks at its files, and at `paths`."""
+    """Held by the one that looks at its files."""
+
+    def among(self, paths: Sequence[str], others: Sequence[str] | None) -> dict[str, _File]:
+        """Return what is known of these files, by path and sorted."""
+        if _differ(self.tracked, paths):
+            self.tracked = _known(self.tracked, paths)
+        if others is None:
+            return self.tracked
+        if _differ(self.others, others):
+            self.others = _known(self.others, others)
+        both = self.tracked | self.others
+        return {path: both[path] for path in sorted(both)} if self.others else self.tracked
+
+    def __len__(self) -> int:
+        """Return of how many files something is kept."""
+        return len(self.tracked) + len(self.others)
+
+
+def _differ(known: Mapping[str, _File], paths: Sequence[str]) -> bool:
+    return len(known) != len(paths) or any(map(operator.ne, known, paths))
+
+
+def _known(known: Mapping[str, _File], paths: Sequence[str]) -> dict[str, _File]:
+    return {path: known.get(path) or _File() for path in paths}
 
 
 class Standing:
@@ -73,8 +99,27 @@ class Standing:
         self._lock = threading.Lock()
         self._trees: OrderedDict[Path, _Kept] = OrderedDict()
 
+    def is_worth_it(self, root: Path) -> bool:
+        """Return whether a work tree was asked about so often that it is read; call it once each.
+
+        Args:
+            root: of the work tree.
+        """
+        with self._lock:
+            kept = self._trees.setdefault(root, _Kept())
+            self._trees.move_to_end(root)
+            while len(self._trees) > TREES_MAX:
+                self._trees.popitem(last=False)
+            kept.searches += 1
+            return kept.searches > SEARCHES_MIN
+
     def files_with(
-        self, root: Path, paths: Sequence[str], words: Sequence[str], now_ns: int
+        self,
+        root: Path,
+        paths: Sequence[str],
+        words: Sequence[str],
+        now_ns: int,
+        others: Sequence[str] | None = None,
     ) -> dict[str, list[str]] | None:
         """Return for each word the text files that hold it, sorted; None when git has to look.
 
@@ -83,88 +128,113 @@ class Standing:
             paths: its tracked files.
             words: taken literally.
             now_ns: now, read before the call.
+            others: files to look at besides.
         """
         asked = {word: _WORD.findall(word.encode()) for word in words if may_be_searched(word)}
-        if len(paths) > PATHS_MAX or not asked or not all(asked.values()):
+        count = len(paths) + len(others or ())
+        if count > PATHS_MAX or not asked or not all(asked.values()):
             return None
-        with self._lock:
-            kept = self._trees.setdefault(root, _Kept())
-            self._trees.move_to_end(root)
-            while len(self._trees) > TREES_MAX:
-                self._trees.popitem(last=False)
-            kept.searches += 1
-            if kept.searches <= SEARCHES_MIN:
-                return None
+        kept = self._room(root, count)
         if not kept.reading.acquire(timeout=WAIT_SECONDS):
             return None
         try:
-            if kept.paths != tuple(paths):
-                kept.paths = tuple(paths)
-                kept.files = {
-                    path: kept.files.get(path) or _File()
-                    for path in sorted(paths)
-                    if may_be_text(path)
-                }
+            texts = sorted(filter(may_be_text, paths))
+            more = sorted(filter(may_be_text, others)) if others is not None else None
             wanted = {word: _bits(parts) for word, parts in asked.items()}
-            found = _look(kept.files, root, wanted, now_ns)
+            known = kept.among(texts, more)
+            found = _Question(files=known, root=root, wanted=wanted, now_ns=now_ns).answer()
         finally:
             kept.reading.release()
         return None if found is None else {word: found.get(word, []) for word in words}
 
+    def _room(self, root: Path, count: int) -> _Kept:
+        """Return what is kept of a tree, of so many files now; those it has no room for go."""
+        with self._lock:
+            kept = self._trees.setdefault(root, _Kept())
+            self._trees.move_to_end(root)
+            others = sum(len(tree) for tree in self._trees.values() if tree is not kept)
+            while len(self._trees) > 1 and others + count > PATHS_MAX:
+                _, gone = self._trees.popitem(last=False)
+                others -= len(gone)
+            return kept
 
-def _look(
-    tree: Mapping[str, _File], root: Path, wanted: Mapping[str, int], now_ns: int
-) -> dict[str, list[str]] | None:
-    """Return which files hold each word, whose bits are given; None where they are too much."""
-    there = _signatures(tree, root)
-    if there is None:
-        return None
-    found: dict[str, list[str]] = {word: [] for word in wanted}
-    # What all of them have in common, a file that holds any has; of one word, that is all of it.
-    any_word = functools.reduce(operator.and_, wanted.values())
-    for path, now in there.items():
-        known = tree[path]
-        looks = _looks(now)
-        same = looks == known.looked
-        if same:
-            may_hold = known.may_hold
-            if may_hold & any_word != any_word:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """In which files do words stand, whose bits are `wanted`?"""
+
+    files: Mapping[str, _File]
+    root: Path
+    wanted: Mapping[str, int]
+    now_ns: int
+
+    def answer(self) -> dict[str, list[str]] | None:
+        """Return which files hold each word; None where they are too much."""
+        # What all words have in common, a file that holds any has; of one, that is all of it.
+        any_word = functools.reduce(operator.and_, self.wanted.values())
+        top = str(self.root)
+        whole = again = 0
+        perhaps: list[str] = []
+        unread: list[tuple[str, os.stat_result]] = []
+        for path, known in self.files.items():
+            try:
+                there = os.lstat(f"{top}/{path}")
+            except (OSError, ValueError):
                 continue
-            mine = [word for word, bits in wanted.items() if may_hold & bits == bits]
-            if not mine:
+            if not stat.S_ISREG(there.st_mode):
                 continue
-        else:
-            mine = list(wanted)
-        read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
-        if read.kind == "too_large":
+            whole += there.st_size
+            if known.looked != _looks(there):
+                unread.append((path, there))
+                continue
+            if known.may_hold == _ANYTHING:
+                again += there.st_size
+            if known.may_hold & any_word == any_word:
+                perhaps.append(path)
+        if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX:
             return None
-        if read.data is None:
-            continue
-        if not same:
-            known.looked = looks if files.is_settled(now, now_ns) else ()
-            known.may_hold = _all_bits(read.data)
-        for word in words_in(mine, read.data):
-            found[word].append(path)
-    return found
+        changed = self._read(unread)
+        same = self._look_again(perhaps) if changed is not None else None
+        if changed is None or same is None:
+            return None
+        return {word: sorted(changed[word] + same[word]) for word in self.wanted}
+
+    def _read(self, unread: Sequence[tuple[str, os.stat_result]]) -> dict[str, list[str]] | None:
+        """Return which of the changed files hold each word; None until all of them were read."""
+        found: dict[str, list[str]] = {word: [] for word in self.wanted}
+        left = AT_ONCE_BYTES
+        for path, looks in unread:
+            left -= looks.st_size
+            data, too_large = _observed(self.root, path) if left >= 0 else (None, True)
+            if too_large:
+                return None
+            if data is None:
+                continue
+            known = self.files[path]
+            known.may_hold = _all_bits(data)
+            known.looked = _looks(looks) if files.is_settled(looks, self.now_ns) else ()
+            for word in words_in(self.wanted, data):
+                found[word].append(path)
+        return found
+
+    def _look_again(self, perhaps: Sequence[str]) -> dict[str, list[str]] | None:
+        """Return which of the unchanged files hold each word; None when one is too large now."""
+        found: dict[str, list[str]] = {word: [] for word in self.wanted}
+        for path in perhaps:
+            may_hold = self.files[path].may_hold
+            mine = [word for word, bits in self.wanted.items() if may_hold & bits == bits]
+            data, too_large = _observed(self.root, path) if mine else (None, False)
+            if too_large:
+                return None
+            for word in words_in(mine, data or b""):
+                found[word].append(path)
+        return found
 
 
-def _signatures(tree: Mapping[str, _File], root: Path) -> dict[str, os.stat_result] | None:
-    """Return how the plain files look now; None where they are too large together."""
-    found = {}
-    whole = again = 0
-    top = str(root)
-    for path, known in tree.items():
-        try:
-            there = os.lstat(f"{top}/{path}")
-        except (OSError, ValueError):
-            continue
-        if not stat.S_ISREG(there.st_mode):
-            continue
-        found[path] = there
-        whole += there.st_size
-        if known.may_hold == _ANYTHING and known.looked == _looks(there):
-            again += there.st_size
-    return None if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX else found
+def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
+    """Return the bytes of a file, and whether it has too many."""
+    read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
+    return read.data, read.kind == "too_large"
 
 
 def _looks(there: os.stat_result) -> tuple[int, ...]:
