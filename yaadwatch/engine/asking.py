@@ -209,7 +209,8 @@ class History:
     def _scan(self, word: str, likely: Iterable[str], at: str | None) -> None:
         news = (other for other in likely if ("holding", at, other) not in self._answers)
         words = list(dict.fromkeys((word, *news)))[:WORDS_PER_SCAN]
-        found = self._repository.files_with(words, at=at, untracked=at is None)
+        new = self.untracked() if at is None else None
+        found = self._repository.files_with(words, at=at, untracked=at is None, new=new)
         for name, paths in found.items():
             self._answers["holding", at, name] = paths
 

@@ -323,6 +323,7 @@ class Repository(Snapshots):
         *,
         at: str | None = None,
         untracked: bool = False,
+        new: Sequence[str] | None = None,
         whole: bool = True,
     ) -> dict[str, list[str]]:
         """Return for each word the text files that hold it as a whole word, sorted.
@@ -331,13 +332,14 @@ class Repository(Snapshots):
             words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
             untracked: also files that git neither tracks nor ignores; only of the work tree.
+            new: those, where the caller knows them.
             whole: a text that git does not have is an error; else it is as if it held nothing.
         """
         somewhere = self.layout.root is not None if at is None else ID.fullmatch(at)
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
-            known_here = self._standing(words, untracked=untracked)
+            known_here = self._standing(words, untracked=untracked, new=new)
             if known_here is not None:
                 return known_here
             return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
@@ -346,7 +348,9 @@ class Repository(Snapshots):
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
 
-    def _standing(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]] | None:
+    def _standing(
+        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
+    ) -> dict[str, list[str]] | None:
         """Return what `files_with` does for the work tree, where git need not be asked."""
         root = self.layout.root
         if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
@@ -355,7 +359,7 @@ class Repository(Snapshots):
         kept = self._runner.standing
         if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
             return None
-        others = self.untracked() if untracked else None
+        others = self.untracked() if untracked and new is None else new
         if attributes.tell_texts_here(self.layout, (*paths, *(others or ()))):
             return None
         return kept.files_with(root, paths, words, self._runner.now_ns(), others)

@@ -6,17 +6,15 @@ they are now; files that changed are read again, and files that may hold a word 
 The answers are those of a search of git's.
 """
 
-import functools
-import operator
 import os
 import re
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from yaadwatch.system import files
 from yaadwatch.system.git.texts import may_be_searched, may_be_text, words_in
@@ -43,8 +41,7 @@ _PIECE_BYTES: Final = 64 * 1024
 """So much of a file is looked at in one go; other threads run in between."""
 _BITS: Final = 13
 _SLOT: Final = (1 << _BITS) - 1
-_ANYTHING: Final = -1
-"""The bits of a file that may hold any word."""
+_ANYTHING: Final = b""
 _WORD: Final = re.compile(rb"\w+")
 _GAP: Final = re.compile(rb"\W")
 
@@ -54,7 +51,8 @@ class _File:
     """What is known of a file: how it looked when it was read, and which words it may hold."""
 
     looked: tuple[int, ...] = ()
-    may_hold: int = 0
+    may_hold: bytes = b""
+    """A bit for each slot that one of its words has; b"" where it may hold any word."""
 
 
 @dataclass(slots=True)
@@ -62,6 +60,7 @@ class _Kept:
     """A work tree that was asked about."""
 
     searches: int = 0
+    paths: Sequence[str] = ()
     tracked: dict[str, _File] = field(default_factory=dict)
     others: dict[str, _File] = field(default_factory=dict)
     """Files that were asked about besides, the last time that any were."""
@@ -69,27 +68,21 @@ class _Kept:
     """Held by the one that looks at its files."""
 
     def among(self, paths: Sequence[str], others: Sequence[str] | None) -> dict[str, _File]:
-        """Return what is known of these files, by path and sorted."""
-        if _differ(self.tracked, paths):
-            self.tracked = _known(self.tracked, paths)
+        """Return what is known of those that may be texts."""
+        if self.paths != paths:
+            self.paths, self.tracked = paths, _known(self.tracked, paths)
         if others is None:
             return self.tracked
-        if _differ(self.others, others):
-            self.others = _known(self.others, others)
-        both = self.tracked | self.others
-        return {path: both[path] for path in sorted(both)} if self.others else self.tracked
+        self.others = _known(self.others, others)
+        return self.tracked | self.others if self.others else self.tracked
 
     def __len__(self) -> int:
         """Return of how many files something is kept."""
         return len(self.tracked) + len(self.others)
 
 
-def _differ(known: Mapping[str, _File], paths: Sequence[str]) -> bool:
-    return len(known) != len(paths) or any(map(operator.ne, known, paths))
-
-
 def _known(known: Mapping[str, _File], paths: Sequence[str]) -> dict[str, _File]:
-    return {path: known.get(path) or _File() for path in paths}
+    return {path: known.get(path) or _File() for path in paths if may_be_text(path)}
 
 
 class Standing:
@@ -138,10 +131,8 @@ class Standing:
         if not kept.reading.acquire(timeout=WAIT_SECONDS):
             return None
         try:
-            texts = sorted(filter(may_be_text, paths))
-            more = sorted(filter(may_be_text, others)) if others is not None else None
-            wanted = {word: _bits(parts) for word, parts in asked.items()}
-            known = kept.among(texts, more)
+            wanted = [_Wanted(word, *_slots(parts)) for word, parts in asked.items()]
+            known = kept.among(paths, others)
             found = _Question(files=known, root=root, wanted=wanted, now_ns=now_ns).answer()
         finally:
             kept.reading.release()
@@ -159,23 +150,34 @@ class Standing:
             return kept
 
 
+_Slot = tuple[int, int]
+"""The place of a bit: which byte, and which of its bits is set."""
+
+
+class _Wanted(NamedTuple):
+    """A word, and the bits that a file has which may hold it; the first of them by itself."""
+
+    word: str
+    first: _Slot
+    rest: list[_Slot]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """In which files do words stand, whose bits are `wanted`?"""
+    """In which files do words stand?"""
 
     files: Mapping[str, _File]
     root: Path
-    wanted: Mapping[str, int]
+    wanted: Sequence[_Wanted]
     now_ns: int
 
     def answer(self) -> dict[str, list[str]] | None:
         """Return which files hold each word; None where they are too much."""
-        # What all words have in common, a file that holds any has; of one, that is all of it.
-        any_word = functools.reduce(operator.and_, self.wanted.values())
         top = str(self.root)
         whole = again = 0
-        perhaps: list[str] = []
+        perhaps: list[tuple[str, list[str]]] = []
         unread: list[tuple[str, os.stat_result]] = []
+        every = [word for word, _, _ in self.wanted]
         for path, known in self.files.items():
             try:
                 there = os.lstat(f"{top}/{path}")
@@ -184,24 +186,31 @@ class _Question:
             if not stat.S_ISREG(there.st_mode):
                 continue
             whole += there.st_size
+            held = known.may_hold
             if known.looked != _looks(there):
                 unread.append((path, there))
-                continue
-            if known.may_hold == _ANYTHING:
+            elif held == _ANYTHING:
                 again += there.st_size
-            if known.may_hold & any_word == any_word:
-                perhaps.append(path)
+                perhaps.append((path, every))
+            else:
+                mine = [
+                    word
+                    for word, (at, bit), rest in self.wanted
+                    if held[at] & bit and all(held[at] & bit for at, bit in rest)
+                ]
+                if mine:
+                    perhaps.append((path, mine))
         if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX:
             return None
         changed = self._read(unread)
         same = self._look_again(perhaps) if changed is not None else None
         if changed is None or same is None:
             return None
-        return {word: sorted(changed[word] + same[word]) for word in self.wanted}
+        return {word: sorted(changed[word] + same[word]) for word, _, _ in self.wanted}
 
     def _read(self, unread: Sequence[tuple[str, os.stat_result]]) -> dict[str, list[str]] | None:
         """Return which of the changed files hold each word; None until all of them were read."""
-        found: dict[str, list[str]] = {word: [] for word in self.wanted}
+        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
         left = AT_ONCE_BYTES
         for path, looks in unread:
             left -= looks.st_size
@@ -211,19 +220,17 @@ class _Question:
             if data is None:
                 continue
             known = self.files[path]
-            known.may_hold = _all_bits(data)
+            known.may_hold = _bits(data)
             known.looked = _looks(looks) if files.is_settled(looks, self.now_ns) else ()
-            for word in words_in(self.wanted, data):
+            for word in words_in(found, data):
                 found[word].append(path)
         return found
 
-    def _look_again(self, perhaps: Sequence[str]) -> dict[str, list[str]] | None:
-        """Return which of the unchanged files hold each word; None when one is too large now."""
-        found: dict[str, list[str]] = {word: [] for word in self.wanted}
-        for path in perhaps:
-            may_hold = self.files[path].may_hold
-            mine = [word for word, bits in self.wanted.items() if may_hold & bits == bits]
-            data, too_large = _observed(self.root, path) if mine else (None, False)
+    def _look_again(self, perhaps: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]] | None:
+        """Return which unchanged files hold the words they may; None when one is too large now."""
+        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
+        for path, mine in perhaps:
+            data, too_large = _observed(self.root, path)
             if too_large:
                 return None
             for word in words_in(mine, data or b""):
@@ -241,7 +248,7 @@ def _looks(there: os.stat_result) -> tuple[int, ...]:
     return (there.st_mtime_ns, there.st_size, there.st_ctime_ns, there.st_ino)
 
 
-def _all_bits(data: bytes) -> int:
+def _bits(data: bytes) -> bytes:
     """Return the bits of all words of a file."""
     words: set[bytes] = set()
     at = 0
@@ -252,14 +259,17 @@ def _all_bits(data: bytes) -> int:
         if len(words) > WORDS_MAX:
             return _ANYTHING
         at = end
-    return _bits(words)
-
-
-def _bits(words: Sequence[bytes] | set[bytes]) -> int:
-    """Return a number with two bits set for each word."""
     bits = bytearray(1 << (_BITS - 3))
     for word in words:
         number = hash(word)
         for slot in (number & _SLOT, number >> _BITS & _SLOT):
             bits[slot >> 3] |= 1 << (slot & 7)
-    return int.from_bytes(bits, "little")
+    return bytes(bits)
+
+
+def _slots(parts: Iterable[bytes]) -> tuple[_Slot, list[_Slot]]:
+    """Return the bits that a file has which holds all of these: the first, and the others."""
+    numbers = (hash(word) for word in parts)
+    slots = (slot for one in numbers for slot in (one & _SLOT, one >> _BITS & _SLOT))
+    first, *rest = [(slot >> 3, 1 << (slot & 7)) for slot in slots]
+    return first, rest
