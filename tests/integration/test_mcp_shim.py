@@ -18,7 +18,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim
 from yaadwatch.model.settings import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
-from yaadwatch.servers import mcp
+from yaadwatch.servers import mcp_frames
 from yaadwatch.servers.mcp_wide import WIDE
 
 
@@ -350,7 +350,7 @@ def unusable(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(home))
 
 
-@pytest.mark.parametrize("version", mcp.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_frames.HANDSHAKE_VERSIONS)
 def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
     with Agent() as agent:
         told = agent.shake_hands(version=version)
@@ -480,7 +480,7 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim.HANDSHAKE_VERSIONS == mcp.HANDSHAKE_VERSIONS
+    assert shim.HANDSHAKE_VERSIONS == mcp_frames.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()
