@@ -206,7 +206,7 @@ def test_requests_in_flight_are_asked_again_and_answered_once(path):
         4: 1,
         5: 1,
     }
-    assert heard_by[1] == ["yaadwatch-replay-1", "notifications/initialized", 1, 2, 4, 5, 9]
+    assert heard_by[1] == ["yaadwatch-replay", "notifications/initialized", 1, 2, 4, 5, 9]
 
 
 def test_a_cancelled_request_is_not_asked_again(path):
@@ -232,7 +232,7 @@ def test_a_cancelled_request_is_not_asked_again(path):
 
     again = [entry[1:] for entry in asked if entry[0] == 1]
     assert again == [
-        ("initialize", "yaadwatch-replay-1"),
+        ("initialize", "yaadwatch-replay"),
         ("notifications/initialized", None),
         ("ping", 2),
     ]
@@ -401,6 +401,28 @@ def test_an_agent_that_was_answered_alone_hears_when_there_are_tools(path):
 
         assert wait_until(news)["method"] == "notifications/tools/list_changed"
         assert agent.hear()["result"]["tools"]
+
+
+def test_an_agent_that_was_answered_alone_and_asks_nothing_hears_it_too(path):
+    """One that was told of no tools has nothing to ask for."""
+    refusing = {"error": {"code": "unavailable", "message": "256 clients are connected."}}
+
+    def script(connection, lines, number):
+        if number < 2:
+            next(lines)
+            say(connection, refusing)
+            return
+        greet(connection, lines)
+        for frame in lines:
+            if "id" in frame:
+                say(connection, {"jsonrpc": "2.0", "id": frame["id"], "result": {}})
+
+    with Scripted(path, script) as daemon, Agent() as agent:
+        assert "256 clients" in agent.shake_hands()["instructions"]
+
+        assert agent.hear()["method"] == "notifications/tools/list_changed"
+        assert agent.silent(0.5)
+        assert daemon.connections == 3
 
 
 @pytest.mark.parametrize(
