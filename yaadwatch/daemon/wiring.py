@@ -39,7 +39,7 @@ from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.words import Words
-from yaadwatch.system import files, processes
+from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
 from yaadwatch.system.git.command import GitRunner
@@ -256,7 +256,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,
-        tells=lambda folder: not files.is_network(folder),
+        tells=lambda folder: not mounts.is_network(folder),
     )
 
 
