@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from yaadwatch.system.git import searching, standing
+from yaadwatch.system.git import searching
+from yaadwatch.system.git.words import standing
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "mod_1.py"]
 TEXTS = [

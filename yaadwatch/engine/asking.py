@@ -9,7 +9,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.listed import LeftOut
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.texts import may_be_text, words_in
+from yaadwatch.system.git.words.texts import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""

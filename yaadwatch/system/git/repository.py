@@ -15,7 +15,7 @@ from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
-from yaadwatch.system.git import attributes, indexed, listed, searching, standing
+from yaadwatch.system.git import attributes, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
@@ -25,8 +25,9 @@ from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.listed import LeftOut, Listed, T
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.remembered import is_whole
 from yaadwatch.system.git.snapshots import ID, NO_FILE, Snapshots, valid
+from yaadwatch.system.git.words import standing
+from yaadwatch.system.git.words.remembered import is_whole
 
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _MAIN_BRANCHES = (

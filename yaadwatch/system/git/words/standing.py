@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from yaadwatch.system import files
-from yaadwatch.system.git.texts import may_be_searched, may_be_text, words_in
+from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
 
 SEARCHES_MIN: Final = 4
 """Searches of a tree after which it is worth while to read it: that costs some ten of them."""
