@@ -68,7 +68,7 @@ class Tty:
         return status, self.seen[-40:]
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_doubt_is_shown_as_it_is_raised_and_the_cursor_comes_back(
     machine, watched, number, status
 ):
@@ -98,4 +98,4 @@ def test_into_a_pipe_each_change_is_a_line(machine, watched):
         _, err = process.communicate(timeout=PATIENCE_S)
 
     assert first["projects"][0]["stale"] == 0
-    assert (process.returncode, err) == (0, "")
+    assert (process.returncode, err) == (130, "")

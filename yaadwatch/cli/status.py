@@ -43,7 +43,7 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.watch:
         from yaadwatch.cli.service.live import keep_showing
 
-        return keep_showing(
+        keep_showing(
             lambda: _ask(client),
             lambda answer, paper: _tell_live(answer, client, paper),
             client,

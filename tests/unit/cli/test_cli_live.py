@@ -1,13 +1,15 @@
 """`status --watch`: each change once, within the window, and the terminal given back."""
 
+import io
 import json
 import signal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recording import ID, RecordingClient, Screen, command
+from recording import ID, RecordingClient, Screen
 
+from yaadwatch.cli.main import run
 from yaadwatch.cli.service import live
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import Ended, NobodyListens
@@ -50,26 +52,28 @@ def no_time_to_lose(monkeypatch):
     monkeypatch.setattr(live, "LOOK_S", 0.0)
 
 
-def watched(*states, arguments=(), **options):
+def watched(*states, arguments=(), person=False):
     """Watch while the daemon answers with these states; then comes Ctrl-C."""
-    answers = {"status": [*states, KeyboardInterrupt()]}
-    return command("status", "--watch", *arguments, answers=answers, **options)
+    client = RecordingClient({"status": [*states, KeyboardInterrupt()]})
+    terminal = Terminal(Screen() if person else io.StringIO(), io.StringIO(), width=100)
+    with pytest.raises(KeyboardInterrupt):
+        run(["status", "--watch", *arguments], terminal, lambda args, terminal: client)
+    return terminal.out.getvalue()
 
 
 def test_a_program_gets_a_line_for_each_change_and_none_for_what_is_no_news():
-    ran = watched(STATUS, STATUS, HEAVIER, MORE, MORE, STATUS, arguments=["--json"])
+    out = watched(STATUS, STATUS, HEAVIER, MORE, MORE, STATUS, arguments=["--json"])
 
-    assert ran.status == 0
-    assert [json.loads(line) for line in ran.lines] == [STATUS, MORE, STATUS]
+    assert [json.loads(line) for line in out.splitlines()] == [STATUS, MORE, STATUS]
 
 
 def test_without_a_terminal_each_change_is_printed_after_the_last_and_nothing_steers_it():
-    ran = watched(STATUS, HEAVIER, MORE)
+    out = watched(STATUS, HEAVIER, MORE)
 
-    assert ran.status == 0
-    assert "\x1b" not in ran.out
-    assert [line[:4] for line in ran.lines].count("--- ") == 2
-    assert [line.split(",")[0] for line in ran.lines if "memories" in line] == [
+    lines = out.splitlines()
+    assert "\x1b" not in out
+    assert [line[:4] for line in lines].count("--- ") == 2
+    assert [line.split(",")[0] for line in lines if "memories" in line] == [
         "    124 memories",
         "    125 memories",
     ]
@@ -78,29 +82,28 @@ def test_without_a_terminal_each_change_is_printed_after_the_last_and_nothing_st
 def test_a_daemon_that_goes_and_comes_is_a_change_and_no_end(monkeypatch, tmp_path):
     monkeypatch.setenv("YAAD_HOME", str(tmp_path))
 
-    ran = watched(STATUS, Ended("status"), NobodyListens(), STATUS, arguments=["--json"])
+    out = watched(STATUS, Ended("status"), NobodyListens(), STATUS, arguments=["--json"])
 
-    running = [json.loads(line)["daemon"]["running"] for line in ran.lines]
+    running = [json.loads(line)["daemon"]["running"] for line in out.splitlines()]
     assert running == [True, False, True]
 
 
 def test_on_a_terminal_it_draws_in_place_and_gives_the_terminal_back(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
-    ran = watched(STATUS, MORE, person=True)
+    out = watched(STATUS, MORE, person=True)
 
-    assert ran.status == 0
-    assert ran.out.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H")
-    assert ran.out.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
-    assert "124 memories" in ran.out
-    assert "125 memories" in ran.out
-    assert "Ctrl-C ends" in ran.out
+    assert out.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H")
+    assert out.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    assert "124 memories" in out
+    assert "125 memories" in out
+    assert "Ctrl-C ends" in out
 
 
 def test_a_terminal_that_cannot_be_steered_is_written_line_by_line(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
 
-    assert "\x1b" not in watched(STATUS, person=True).out
+    assert "\x1b" not in watched(STATUS, person=True)
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), BrokenPipeError()])
@@ -123,7 +126,7 @@ def test_however_it_ends_the_terminal_and_the_signals_are_given_back(monkeypatch
 def test_what_is_wrong_comes_first_because_the_end_may_not_fit(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
-    shown = watched(POLLED, person=True).out
+    shown = watched(POLLED, person=True)
 
     assert (
         shown.index("The watch limit") < shown.index("mend: sysctl it") < shown.index("is running")

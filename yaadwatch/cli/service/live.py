@@ -5,6 +5,7 @@ On a terminal it takes the other screen, as a pager does, and gives everything b
 
 import io
 import os
+import select
 import shutil
 import signal
 import sys
@@ -42,8 +43,8 @@ _TOP, _REST_OF_LINE, _BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 def keep_showing(
     ask: Callable[[], Answer], tell: Tell, client: "Client", terminal: Terminal, *, as_json: bool
-) -> int:
-    """Show the state again whenever it changes, until Ctrl-C, which is no error: return 0.
+) -> NoReturn:
+    """Show the state again whenever it changes, until Ctrl-C.
 
     Args:
         ask: returns the state.
@@ -51,6 +52,10 @@ def keep_showing(
         client: hears of what happens, over a connection of its own.
         terminal: where it is shown.
         as_json: as a line for each state instead.
+
+    Raises:
+        KeyboardInterrupt: the way in which it ends.
+        BrokenPipeError: whoever read it has left.
     """
     news = News(client)
     try:
@@ -58,13 +63,9 @@ def keep_showing(
         if terminal.out.isatty() and not as_json and os.environ.get("TERM", "dumb") != "dumb":
             with _other_screen(terminal):
                 _draw(states, tell, terminal)
-        else:
-            _print(states, tell, terminal, as_json=as_json)
-    except KeyboardInterrupt:
-        terminal.end_progress()
+        _print(states, tell, terminal, as_json=as_json)
     finally:
         news.close()
-    return 0
 
 
 class News:
@@ -137,7 +138,18 @@ def _print(states: _States, tell: Tell, terminal: Terminal, *, as_json: bool) ->
                 _tell(state, tell, terminal)
             terminal.out.flush()
             shown = kept
+        if _is_left(terminal):
+            raise BrokenPipeError
         state = states.next()
+
+
+def _is_left(terminal: Terminal) -> bool:
+    """Tell whether nobody reads what we print any more; writing would tell only with a change."""
+    if terminal.out is not sys.stdout:
+        return False
+    looked = select.poll()
+    looked.register(terminal.out.fileno(), 0)
+    return bool(looked.poll(0))
 
 
 def _of_interest(state: Answer) -> Answer:
