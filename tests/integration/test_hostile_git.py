@@ -442,6 +442,28 @@ def test_no_odd_piece_of_a_repository_holds_us(victim, piece, as_what, tmp_path)
             assert answer.message
 
 
+@pytest.mark.parametrize("as_what", ["pipe", "link to a pipe"])
+def test_no_odd_pack_that_comes_while_we_look_holds_us(victim, as_what, tmp_path):
+    """Whoever asks libgit2 for what is not there has it open all packs that are new."""
+    opened = victim.open(GitRunner(timedelta(milliseconds=100)))
+    assert opened.has_commit(victim.last)
+    place = victim.path / ".git/objects/pack/pack-x.idx"
+    os.mkfifo(tmp_path / "pipe")
+    if as_what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(tmp_path / "pipe")
+
+    def refused():
+        with pytest.raises(YaadError) as error:
+            opened.has_commit("1" * 40)
+        return error.value
+
+    error = in_time(refused)
+    assert error.code is Code.UNAVAILABLE
+    assert "no plain file" in error.message
+
+
 @pytest.mark.parametrize("of_what", ["commit", "tree", "blob"])
 @pytest.mark.parametrize("as_what", ["pipe", "link to a pipe", "link", "device", "folder", "huge"])
 def test_no_odd_object_holds_us_or_leads_out(victim, of_what, as_what, tmp_path):
