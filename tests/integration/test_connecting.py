@@ -493,7 +493,7 @@ def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     (samples / ".gemini/settings.json").write_text("nonsense")
     (refused,) = [row for row in standing(world(samples)) if row["state"] != "connected"]
     assert (refused["agent"], refused["state"]) == ("gemini", "refused")
-    assert "was not understood" in refused["reason"]
+    assert "was left alone" in refused["reason"]
 
 
 @pytest.mark.parametrize(
