@@ -146,6 +146,14 @@ class Checkout:
             check=True,
         ).stdout.strip()
 
+    def tries(self, *arguments):
+        """Run git, which may refuse; return its status."""
+        try:
+            self.git(*arguments)
+        except subprocess.CalledProcessError as error:
+            return error.returncode
+        return 0
+
     def write(self, path, text):
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
