@@ -132,7 +132,7 @@ class Checkout:
     def __init__(self, root, env):
         self.root = root
         self.env = env
-        root.mkdir(parents=True)
+        root.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments):

@@ -23,10 +23,8 @@ class Life:
     def act(self):
         number = self.chance.randrange(Shop.FILES)
         self.count += 1
-        self.chance.choice(
-            [self.save, self.save_whole, self.save_without_a_trace, self.revert, self.delete]
-            + [self.commit, self.switch]
-        )(number)
+        saves = (self.save, self.save_whole, self.save_without_a_trace)
+        self.chance.choice((*saves, self.revert, self.delete, self.commit, self.switch))(number)
 
     def save(self, number):
         self.shop.edit(number, self.count)

@@ -208,7 +208,13 @@ class Intake:
         self._everything()
 
     async def poll(self) -> None:
-        """Look at every anchored file; what looks different is a hint."""
+        """Look at every anchored file; what looks different is a hint.
+
+        A project whose store or folder could not be had is tried again: its disk may be back.
+        """
+        registered = await self._look(self._engine.projects)
+        for project in sorted(registered.keys() - {project for project, _ in self._trees}):
+            await self.refresh(project)
         for key, tree in list(self._trees.items()):
             seen = await self._look(self._poller.look, tree)
             self._take_seen(key, seen)

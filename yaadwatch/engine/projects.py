@@ -252,6 +252,8 @@ def _take_away(home: Home, project: Project) -> None:
             files.remove_exact(path, project.excluded)
         home.stores.close_one(project.id)
         identity.delete_store(project)
+        # A check may have opened it in between; what is gone cannot be opened any more.
+        home.stores.close_one(project.id)
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,
