@@ -1,7 +1,7 @@
 """A machine with a daemon of its own, and a repository whose truth the test knows."""
 
 import pytest
-from living import Living, Shop
+from living_daemon import Living, Shop
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from living import SOAK, Shop, source, wait_until
+from living_daemon import SOAK, Shop, source, wait_until
 
 KILLS = 100 if SOAK else 5
 BLOCK_OPENS = "<!-- yaad:begin"

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from living import source, wait_until
+from living_daemon import source, wait_until
 
 QUEUED_MAX = Path("/proc/sys/fs/inotify/max_queued_events")
 FEASIBLE = 200_000

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from living import SOAK, Shop, required, wait_until
+from living_daemon import SOAK, Shop, required, wait_until
 
 LIMIT = 300 if SOAK else 24
 LIMITED = (

@@ -6,7 +6,7 @@ What that costs is measured by `python -m tests.bench`.
 import threading
 
 import pytest
-from living import SOAK, Shop
+from living_daemon import SOAK, Shop
 
 FILES = 50_000 if SOAK else 3_000
 

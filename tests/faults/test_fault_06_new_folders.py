@@ -2,7 +2,7 @@
 
 import shutil
 
-from living import SOAK, Shop
+from living_daemon import SOAK, Shop
 
 ROUNDS = 125 if SOAK else 5
 

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from living import Shop, wait_until
+from living_daemon import Shop, wait_until
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from living import Living, Shop, required, wait_until
+from living_daemon import Living, Shop, required, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -51,7 +51,7 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     machine.live()
     shop = Shop.new(machine, files=3, mode="inline")
     shop.ask("remember", text="Always call ship_cart to ship a cart", kind="convention")
-    wait_until(lambda: "ship_cart" in (root / "CLAUDE.md").read_text(), "a block of ours")
+    shop.ask("files_sync")
     before = (root / "CLAUDE.md").read_bytes()
 
     filler = fill(root)
@@ -84,7 +84,9 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     assert machine.logged("service.crashed") == 0
 
 
-def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(tmp_path, monkeypatch, small_disk):
+def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(
+    tmp_path, monkeypatch, small_disk
+):
     """There are the log, the list of projects and the copies."""
     machine = Living(tmp_path, monkeypatch)
     small_disk(machine.home / "yaad")
@@ -106,7 +108,7 @@ def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(tmp_path, monk
         machine.end()
 
 
-def test_on_a_disk_that_became_read_only_all_is_read_and_what_cannot_be_kept_is_said(
+def test_on_a_disk_that_is_read_only_what_cannot_be_done_is_said_and_is_done_when_it_can(
     machine, small_disk
 ):
     root = machine.home / "code" / "shop"
@@ -115,7 +117,7 @@ def test_on_a_disk_that_became_read_only_all_is_read_and_what_cannot_be_kept_is_
     shop = Shop.new(machine, files=3)
     machine.stop()
     subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True)
-    machine.live()
+    machine.live(YAAD_WATCH_POLL_S="1")
 
     refused = refusal(shop.ask, "remember", text="Nobody can keep this")
     assert refused.code is Code.UNAVAILABLE

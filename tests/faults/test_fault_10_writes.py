@@ -6,7 +6,7 @@ What that costs of a core is measured by `python -m tests.bench`.
 import threading
 import time
 
-from living import SOAK
+from living_daemon import SOAK
 
 SECONDS = 60 if SOAK else 3
 PAUSE_S = 0.0001

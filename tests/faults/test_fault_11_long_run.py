@@ -4,7 +4,7 @@ import shutil
 
 import psutil
 import pytest
-from living import SOAK, Shop, wait_until
+from living_daemon import SOAK, Shop, wait_until
 
 WARM_UP = 4
 ROUNDS = 400 if SOAK else 8
@@ -54,13 +54,10 @@ def test_descriptors_threads_watches_children_and_memory_stay_where_they_were(ma
         after.update(held(machine))
         return all(after[name] <= before[name] + slack for name, slack in SLACK.items())
 
-    is_back()
-    0 and wait_until(is_back, lambda: f"what was held before, {before}, and not {after}")
+    wait_until(is_back, lambda: f"what was held before, {before}, and not {after}")
     grown = psutil.Process(machine.process.pid).memory_info().rss - memory
-    import os
-    print(sorted(os.readlink(f"/proc/{machine.process.pid}/fd/{n}") for n in os.listdir(f"/proc/{machine.process.pid}/fd")))
     print({"grown_bytes": grown, "rounds": ROUNDS, "before": before, "after": after})
-    assert 0
+    assert grown < GROWTH_BYTES
     assert machine.logged("service.crashed") == 0
 
 

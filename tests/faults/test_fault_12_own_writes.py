@@ -5,7 +5,7 @@ import shutil
 import time
 
 import pytest
-from living import Shop, wait_until
+from living_daemon import Shop, wait_until
 
 STILL_S = 2.0
 """Many times what it waits for quiet."""

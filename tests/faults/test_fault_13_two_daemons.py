@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from living import SOAK, Shop, wait_until
+from living_daemon import SOAK, Shop, wait_until
 from machine import alive
 
 AT_ONCE = 12 if SOAK else 5
