@@ -124,8 +124,7 @@ def _look(
     any_word = functools.reduce(operator.and_, wanted.values())
     for path, now in there.items():
         known = tree[path]
-        looks = _looks(now)
-        same = looks == known.looked
+        same = now is None
         if same:
             may_hold = known.may_hold
             if may_hold & any_word != any_word:
@@ -140,30 +139,38 @@ def _look(
             return None
         if read.data is None:
             continue
-        if not same:
-            known.looked = looks if files.is_settled(now, now_ns) else ()
+        if now is not None:
+            known.looked = _looks(now) if files.is_settled(now, now_ns) else ()
             known.may_hold = _all_bits(read.data)
         for word in words_in(mine, read.data):
             found[word].append(path)
     return found
 
 
-def _signatures(tree: Mapping[str, _File], root: Path) -> dict[str, os.stat_result] | None:
-    """Return how the plain files look now; None where they are too large together."""
-    found = {}
+def _signatures(
+    tree: Mapping[str, _File], root: Path
+) -> dict[str, os.stat_result | None] | None:
+    """Return how the plain files look now, None for each that looks as it did when it was read.
+
+    None for all where they are too large together.
+    """
+    found: dict[str, os.stat_result | None] = {}
     whole = again = 0
-    top = str(root)
+    top, lstat = f"{root}/", os.lstat
     for path, known in tree.items():
         try:
-            there = os.lstat(f"{top}/{path}")
+            there = lstat(top + path)
         except (OSError, ValueError):
             continue
-        if not stat.S_ISREG(there.st_mode):
+        if known.looked and known.looked == _looks(there):  # a plain file then, and so it is now
+            found[path] = None
+            if known.may_hold == _ANYTHING:
+                again += there.st_size
+        elif stat.S_ISREG(there.st_mode):
+            found[path] = there
+        else:
             continue
-        found[path] = there
         whole += there.st_size
-        if known.may_hold == _ANYTHING and known.looked == _looks(there):
-            again += there.st_size
     return None if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX else found
 
 
