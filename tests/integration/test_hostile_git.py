@@ -84,6 +84,7 @@ def ask_everything(repo, runner):
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "recent_heads": opened.recent_heads,
         "unmerged": lambda: opened.unmerged(10),
+        "trunks": opened.trunks,
         "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,

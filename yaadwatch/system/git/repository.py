@@ -331,17 +331,17 @@ class Repository:
 
         A branch that is broken, or leads to a commit that is lost, has none.
         """
-        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
-        main = named.decode("utf-8", "surrogateescape").split()
         if not self.head().commit:
             return frozenset()
-        found = self._git.ask(
-            [
-                *("rev-list", "--ignore-missing", f"--max-count={limit}"),
-                *("--branches", "--not", "HEAD", *main),
-            ]
+        limits = ["rev-list", "--ignore-missing", f"--max-count={limit}"]
+        return frozenset(
+            self._git.ask([*limits, "--branches", "--not", *self.trunks()]).decode().split()
         )
-        return frozenset(found.decode().split())
+
+    def trunks(self) -> list[str]:
+        """Return the names of what a branch is merged into: HEAD, and the main branches."""
+        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
+        return ["HEAD", *named.decode("utf-8", "surrogateescape").split()]
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
