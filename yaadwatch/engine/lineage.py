@@ -11,6 +11,7 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store import provenance
 from yaadwatch.store.recall import learned as table
+from yaadwatch.system.git import branches
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.question import Git
 
@@ -50,6 +51,8 @@ def away(home: Home, space: Space) -> frozenset[str]:
 def require_away(home: Home, space: Space) -> frozenset[str]:
     """Return what `away` does, for whoever must not take what git cannot tell for an answer.
 
+    What may be of a branch whose history cannot be read is among them.
+
     Raises:
         YaadError: git does not answer.
     """
@@ -57,22 +60,31 @@ def require_away(home: Home, space: Space) -> frozenset[str]:
     strange = frozenset(space.db.read(table.commits) - {head.commit})
     if not strange:
         return frozenset()
-    strange = _unmerged(home, space, head, strange)
+    strange = _unmerged(home, space, head, strange, unsure=True)
     if not strange:
         return frozenset()
     found = space.db.read(table.only_at, strange)
     return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
 
 
-def _unmerged(home: Home, space: Space, head: Head, commits: Set[str]) -> frozenset[str]:
+def _unmerged(
+    home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool = False
+) -> frozenset[str]:
     """Return those of `commits` that are on a branch only, and whose work is not here otherwise.
+
+    `unsure`: those that may be on a branch whose history cannot be read are among them.
 
     Raises:
         YaadError: git does not answer.
     """
     now_s = home.clock.monotonic_s()
-    strange = home.unmerged.commits(space.repository, head, now_s).intersection(commits)
-    if not strange:
-        return strange
-    git = Git(space.repository.layout, home.git)
-    return strange - home.unmerged.landed(space.repository, git, head, strange, now_s)
+    layout = space.repository.layout
+    git = Git(layout, home.git)
+    beside = home.unmerged.commits(layout, git, head, now_s)
+    strange = beside.commits.intersection(commits)
+    if strange:
+        strange -= home.unmerged.landed(layout, git, head, strange, now_s)
+    if unsure and not beside.whole:
+        others = frozenset(commits) - beside.commits
+        strange |= others - branches.held(git, others)
+    return strange

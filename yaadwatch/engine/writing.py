@@ -54,9 +54,7 @@ def confirm(
     )
 
 
-def learn(
-    conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False
-) -> None:
+def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:
     """Note at which commit a memory is learned, or said again; nothing without a commit."""
     if commit:
         learned.note(conn, node.id, commit, now, fresh=fresh)

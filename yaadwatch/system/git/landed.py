@@ -11,10 +11,10 @@ from typing import Final
 
 from yaadwatch.system.git.question import Git
 
-TIPS_MAX: Final = 24
-"""Ends of branches that are looked at, those committed last."""
+TIPS_MAX: Final = 200
+"""Ends of branches that are known."""
 COMMITS_MAX: Final = 48
-"""Ends of branches, and other commits, that are looked at in one go."""
+"""Ends of branches beside the trunk, and other commits, that are looked at in one go."""
 PATHS_MAX: Final = 200
 """Files that a work may change; a larger one is not looked for."""
 TRUNK_MAX: Final = 200
@@ -33,16 +33,16 @@ class Refs:
     tips: tuple[str, ...]
 
 
-def refs(git: Git, trunks: Sequence[str]) -> Refs:
-    """Return where the trunk, which has these names, and the branches beside it are now.
+def refs(git: Git, trunks: Sequence[str], beside: Collection[str]) -> Refs:
+    """Return where the trunk, which has these names, and branches are that end `beside` it.
 
     Raises:
         YaadError: as every method of `Repository`.
     """
     ends = git.ask(["rev-parse", *(f"{name}^{{commit}}" for name in trunks)]).decode().split()
-    options = ["--format=%(objectname)", "--sort=-committerdate", f"--count={TIPS_MAX}"]
-    tips = git.ask(["for-each-ref", *options, "--no-merged=HEAD", "refs/heads"]).decode().split()
-    return Refs(tuple(dict.fromkeys(ends)), tuple(tip for tip in tips if tip not in ends))
+    options = ["--format=%(objectname)", f"--count={TIPS_MAX}"]
+    tips = git.ask(["for-each-ref", *options, "refs/heads"]).decode().split()
+    return Refs(tuple(dict.fromkeys(ends)), tuple(tip for tip in tips if tip in beside))
 
 
 def landed(git: Git, there: Refs, commits: Collection[str]) -> frozenset[str]:

@@ -34,12 +34,6 @@ from yaadwatch.system.git.remembered import is_whole
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
-_MAIN_BRANCHES = (
-    "refs/remotes/origin/HEAD",
-    "refs/heads/main",
-    "refs/heads/master",
-    "refs/heads/trunk",
-)
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
@@ -325,23 +319,6 @@ class Repository:
         fields = [line.split(b" ", 2) for line in reversed(lines)]
         heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
         return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
-
-    def unmerged(self, limit: int) -> frozenset[str]:
-        """Return the newest commits of branches that neither HEAD nor a main branch has.
-
-        A branch that is broken, or leads to a commit that is lost, has none.
-        """
-        if not self.head().commit:
-            return frozenset()
-        limits = ["rev-list", "--ignore-missing", f"--max-count={limit}"]
-        return frozenset(
-            self._git.ask([*limits, "--branches", "--not", *self.trunks()]).decode().split()
-        )
-
-    def trunks(self) -> list[str]:
-        """Return the names of what a branch is merged into: HEAD, and the main branches."""
-        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
-        return ["HEAD", *named.decode("utf-8", "surrogateescape").split()]
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""

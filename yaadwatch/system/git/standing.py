@@ -147,9 +147,7 @@ def _look(
     return found
 
 
-def _signatures(
-    tree: Mapping[str, _File], root: Path
-) -> dict[str, os.stat_result | None] | None:
+def _signatures(tree: Mapping[str, _File], root: Path) -> dict[str, os.stat_result | None] | None:
     """Return how the plain files look now, None for each that looks as it did when it was read.
 
     None for all where they are too large together.
