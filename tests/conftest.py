@@ -16,13 +16,18 @@ settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
 
 
+def is_of_the_person(name):
+    """Say whether a variable of the environment is hidden from the tests; not what is for them."""
+    return name.startswith(("GIT_", "YAAD_")) and name not in {"YAAD_REQUIRE", "YAAD_SOAK"}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_machine():
     """Hide the person who runs the tests: no settings, stores or git configuration of theirs."""
     folder = Path(tempfile.mkdtemp(prefix="yaad-tests-"))
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("GIT_", "YAAD_")) and name != "YAAD_SOAK":
+            if is_of_the_person(name):
                 patch.delenv(name)
         _move_home(patch, folder)
         yield folder

@@ -1,6 +1,7 @@
 """Real agents, connected by `connect`: they are told the brief, and what they remember is kept."""
 
 import json
+from pathlib import Path
 
 import pytest
 from machine import Checkout
@@ -88,3 +89,11 @@ def test_an_agent_that_cannot_be_had_is_a_failure_where_it_is_required(
 
     with pytest.raises(outcome):
         lacking("there is no npm here")
+
+
+def test_what_is_required_of_a_run_is_not_hidden_from_its_tests(pytestconfig):
+    path = Path(__file__).parents[1] / "conftest.py"
+    hides = pytestconfig.pluginmanager.get_plugin(str(path)).is_of_the_person
+
+    assert not hides("YAAD_REQUIRE")
+    assert hides("YAAD_HOME")

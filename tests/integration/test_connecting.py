@@ -13,9 +13,10 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.connecting import receipts, verbs
+from yaadwatch.connecting.plans import COPIES, World
 from yaadwatch.connecting.programs import Program
 from yaadwatch.connecting.table import CONNECTIONS, Place
-from yaadwatch.connecting.verbs import World, connect, disconnect, standing
+from yaadwatch.connecting.verbs import connect, disconnect, standing
 from yaadwatch.core.settings_text import jsonc
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
@@ -638,7 +639,7 @@ def test_copies_do_not_pile_up(samples):
         connect(world(samples), ["zed"])
         disconnect(world(samples), ["zed"])
 
-    copies = list(places.backups(verbs.COPIES).iterdir())
+    copies = list(places.backups(COPIES).iterdir())
     assert len(copies) == settings_files.COPIES_MAX
 
 

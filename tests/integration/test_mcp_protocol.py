@@ -8,7 +8,7 @@ import pytest
 from served import Log, OneProject, Served, Wire, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers import mcp
+from yaadwatch.servers import mcp, mcp_frames
 from yaadwatch.servers.mcp_news import LISTENS_MAX
 
 ENVELOPE = {
@@ -117,7 +117,7 @@ def call(wire, identity, query, **more):
     return ask(wire, identity, "tools/call", name="yaad_recall", arguments={"query": query}, **more)
 
 
-@pytest.mark.parametrize("version", mcp.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_frames.HANDSHAKE_VERSIONS)
 def test_a_known_version_is_agreed_on(wire, version):
     result = shake_hands(wire, version)
 
@@ -571,7 +571,7 @@ def test_who_connects_may_say_whose_agent_it_is(served, verbs):
     ],
 )
 def test_an_agent_gets_a_name_that_is_fit_to_keep(client, name):
-    assert mcp.agent_name(client) == name
+    assert mcp_frames.agent_name(client) == name
 
 
 def test_twenty_agents_at_once_each_get_their_own_answers(served):

@@ -18,7 +18,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim
 from yaadwatch.model.settings import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
-from yaadwatch.servers import mcp
+from yaadwatch.servers import mcp_frames
 from yaadwatch.servers.mcp_wide import WIDE
 
 
@@ -206,7 +206,7 @@ def test_requests_in_flight_are_asked_again_and_answered_once(path):
         4: 1,
         5: 1,
     }
-    assert heard_by[1] == ["yaadwatch-replay-1", "notifications/initialized", 1, 2, 4, 5, 9]
+    assert heard_by[1] == ["yaadwatch-replay", "notifications/initialized", 1, 2, 4, 5, 9]
 
 
 def test_a_cancelled_request_is_not_asked_again(path):
@@ -232,7 +232,7 @@ def test_a_cancelled_request_is_not_asked_again(path):
 
     again = [entry[1:] for entry in asked if entry[0] == 1]
     assert again == [
-        ("initialize", "yaadwatch-replay-1"),
+        ("initialize", "yaadwatch-replay"),
         ("notifications/initialized", None),
         ("ping", 2),
     ]
@@ -350,7 +350,7 @@ def unusable(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(home))
 
 
-@pytest.mark.parametrize("version", mcp.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_frames.HANDSHAKE_VERSIONS)
 def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
     with Agent() as agent:
         told = agent.shake_hands(version=version)
@@ -401,6 +401,28 @@ def test_an_agent_that_was_answered_alone_hears_when_there_are_tools(path):
 
         assert wait_until(news)["method"] == "notifications/tools/list_changed"
         assert agent.hear()["result"]["tools"]
+
+
+def test_an_agent_that_was_answered_alone_and_asks_nothing_hears_it_too(path):
+    """One that was told of no tools has nothing to ask for."""
+    refusing = {"error": {"code": "unavailable", "message": "256 clients are connected."}}
+
+    def script(connection, lines, number):
+        if number < 2:
+            next(lines)
+            say(connection, refusing)
+            return
+        greet(connection, lines)
+        for frame in lines:
+            if "id" in frame:
+                say(connection, {"jsonrpc": "2.0", "id": frame["id"], "result": {}})
+
+    with Scripted(path, script) as daemon, Agent() as agent:
+        assert "256 clients" in agent.shake_hands()["instructions"]
+
+        assert agent.hear()["method"] == "notifications/tools/list_changed"
+        assert agent.silent(0.5)
+        assert daemon.connections == 3
 
 
 @pytest.mark.parametrize(
@@ -480,7 +502,7 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim.HANDSHAKE_VERSIONS == mcp.HANDSHAKE_VERSIONS
+    assert shim.HANDSHAKE_VERSIONS == mcp_frames.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()

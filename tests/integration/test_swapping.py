@@ -112,6 +112,26 @@ def killed_after_somebody_wrote(file):
     assert file.read_bytes() == NEW
 
 
+def test_lines_that_two_append_between_the_steps_are_both_had(file):
+    """The first is in what came out, the second in our new file: each without the other's."""
+    lines = {"compared": b"- the first line\n", "exchanged": b"- the second line\n"}
+
+    def step(name):
+        if name in lines:
+            with file.open("ab") as stream:
+                stream.write(lines[name])
+
+    formers = []
+    with pytest.raises(ChangedUnderneathError) as error:
+        replace_expected(file, OLD, NEW, step=step, former=formers.append)
+
+    assert file.read_bytes() == NEW + lines["exchanged"]
+    assert error.value.dropped == OLD + lines["compared"]
+    assert [(one.held, one.written(1 << 20)) for one in formers] == [(OLD, OLD + lines["compared"])]
+    assert leftovers(file) == []
+    formers[0].close()
+
+
 def test_after_a_kill_what_somebody_wrote_in_between_gets_its_place_back(file):
     killed_after_somebody_wrote(file)
 

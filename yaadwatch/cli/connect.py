@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.connection import Client
-    from yaadwatch.connecting.verbs import World
+    from yaadwatch.connecting.plans import World
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""

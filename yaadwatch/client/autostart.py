@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+if not __package__:  # run as a file
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
@@ -189,3 +192,7 @@ def main() -> int:
         sys.stdout.write(f"{error.message} {error.hint}".strip() + "\n")
         return 1
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -55,31 +55,39 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         argv: the event, and `--agent NAME`.
     """
     end_s = time.monotonic() + LIMIT_S - _SPARE_S - _age_s()
-    sys.excepthook = _fault
-    signal.signal(signal.SIGALRM, _out_of_time)
+    told = nothing = b""
+    why = ""
+
+    def end(why: str) -> "NoReturn":
+        signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
+        _end_quietly()
+        _say(nothing)
+        complain(why)
+        os._exit(0)
+
+    late = f"it was not known within {LIMIT_S * 1000:.0f} ms"
+    sys.excepthook = lambda kind, error, _: end(f"a fault of ours: {kind.__name__}: {error}")
+    signal.signal(signal.SIGALRM, lambda number, frame: end(late))  # noqa: ARG005
     signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
-    told = b""
     try:
         event, agent = _asked(argv)
+        nothing = b"" if AGENTS[agent].nothing is None else _line(AGENTS[agent].nothing)
         told = _answer(event, agent, end_s)
     except (Trouble, WrongPayloadError) as trouble:
-        complain(str(trouble))
-        _read_out()
+        why = str(trouble)
     except (OSError, ValueError, RuntimeError) as error:
-        complain(f"{type(error).__name__}: {error}")
-        _read_out()
+        why = f"{type(error).__name__}: {error}"
     _end_quietly()
-    try:
-        os.write(1, told)
-    except OSError as error:
-        complain(f"the agent did not take the answer: {error.strerror}")
+    _say(told or nothing)
+    if why:
+        complain(why)
+        _read_out()
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
     os._exit(0)
 
 
 def complain(what: str) -> None:
     """Say in one line, on standard error and in the log, why nothing was told."""
-    _end_quietly()
     line = " ".join(what.split())
     sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -91,7 +99,7 @@ def complain(what: str) -> None:
 
 
 def _answer(event: str, name: str, end_s: float) -> bytes:
-    """Return what the agent takes: JSON of its own form, or nothing at all."""
+    """Return what tells the agent, in JSON of its own form; empty when there is nothing to tell."""
     agent = AGENTS[name]
     payload = _payload()
     agent.check(payload, event)
@@ -102,9 +110,7 @@ def _answer(event: str, name: str, end_s: float) -> bytes:
     pairs = zip(requests, answers, strict=True)
     texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
     text = "\n".join(filter(None, texts))
-    if text:
-        return _line(agent.tell(agent.names[event], text))
-    return b"" if agent.nothing is None else _line(agent.nothing)
+    return _line(agent.tell(agent.names[event], text)) if text else b""
 
 
 def _requests(
@@ -212,22 +218,16 @@ def _result(frame: "dict[str, Any]") -> "dict[str, Any]":
     return result
 
 
-def _out_of_time(number: int, frame: object) -> None:  # noqa: ARG001
-    """Say why and end at once, wherever we are; nothing was written to the agent yet."""
-    signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
-    complain(f"it was not known within {LIMIT_S * 1000:.0f} ms")
-    os._exit(0)
-
-
 def _end_quietly() -> None:
     """Let the end of the time be the end without a word: we are about to leave anyway."""
     signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
 
 
-def _fault(kind: type[BaseException], error: BaseException, trace: object) -> None:  # noqa: ARG001
-    """Keep our own faults from the agent, too: it works on as if there were no hook."""
-    complain(f"a fault of ours: {kind.__name__}: {error}")
-    os._exit(0)
+def _say(told: bytes) -> None:
+    try:
+        os.write(1, told)
+    except OSError as error:
+        complain(f"the agent did not take the answer: {error.strerror}")
 
 
 def _age_s() -> float:

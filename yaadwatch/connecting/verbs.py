@@ -1,44 +1,31 @@
-"""Connect agents and disconnect them: look at all files of an agent, decide, then write.
+"""Connect agents and disconnect them: draw up a plan for all files of an agent, then write.
 
 A composition root beside the daemon: no daemon is needed to edit a file of settings. Of an agent
 whose files are not all understood, none is written.
 """
 
-import difflib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.connecting import receipts, trust
-from yaadwatch.connecting.programs import Program, this_program
+from yaadwatch.connecting.plans import COPIES, Plan, World, elsewhere, plans_of
+from yaadwatch.connecting.programs import this_program
 from yaadwatch.connecting.receipts import Entry
-from yaadwatch.connecting.spots import (
-    Spot,
-    digest_of,
-    is_our_file,
-    is_ours,
-    with_ours,
-    without_ours,
-)
+from yaadwatch.connecting.spots import is_ours
 from yaadwatch.connecting.table import CONNECTIONS, SKILL, Connection, Place
 from yaadwatch.core.privacy import mask
-from yaadwatch.core.settings_text.edits import NotUnderstoodError
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.installed import is_used
-from yaadwatch.system.settings_files import Found
 from yaadwatch.system.swapping import ChangedUnderneathError
 
 TRIES_MAX: Final = 8
 """How often we begin again because an agent wrote its file at the same moment."""
-COPIES: Final = "settings"
-"""The folder of copies, beside those of projects."""
-_CONTEXT_LINES: Final = 2
 _TRUSTS: Final = {
     "untrusted": "Codex does not run these hooks before you trust them",
     "changed": "Codex does not run these hooks any more, because they say something else than what"
@@ -47,54 +34,6 @@ _TRUSTS: Final = {
 }
 _NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
 _EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
-_NO_END: Final = "\n\\ No newline at end of file\n"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What connecting works on.
-
-    Args:
-        program: what agents are told to start.
-        place: where their files are.
-        clock: names copies.
-    """
-
-    program: Program
-    place: Place
-    clock: Clock
-
-    @property
-    def project(self) -> str:
-        """Return the top of the work tree that is meant; '' for the person."""
-        return str(self.place.project or "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """What becomes of one file: `after` is None when it goes.
-
-    `was_edited`: it is ours as a whole, but somebody changed it, so it stays as it is.
-    """
-
-    found: Found
-    after: str | None
-    entries: tuple[Entry, ...] = ()
-    mode: int = 0o600
-    was_edited: bool = False
-
-    @property
-    def before(self) -> str | None:
-        data = self.found.data
-        return None if data is None else data.decode()
-
-    @property
-    def change(self) -> str:
-        if self.before == self.after:
-            return "same"
-        if self.before is None:
-            return "created"
-        return "removed" if self.after is None else "changed"
 
 
 def this_machine(folder: str | None) -> World:
@@ -155,7 +94,7 @@ def standing(world: World) -> list[dict[str, Any]]:
 def _standing(world: World, row: Connection) -> dict[str, Any]:
     told: dict[str, Any] = {"agent": row.agent, "title": row.title, "files": []}
     try:
-        plans = _plans(world, row, connects=True)
+        plans = plans_of(world, row, connects=True)
     except YaadError as error:
         reason = mask(error.message).text
         return told | {"state": "refused", "reason": reason, "hint": error.hint}
@@ -169,7 +108,7 @@ def _standing(world: World, row: Connection) -> dict[str, Any]:
     return told | {"state": "outdated" if ours else "unconnected", "files": outdated}
 
 
-def _left(world: World, row: Connection, plans: Sequence[_Plan]) -> str:
+def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
     """Return what a person still has to do for an agent that is connected, as far as it is seen."""
     if row.agent != "codex" or world.project:
         return row.todo_project if world.project else row.todo
@@ -216,7 +155,7 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     todo = row.todo if world.place.project is None else row.todo_project
     if connects and told["state"] == "unchanged":
         # What is there already, a person may have trusted by now.
-        todo = _left(world, row, _plans(world, row, connects=True))
+        todo = _left(world, row, plans_of(world, row, connects=True))
     if not connects:
         todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
     else:
@@ -240,8 +179,8 @@ def _changed(
     changed = ""
     written: list[str] = []
     for _ in range(TRIES_MAX):
-        plans = _plans(world, row, connects=connects)
-        told = [_told(plan, with_diff=dry_run) for plan in plans]
+        plans = plans_of(world, row, connects=connects)
+        told = [plan.told(with_diff=dry_run) for plan in plans]
         edited = [plan.found.path for plan in plans if plan.was_edited]
         if dry_run:
             return told, edited
@@ -251,7 +190,7 @@ def _changed(
                     settings_files.require_writable(plan.found)
             if connects:
                 entries = [entry for plan in plans for entry in plan.entries]
-                _note(world, row, [*_elsewhere(world, row), *entries])
+                _note(world, row, [*elsewhere(world, row), *entries])
             for plan, file in zip(plans, told, strict=True):
                 _write_or_tell(world, plan, file, written)
             if not connects:
@@ -267,115 +206,7 @@ def _changed(
     )
 
 
-def _plans(world: World, row: Connection, *, connects: bool) -> list[_Plan]:
-    """Return what becomes of each file of an agent. Nothing is written before all are known."""
-    written = receipts.load(places.receipt()).of(row.agent, world.project)
-    known = {one.key: one for one in written}
-    spots = list(row.spots(world.program, world.place))
-    if not connects:
-        there = {spot.key for spot in spots}
-        spots += [_spot(one) for one in written if one.key not in there]
-    plans = []
-    for path in dict.fromkeys(spot.path for spot in spots):
-        found = settings_files.look(
-            Path(path),
-            inside=world.place.project,
-            copies=places.backups(COPIES),
-            now=world.clock.now(),
-        )
-        here = [spot for spot in spots if spot.path == path]
-        try:
-            if connects:
-                plans.append(_with(world, row, here, known, found))
-            else:
-                plans.append(_without(here, known, found))
-        except NotUnderstoodError as error:
-            if not connects and not is_ours((found.data or b"").decode("utf-8", "replace")):
-                continue  # whatever it is, there is nothing of ours in it
-            raise YaadError(
-                Code.REFUSED,
-                f"{path} was not understood: {error}. Nothing of {row.title} was written.",
-                hint="Mend the file, or the entry in it, then run the command again.",
-            ) from None
-    return plans
-
-
-def _with(
-    world: World,
-    row: Connection,
-    spots: Sequence[Spot],
-    known: Mapping[str, Entry],
-    found: Found,
-) -> _Plan:
-    """Return a file with all that is ours in it."""
-    before = next((known[spot.key] for spot in spots if spot.key in known), None)
-    created = found.data is None or (before is not None and before.created)
-    folders: Sequence[str] = before.folders if before else ()
-    if found.data is None:
-        folders = settings_files.missing_folders(found.target) or folders
-    text = _text(found)
-    written = known.get(spots[0].key)
-    if written is not None and _was_edited(text, written):
-        return _Plan(found=found, after=text, entries=(written,), was_edited=True)
-    entries = []
-    for spot in spots:
-        entry = known.get(spot.key)
-        text, added, change = with_ours(text, spot, entry.added if entry else None)
-        if spot.how == "default" and change == "same" and entry is None:
-            continue  # it was there, and is not ours
-        entries.append(
-            Entry(
-                agent=row.agent,
-                project=world.project,
-                path=spot.path,
-                how=spot.how,
-                at=spot.at,
-                event=spot.event,
-                value=spot.value,
-                added=added,
-                created=created,
-                folders=tuple(folders),
-                digest=digest_of(spot.value) if spot.how == "file" else "",
-            )
-        )
-    return _Plan(found=found, after=text, entries=tuple(entries), mode=spots[0].mode)
-
-
-def _was_edited(text: str, written: Entry) -> bool:
-    """Return whether a file of ours as a whole holds something else than we wrote last.
-
-    Where that is not known, it is taken for the work of an older program.
-    """
-    known = written.how == "file" and written.digest
-    return bool(known) and is_our_file(text) and digest_of(text) != known
-
-
-def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: Found) -> _Plan:
-    """Return a file without anything of ours; none when nothing else is in one that we made."""
-    if found.data is None:
-        return _Plan(found=found, after=None)
-    text = _text(found)
-    order = {key: number for number, key in enumerate(known)}
-    # Backwards, so that each finds the text as it left it.
-    for spot in sorted(spots, key=lambda one: order.get(one.key, -1), reverse=True):
-        entry = known.get(spot.key)
-        added, digest = (entry.added, entry.digest) if entry else (None, "")
-        text = without_ours(text, spot, added, digest)
-    before = [known[spot.key] for spot in spots if spot.key in known]
-    is_made = spots[0].how == "file" or any(entry.created for entry in before)
-    goes = not text.strip() and bool(found.data) and is_made
-    stays = spots[0].how == "file" and is_our_file(text)
-    return _Plan(found=found, after=None if goes else text, entries=tuple(before), was_edited=stays)
-
-
-def _elsewhere(world: World, row: Connection) -> list[Entry]:
-    """Return what was written where it would not be today: a variable moved the folder."""
-    today = {spot.key for spot in row.spots(world.program, world.place)}
-    written = receipts.load(places.receipt()).of(row.agent, world.project)
-    return [one for one in written if one.key not in today]
-
-
-def _write_or_tell(world: World, plan: _Plan, told: dict[str, Any], written: list[str]) -> None:
+def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list[str]) -> None:
     """Write a file, and add it to those that were; when that fails, say which were.
 
     Raises:
@@ -395,7 +226,7 @@ def _write_or_tell(world: World, plan: _Plan, told: dict[str, Any], written: lis
         written.append(str(plan.found.path))
 
 
-def _write(world: World, plan: _Plan, told: dict[str, Any]) -> None:
+def _write(world: World, plan: Plan, told: dict[str, Any]) -> None:
     if plan.before == plan.after:
         return
     if plan.after is None:
@@ -426,42 +257,6 @@ def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:
         receipts.save(path, noted)
 
 
-def _told(plan: _Plan, *, with_diff: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"path": str(plan.found.path), "change": plan.change}
-    if plan.found.target != plan.found.path:
-        told["target"] = str(plan.found.target)
-    if with_diff and plan.change != "same":
-        name = str(plan.found.target)
-        lines = difflib.unified_diff(
-            (plan.before or "").splitlines(keepends=True),
-            (plan.after or "").splitlines(keepends=True),
-            "/dev/null" if plan.before is None else name,
-            "/dev/null" if plan.after is None else name,
-            n=_CONTEXT_LINES,
-        )
-        shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
-        told["diff"] = mask("".join(shown)).text
-    return told
-
-
-def _text(found: Found) -> str:
-    try:
-        return (found.data or b"").decode()
-    except UnicodeDecodeError as error:
-        raise NotUnderstoodError(f"it is not text in UTF-8, at byte {error.start}") from None
-
-
-def _spot(entry: Entry) -> Spot:
-    """Return a spot that was written to, and would not be today."""
-    return Spot(
-        path=entry.path,
-        how=entry.how,
-        at=entry.at,
-        value=entry.value,
-        event=entry.event,
-    )
-
-
 def _top(folder: str) -> Path:
     """Return the top of the work tree that a folder is in."""
     for one in (Path(folder), *Path(folder).parents):
@@ -479,7 +274,7 @@ def _row(name: str) -> Connection:
         if row.agent == name:
             return row
     names = [row.agent for row in CONNECTIONS]
-    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    near = get_close_matches(name, names, n=1)
     raise YaadError(
         Code.BAD_REQUEST,
         f"There is no agent {name!r} that can be connected. Nothing was done.",

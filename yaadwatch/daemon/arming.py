@@ -162,14 +162,17 @@ def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> N
         for name in path.split("/"):
             below.setdefault(folder, {}).setdefault(name, []).append(path)
             folder = f"{folder}/{name}" if folder else name
+    places = {"": tree.root}
     for folder in sorted(below):  # a folder sorts before what is below it
-        known = folders.setdefault(tree.root / folder, {})
+        place = places[folder]
+        known = folders.setdefault(place, {})
         for name, paths in below[folder].items():
             child = f"{folder}/{name}" if folder else name
             meaning = Meaning(paths=tuple(paths), shape=child in below)
             known[ANY if name == EVERY else name] = meaning
             if child in below:
-                folders.setdefault(tree.root / child, {})[ITSELF] = meaning
+                places[child] = place / name
+                folders.setdefault(places[child], {})[ITSELF] = meaning
 
 
 @dataclass(slots=True, kw_only=True)
@@ -272,10 +275,14 @@ class Arms:
         return sum(armed.demoted for armed in tuple(self._armed.values()))
 
     def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
-        others = sum(
-            1 for folder, by in self._interest.items() if folder not in wanted and by.keys() - {key}
+        """Return whether `wanted` and what other trees need are within the budget."""
+        armed = self._armed.get(key)
+        own = armed.folders if armed is not None else frozenset()
+        shared = sum(folder in self._interest for folder in wanted)
+        dropped = sum(
+            folder not in wanted and self._interest[folder].keys() == {key} for folder in own
         )
-        return others + len(wanted) <= self._budget
+        return len(self._interest) - shared - dropped + len(wanted) <= self._budget
 
     def _demote_one(self, but: Tree, now: float) -> bool:
         """Stop watching the files of the tree that was quiet for longest; return if one was."""

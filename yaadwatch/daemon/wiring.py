@@ -34,12 +34,12 @@ from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home, Stores
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.settings import Settings
+from yaadwatch.model.settings import STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.words import Words
-from yaadwatch.system import files, processes
+from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
 from yaadwatch.system.git.command import GitRunner
@@ -145,7 +145,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             create=True,
             on_commit=lambda: bell.ring(records.USER),
         ),
-        stores=Stores(bell.ring),
+        stores=Stores(bell.ring, clock.monotonic_s),
         clock=clock,
         settings=settings,
         git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms), Words(places.words())),
@@ -256,7 +256,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,
-        tells=lambda folder: not files.is_network(folder),
+        tells=lambda folder: not mounts.is_network(folder),
     )
 
 
@@ -302,6 +302,10 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def expire() -> None:
         await asyncio.to_thread(ending.expire, home)
 
+    async def poll() -> None:
+        await intake.poll()
+        await asyncio.to_thread(rest, home)
+
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)
 
@@ -314,7 +318,7 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
             "backup": back_up,
             "trim": trim,
             "sweep": intake.sweep,
-            "poll": intake.poll,
+            "poll": poll,
             "sessions": expire,
         },
         records.runs_of(home, mask),
@@ -323,6 +327,12 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
         health=health,
         on_jump=intake.sweep,
     )
+
+
+def rest(home: Home) -> None:
+    """Close the stores that nobody uses, and give back what they took."""
+    if home.stores.rest(STORE_IDLE):
+        processes.give_back()
 
 
 def _keeping() -> ModuleType:

@@ -14,7 +14,7 @@ from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.whole import checks, imported
-from yaadwatch.system import files
+from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
@@ -47,7 +47,7 @@ def store_folder(layout: Layout) -> Path:
     """Return the folder that the store of this repository is in, or would be."""
     main = main_root(layout)
     place = main or layout.common_dir
-    if files.is_network(place):
+    if mounts.is_network(place):
         return _far_folder("")
     return main / ".yaad" if main is not None else layout.common_dir / "yaad"
 

@@ -5,10 +5,11 @@ import hashlib
 import os
 import stat
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -102,10 +103,15 @@ class Stores:
 
     Args:
         on_commit: told the project's id after each transaction in its store.
+        monotonic_s: a clock that never goes back, in seconds.
     """
 
-    def __init__(self, on_commit: Callable[[str], None]) -> None:
+    def __init__(
+        self, on_commit: Callable[[str], None], monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._on_commit = on_commit
+        self._monotonic_s = monotonic_s
+        self._used_at: dict[str, float] = {}
         self._lock = threading.Lock()
         self._open: OrderedDict[str, Database] = OrderedDict()
         self._users: dict[str, int] = {}
@@ -139,8 +145,22 @@ class Stores:
         """Close a project's store, if it is open; whoever still uses it gets an error."""
         with self._lock:
             db = self._open.pop(project, None)
+            self._used_at.pop(project, None)
         if db is not None:
             db.close()
+
+    def rest(self, idle: timedelta) -> int:
+        """Close the stores that nobody used for so long; return how many those were."""
+        before = self._monotonic_s() - idle.total_seconds()
+        with self._lock:
+            resting = [
+                project
+                for project in self._open
+                if project not in self._users and self._used_at[project] <= before
+            ]
+            for project in resting:
+                self._close_resting(project)
+        return len(resting)
 
     def close(self) -> None:
         """Close every store, after it was put back if its file was deleted underneath."""
@@ -159,6 +179,7 @@ class Stores:
                 self._open[project.id] = db
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
+            self._used_at[project.id] = self._monotonic_s()
             self._make_room()
             return db
 
@@ -176,9 +197,13 @@ class Stores:
             if len(self._open) <= STORES_OPEN_MAX:
                 return
             if project not in self._users:
-                db = self._open.pop(project)
-                put_back(db)
-                db.close()
+                self._close_resting(project)
+
+    def _close_resting(self, project: str) -> None:
+        db = self._open.pop(project)
+        del self._used_at[project]
+        put_back(db)
+        db.close()
 
     def _open_store(self, project: Project) -> Database:
         if not stands(project.store):

@@ -103,6 +103,8 @@ HOLD: Final = timedelta(seconds=30)
 BURST: Final = timedelta(seconds=2)
 """A burst of changes that never pauses is checked after this."""
 STORES_OPEN_MAX: Final = 16
+STORE_IDLE: Final = timedelta(seconds=30)
+"""A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
 STOCK_VECTORS_MAX: Final = 20_000

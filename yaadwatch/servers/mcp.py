@@ -7,31 +7,37 @@ this module is imported with the first client that speaks the protocol.
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from yaadwatch.api import codec, frames
-from yaadwatch.api.messages.wire import AGENT_FORM, Hello
+from yaadwatch.api import codec
+from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.dispatch import Answer, Dispatcher, Events, Line
+from yaadwatch.servers.mcp_frames import (
+    HANDSHAKE_VERSIONS,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    STATELESS_VERSIONS,
+    Params,
+    Refused,
+    agent_name,
+    answered,
+    client_of,
+    decoded,
+    dressed,
+    is_stateless,
+    params_of,
+)
 from yaadwatch.servers.mcp_news import LISTENS_MAX, News
 from yaadwatch.servers.mcp_texts import BY_PROMPT, BY_URI, PROMPTS, RESOURCES
 from yaadwatch.servers.mcp_tools import TOOLS, Tool
 from yaadwatch.servers.mcp_wide import WIDE, WideTool
-
-HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS_VERSIONS: Final = ("2026-07-28",)
-
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-RESOURCE_NOT_FOUND: Final = -32002
-UNSUPPORTED_VERSION: Final = -32022
 
 INSTRUCTIONS_CHARS_MAX: Final = 2_000
 """Some clients cut what is longer."""
@@ -50,27 +56,7 @@ _CAPABILITIES_OURS: Final[dict[str, object]] = {
     "resources": {"subscribe": True, "listChanged": False},
 }
 
-_PREFIX = "io.modelcontextprotocol/"
-_VERSION, _CLIENT, _CAPABILITIES = (
-    f"{_PREFIX}protocolVersion",
-    f"{_PREFIX}clientInfo",
-    f"{_PREFIX}clientCapabilities",
-)
-_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-
 _log: Final = logging.getLogger(__name__)
-
-Params = dict[str, object]
-
-
-class Refused(Exception):
-    """A request that the protocol has an error for."""
-
-    def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
 
 
 class Session:
@@ -103,7 +89,7 @@ class Session:
     ) -> None:
         self._hello = hello
         self._dispatcher = dispatcher
-        self._server = {"name": "yaadwatch", "title": "yaadwatch", "version": version}
+        self._server: Answer = {"name": "yaadwatch", "title": "yaadwatch", "version": version}
         self._places = asyncio.Semaphore(at_once)
         self._start = start
         self._send = send
@@ -128,7 +114,7 @@ class Session:
     def hear(self, line: bytes) -> None:
         """Take one line: begin to answer a request, heed a notification."""
         try:
-            frame = _frame(line)
+            frame = decoded(line)
         except Refused as error:
             self._start(self._refuse(None, error))
             return
@@ -164,29 +150,25 @@ class Session:
                 self._news.leave(identity)
 
     async def _refuse(self, identity: int | str | None, error: Refused) -> None:
-        said = {"code": error.code, "message": error.message}
-        if error.data is not None:
-            said["data"] = error.data
-        await self._send(frames.encode({"jsonrpc": "2.0", "id": identity, "error": said}))
+        await self._send(error.line(identity))
 
     async def _serve(self, identity: int | str, method: str, params: object) -> None:
         """Answer a request. Until the first await nothing else is served: a handshake is over
         before what was sent behind it begins.
         """
         try:
-            line = await self._reply(identity, method, _params(params))
+            line = await self._reply(identity, method, params_of(params))
         except Refused as error:
-            await self._refuse(identity, error)
-            return
+            line = error.line(identity)
         if line is not None:
             await self._send(line)
 
     async def _reply(self, identity: int | str, method: str, params: Params) -> bytes | None:
         if method == "ping":
-            return _line(identity, {})
+            return answered(identity, {})
         if method == "initialize":
             return await self._shake_hands(identity, params)
-        stateless = _is_stateless(params)
+        stateless = is_stateless(params)
         if method == "server/discover" and stateless:
             return await self._discover(identity, params)
         if method == "subscriptions/listen" and stateless:
@@ -211,7 +193,7 @@ class Session:
         if serve is not None:
             return await serve(identity, params, stateless=stateless)
         answer = listed or {}
-        return _line(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
+        return answered(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
 
     def _list(self, method: str) -> Answer | None:
         """Return what a method lists, if it does."""
@@ -258,7 +240,7 @@ class Session:
         """Return the line with `answer` and, as instructions, what an agent should know here."""
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
-            return _line(identity, answer | {"instructions": _instructions(found)})
+            return answered(identity, answer | {"instructions": _instructions(found)})
 
         request = codec.Request(
             id=identity,
@@ -282,7 +264,7 @@ class Session:
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
             result = tool.result(found)
-            return _line(identity, self._dressed(result) if stateless else result)
+            return answered(identity, self._dressed(result) if stateless else result)
 
         # Models write null for what they leave out.
         given = {key: value for key, value in (arguments or {}).items() if value is not None}
@@ -316,7 +298,7 @@ class Session:
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
             result = prompt.result(found)
-            return _line(identity, self._dressed(result) if stateless else result)
+            return answered(identity, self._dressed(result) if stateless else result)
 
         return await self._asked(identity, params, prompt.operation, given, told)
 
@@ -326,10 +308,9 @@ class Session:
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
             if isinstance(found, YaadError):
                 message = f"{found.message} {found.hint}".strip()
-                error = {"code": INTERNAL_ERROR, "message": message}
-                return frames.encode({"jsonrpc": "2.0", "id": identity, "error": error})
+                return Refused(INTERNAL_ERROR, message).line(identity)
             result = resource.result(found)
-            return _line(identity, self._dressed(result, 0) if stateless else result)
+            return answered(identity, self._dressed(result, 0) if stateless else result)
 
         return await self._asked(identity, params, resource.operation, resource.fields, told)
 
@@ -337,11 +318,11 @@ class Session:
         """Tell from now on when a resource has changed, as the handshake era has it."""
         uri = _uri(params)
         await self._news.subscribe(uri, await self._stores())
-        return _line(identity, {})
+        return answered(identity, {})
 
     async def _unsubscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
         self._news.unsubscribe(_uri(params))
-        return _line(identity, {})
+        return answered(identity, {})
 
     async def _listen(self, identity: int | str, params: Params) -> None:
         """Tell from now on when resources have changed, until that is cancelled: the answer to a
@@ -394,63 +375,10 @@ class Session:
         """Return who asks: as the connection says, else the request, else the handshake."""
         if self._hello.agent is not None:
             return self._hello.agent
-        meta = params.get("_meta")
-        client = meta.get(_CLIENT) if isinstance(meta, dict) else None
-        return agent_name(client or params.get("clientInfo") or self._client)
+        return agent_name(client_of(params) or self._client)
 
     def _dressed(self, result: Answer, keep_ms: int | None = None) -> Answer:
-        """Return `result` as the stateless era wants it; `keep_ms`: how long it may be kept."""
-        meta = {f"{_PREFIX}serverInfo": self._server}
-        dressed: Answer = result | {"resultType": "complete", "_meta": meta}
-        return dressed if keep_ms is None else dressed | {"ttlMs": keep_ms, "cacheScope": "private"}
-
-
-def agent_name(client: object) -> str:
-    """Return the name in a client's description of itself, in the form that our own clients use."""
-    given = client.get("name") if isinstance(client, dict) else None
-    name = _NO_NAME.sub("-", given if isinstance(given, str) else "").strip("-._")[:64]
-    return name if AGENT_FORM.fullmatch(name) else "mcp"
-
-
-def _frame(line: bytes) -> dict[str, object]:
-    if line.lstrip()[:1] == b"[":
-        raise Refused(INVALID_REQUEST, "Batches are not served; send one message a line.")
-    try:
-        frame = frames.decode(line)
-    except ValueError as error:
-        raise Refused(PARSE_ERROR, f"{error}") from None
-    if frame.get("jsonrpc") != "2.0":
-        raise Refused(INVALID_REQUEST, 'jsonrpc must be "2.0"')
-    return frame
-
-
-def _params(found: object) -> Params:
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise Refused(INVALID_PARAMS, f"params must be an object, got {frames.kind_of(found)}")
-    return found
-
-
-def _is_stateless(params: Params) -> bool:
-    """Say whether a request brings the envelope of the stateless era.
-
-    Raises:
-        Refused: it brings one that we cannot serve, or a half one.
-    """
-    meta = params.get("_meta")
-    if not isinstance(meta, dict) or _VERSION not in meta:
-        return False
-    spoken = meta[_VERSION]
-    if not isinstance(spoken, str) or _CAPABILITIES not in meta:
-        raise Refused(INVALID_PARAMS, f"_meta must hold {_VERSION}, a text, and {_CAPABILITIES}")
-    if spoken not in STATELESS_VERSIONS:
-        raise Refused(
-            UNSUPPORTED_VERSION,
-            f"Protocol {spoken} is not spoken here.",
-            {"supported": [*STATELESS_VERSIONS, *HANDSHAKE_VERSIONS], "requested": spoken},
-        )
-    return True
+        return dressed(result, self._server, keep_ms)
 
 
 def _uri(params: Params) -> str:
@@ -468,10 +396,6 @@ def _uri(params: Params) -> str:
 def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -> Params:
     """Return the request of our own protocol for an operation."""
     return {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
-
-
-def _line(identity: int | str, result: Answer) -> bytes:
-    return frames.encode(frames.answer(identity, result))
 
 
 def _instructions(found: "Answer | YaadError") -> str:

@@ -31,17 +31,6 @@ _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | _NO_WAIT
 LINES_BYTES_MAX: Final = 1024 * 1024
 """The most that a file of settings may hold to which lines of ours are added."""
 
-# fmt: off
-_NETWORK_FILE_SYSTEMS: Final = frozenset({
-    "9p", "afpfs", "afs", "beegfs", "ceph", "ceph-fuse", "cifs", "coda", "curlftpfs", "davfs",
-    "davfs2", "drvfs", "gcsfuse", "gfs2", "glusterfs", "goofys", "gpfs", "gvfsd-fuse",
-    "juicefs", "lustre", "moosefs", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs",
-    "prl_fs", "rclone", "s3fs", "smb", "smb2", "smb3", "smbfs", "smbnetfs", "sshfs", "v9fs",
-    "vboxsf", "virtiofs", "vmhgfs", "vmhgfs-fuse", "webdav",
-})
-# fmt: on
-"""Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
@@ -224,29 +213,6 @@ def remove_exact(path: Path, appended: str) -> bool:
     else:
         path.unlink()
     return True
-
-
-def file_system(path: Path) -> str:
-    """Return the kind of file system that `path` is on, as the system calls it; '' if unknown."""
-    import psutil  # 1.5 MB, needed when a project is added
-
-    real = path.resolve()
-    best, kind = Path(), ""
-    for partition in psutil.disk_partitions(all=True):
-        mounted = Path(partition.mountpoint)
-        # The last of two on one place is the one that is seen.
-        if real.is_relative_to(mounted) and len(mounted.parts) >= len(best.parts):
-            best, kind = mounted, partition.fstype
-    return kind
-
-
-def is_network(path: Path) -> bool:
-    """Return whether `path` is on a file system that others may write to, or that lies about it."""
-    return _is_network_kind(file_system(path))
-
-
-def _is_network_kind(kind: str) -> bool:
-    return kind.lower().rpartition(".")[2] in _NETWORK_FILE_SYSTEMS
 
 
 class _Elsewhere(Exception):

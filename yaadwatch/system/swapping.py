@@ -182,7 +182,7 @@ def replace_expected(
         undo.pop_all()
         step("exchanged")
         if exchanged and not _is_still(named, before, expected):
-            _put_back(path, named, _Ours(ours, new), former)
+            _put_back(path, named, _Ours(ours, new), expected, former)
         if exchanged:
             named.unlink()
         step("settled")
@@ -412,9 +412,16 @@ class _Ours:
 
 
 def _put_back(
-    path: Path, named: Path, ours: _Ours, former: Callable[[Former], None] | None
+    path: Path,
+    named: Path,
+    ours: _Ours,
+    expected: bytes,
+    former: Callable[[Former], None] | None,
 ) -> NoReturn:
     """Give the file back to whoever wrote it since we looked.
+
+    What two wrote at once goes to `former` too: what the first of them only added to `expected` can
+    be added to what the second left.
 
     Raises:
         ChangedUnderneathError: always.
@@ -426,13 +433,24 @@ def _put_back(
             # A second writer, since the first exchange: theirs is the newest, and goes back too.
             # What comes out now is what they replaced, without having seen it perhaps.
             _rename(named, path, _EXCHANGE)
-            dropped = _held(named)
+            dropped = _handed_over(named, expected, former)
         elif former is not None:  # whoever opened ours meanwhile still writes to it
             former(Former(os.dup(ours.descriptor), ours.held))
     except FileNotFoundError:  # whoever deleted ours did not see what came out
         dropped = _held(named)
     named.unlink()
     raise ChangedUnderneathError(str(path), dropped)
+
+
+def _handed_over(
+    named: Path, expected: bytes, former: Callable[[Former], None] | None
+) -> bytes | None:
+    """Return what a regular file holds, and give it to `former`, as having held `expected`."""
+    with contextlib.ExitStack() as opened:
+        descriptor = _open_plain(named, opened)
+        if descriptor is not None and former is not None:
+            former(Former(os.dup(descriptor), expected))
+    return _held(named)
 
 
 @contextlib.contextmanager

@@ -133,6 +133,20 @@ def test_lines_that_come_through_an_open_descriptor_are_not_lost(tree):
     assert "Never push on Fridays" in rules_of(tree, "AGENTS.md")
 
 
+def test_late_lines_that_the_file_has_by_now_are_not_said_twice(tree):
+    """As when whoever wrote the file since had seen them."""
+    with (tree.path / "CLAUDE.md").open("ab") as appender:
+        tree.remember(RULE, kind="convention")
+        tree.sync()
+        appender.write(b"- Never push on Fridays\n")
+    with (tree.path / "CLAUDE.md").open("ab") as other:
+        other.write(b"- Never push on Fridays\n")
+
+    sync_until_quiet(tree)
+
+    assert tree.read("CLAUDE.md").count("- Never push on Fridays\n") == 1
+
+
 def test_a_text_that_was_rewritten_through_an_open_descriptor_is_kept_as_a_copy(tree):
     with (tree.path / "CLAUDE.md").open("r+b") as writer:
         tree.remember(RULE, kind="convention")

@@ -172,12 +172,13 @@ def test_what_only_some_need_is_not_imported_at_start(start):
         """
         import os, signal, sys
         from yaadwatch.daemon.main import run
-        heavy = {"pygit2", "tree_sitter", "mistune", "ssl", "sqlite3", "yaadwatch.cli.main"}
+        heavy = {"pygit2", "tree_sitter", "mistune", "sqlite3", "yaadwatch.cli.main"}
+        heavy |= {"ssl", "_hashlib"}  # OpenSSL
         def ready():
             print(sorted(heavy & sys.modules.keys()))
             os.kill(os.getpid(), signal.SIGTERM)
         run(foreground=False, on_ready=ready)
-        import ssl
+        import ssl, _hashlib
         """,
         wait=False,
     )

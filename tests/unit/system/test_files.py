@@ -5,8 +5,6 @@ import resource
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -448,40 +446,6 @@ def test_lines_are_read_through_a_link_and_not_from_a_device(tmp_path):
         files.read_lines(Path("/dev/zero"))
     with pytest.raises(FileNotFoundError):
         files.read_lines(tmp_path / "nowhere")
-
-
-# File systems
-
-
-def test_the_file_system_of_a_path_is_the_one_of_the_closest_mount(tmp_path):
-    assert files.file_system(tmp_path / "not" / "made" / "yet") == files.file_system(tmp_path)
-    if sys.platform == "linux":
-        assert files.file_system(Path("/proc/self")) == "proc"
-
-
-def test_a_local_disk_is_no_network(tmp_path):
-    assert not files.is_network(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("kind", "network"),
-    [("nfs4", True), ("cifs", True), ("9p", True), ("fuse.sshfs", True), ("drvfs", True),
-     ("macfuse.sshfs", True), ("ext4", False), ("btrfs", False), ("fuseblk", False),
-     ("fuse.ntfs-3g", False), ("tmpfs", False), ("apfs", False), ("", False)],
-)  # fmt: skip
-def test_network_file_systems_are_known_by_their_kind(kind, network):
-    assert files._is_network_kind(kind) is network
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
-def test_the_last_of_two_mounts_on_one_folder_is_the_one_that_is_seen(tmp_path):
-    mount = ["mount", "-t", "tmpfs", "tmpfs", str(tmp_path)]
-    if subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("nothing can be mounted here")
-    try:
-        assert files.file_system(tmp_path / "below") == "tmpfs"
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
 
 
 def test_a_line_that_has_no_room_is_not_appended_in_part(tmp_path):

@@ -78,7 +78,9 @@ def _take_late(home: Home, space: Space, path: str, former: Former, *, key: byte
         keep(home, space, path, late, key=key)
     else:
         tail = late[len(former.held) :]
-        write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
+        # Whoever wrote the file as it is now may have seen it.
+        if tail not in seen.data:
+            write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
     former.held = late
 
 

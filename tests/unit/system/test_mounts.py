@@ -1,0 +1,55 @@
+"""Which kind of file system is a path on, as the system itself says?"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from yaadwatch.system import mounts
+
+
+def test_the_file_system_of_a_path_is_the_one_of_the_closest_mount(tmp_path):
+    assert mounts.file_system(tmp_path / "not" / "made" / "yet") == mounts.file_system(tmp_path)
+    if sys.platform == "linux":
+        assert mounts.file_system(Path("/proc/self")) == "proc"
+
+
+def test_a_local_disk_is_no_network(tmp_path):
+    assert not mounts.is_network(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "network"),
+    [("nfs4", True), ("cifs", True), ("9p", True), ("fuse.sshfs", True), ("drvfs", True),
+     ("macfuse.sshfs", True), ("ext4", False), ("btrfs", False), ("fuseblk", False),
+     ("fuse.ntfs-3g", False), ("tmpfs", False), ("apfs", False), ("", False)],
+)  # fmt: skip
+def test_network_file_systems_are_known_by_their_kind(kind, network):
+    assert mounts._is_network_kind(kind) is network
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_the_last_of_two_mounts_on_one_folder_is_the_one_that_is_seen(tmp_path):
+    mount = ["mount", "-t", "tmpfs", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        assert mounts.file_system(tmp_path / "below") == "tmpfs"
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the table is of Linux")
+def test_the_table_is_read_as_others_read_it():
+    others = [(row.mountpoint.rstrip("/"), row.fstype) for row in psutil.disk_partitions(all=True)]
+
+    assert sorted(mounts._mounts()) == sorted(others)
+
+
+def test_a_place_with_a_space_and_a_name_that_only_begins_alike_are_told_apart():
+    table = b"disk / ext4 rw 0 0\nshare /srv/my\\040files nfs4 rw 0 0\n"
+
+    assert mounts._parsed(table) == (("", "ext4"), ("/srv/my files", "nfs4"))

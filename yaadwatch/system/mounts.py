@@ -1,0 +1,70 @@
+"""Which kind of file system is a path on? One on the network tells nobody what others change."""
+
+import functools
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+# fmt: off
+_NETWORK_FILE_SYSTEMS: Final = frozenset({
+    "9p", "afpfs", "afs", "beegfs", "ceph", "ceph-fuse", "cifs", "coda", "curlftpfs", "davfs",
+    "davfs2", "drvfs", "gcsfuse", "gfs2", "glusterfs", "goofys", "gpfs", "gvfsd-fuse",
+    "juicefs", "lustre", "moosefs", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs",
+    "prl_fs", "rclone", "s3fs", "smb", "smb2", "smb3", "smbfs", "smbnetfs", "sshfs", "v9fs",
+    "vboxsf", "virtiofs", "vmhgfs", "vmhgfs-fuse", "webdav",
+})
+# fmt: on
+"""Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
+
+_TABLE: Final = Path("/proc/self/mounts")
+_ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
+
+_Mounts = tuple[tuple[str, str], ...]
+"""Where each is mounted, without a slash at the end, and its kind; in the order of mounting."""
+
+
+def file_system(path: Path) -> str:
+    """Return the kind of file system that `path` is on, as the system calls it; '' if unknown."""
+    real = os.path.realpath(path)
+    best, kind = -1, ""
+    for mounted, of_kind in _mounts():
+        # The last of two on one place is the one that is seen.
+        if len(mounted) >= best and (real == mounted or real.startswith(f"{mounted}/")):
+            best, kind = len(mounted), of_kind
+    return kind
+
+
+def is_network(path: Path) -> bool:
+    """Return whether `path` is on a file system that others may write to, or that lies about it."""
+    return _is_network_kind(file_system(path))
+
+
+def _is_network_kind(kind: str) -> bool:
+    return kind.lower().rpartition(".")[2] in _NETWORK_FILE_SYSTEMS
+
+
+def _mounts() -> _Mounts:
+    if sys.platform == "linux":
+        try:
+            return _parsed(_TABLE.read_bytes())
+        except OSError:  # no /proc here
+            return ()
+    import psutil
+
+    found = psutil.disk_partitions(all=True)
+    return tuple((each.mountpoint.rstrip("/"), each.fstype) for each in found)
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(table: bytes) -> _Mounts:
+    """Return what a table says; kept, because it is asked for often and rarely changes."""
+    rows = (line.split(b" ") for line in table.splitlines())
+    return tuple((_place(row[1]), os.fsdecode(row[2])) for row in rows if len(row) > 2)
+
+
+def _place(written: bytes) -> str:
+    """Return a place as it is; spaces and the like are written as `\\040` in the table."""
+    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 8) & 255]), written)
+    return os.fsdecode(plain).rstrip("/")
