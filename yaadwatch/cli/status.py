@@ -1,6 +1,5 @@
 """The command `status`: what a person asks first, in one screen."""
 
-import time
 from argparse import Namespace
 
 from yaadwatch.cli import doubts
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-WATCH_PAUSE_S = 2.0
 DOUBTS_MAX = 5
 """Doubts shown by `status`; the others are counted."""
 WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
@@ -31,28 +29,33 @@ def add_status(commands: Commands) -> Parser:
         status,
         examples=[
             ("yaadwatch status", "the same as yaadwatch alone"),
-            ("yaadwatch status --watch", "again every two seconds, until Ctrl-C"),
+            ("yaadwatch status --watch", "as it changes, until Ctrl-C"),
+            ("yaadwatch status --watch --json", "a line of JSON for each change"),
         ],
         starts_daemon=False,
     )
-    command.add_argument("--watch", action="store_true", help="keep showing it")
+    command.add_argument("--watch", action="store_true", help="keep showing it, as it changes")
     return command
 
 
 def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the state of the daemon and of everything it watches; start nothing."""
-    while True:
-        answer = _ask(client)
-        if args.json:
-            terminal.json(answer)
-        else:
-            if args.watch:
-                terminal.clear()
-            _tell(answer, client, terminal)
-        if not args.watch:
-            return 0
-        terminal.out.flush()
-        time.sleep(WATCH_PAUSE_S)
+    if args.watch:
+        from yaadwatch.cli.service.live import keep_showing
+
+        keep_showing(
+            lambda: _ask(client),
+            lambda answer, paper: _tell_live(answer, client, paper),
+            client,
+            terminal,
+            as_json=args.json,
+        )
+    answer = _ask(client)
+    if args.json:
+        terminal.json(answer)
+    else:
+        _tell(answer, client, terminal)
+    return 0
 
 
 def _ask(client: "Client") -> "dict[str, Any]":
@@ -89,15 +92,32 @@ def _without_daemon() -> "dict[str, Any]":
 
 
 def _tell(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
-    if answer["daemon"]["running"]:
-        _tell_running(answer, client, terminal)
-    else:
-        terminal.line(styled("yaadwatch is not running", "bold"))
+    """Print what is wrong last: there it stands right above the prompt."""
+    _tell_state(answer, client, terminal)
+    _tell_problems(answer, terminal)
+
+
+def _tell_live(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+    """Print what is wrong first: the end may not fit into the window."""
+    _tell_problems(answer, terminal)
+    if answer["problems"]:
+        terminal.gap()
+    _tell_state(answer, client, terminal)
+
+
+def _tell_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
     if answer["problems"]:
         _title("Problems", terminal)
         for problem in answer["problems"]:
             terminal.line(styled(str(problem["what"]), "red"), indent=2)
             terminal.line(f"mend: {problem['mend']}", indent=4)
+
+
+def _tell_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+    if answer["daemon"]["running"]:
+        _tell_running(answer, client, terminal)
+    else:
+        terminal.line(styled("yaadwatch is not running", "bold"))
 
 
 def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:

@@ -130,11 +130,6 @@ class Terminal:
             self.err.flush()
             self._telling = False
 
-    def clear(self) -> None:
-        """Begin a new screen, if this is one."""
-        if self.out.isatty():
-            self.out.write("\x1b[H\x1b[2J")
-
     def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
         """Yield begin and end of each line of `text`; a word that is too long keeps its length."""
         text = text.rstrip(" ")  # or a line of its own would be made for what nobody sees
