@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from yaadwatch.system import files
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.texts import may_be_text
+from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024

@@ -21,11 +21,11 @@ from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.kept import Indexes
 from yaadwatch.system.git.listed import LeftOut, Listed
-from yaadwatch.system.git.remembered import Remembered
-from yaadwatch.system.git.standing import Standing
-from yaadwatch.system.git.texts import NO_TEXT
+from yaadwatch.system.git.words.kept import Indexes
+from yaadwatch.system.git.words.remembered import Remembered
+from yaadwatch.system.git.words.standing import Standing
+from yaadwatch.system.git.words.texts import NO_TEXT
 
 _SAFE = (
     "--no-pager",

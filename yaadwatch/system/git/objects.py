@@ -45,9 +45,11 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, store: "pygit2.Odb", folder: str) -> None:
+    def __init__(self, store: "pygit2.Odb", folder: str, packs: tuple[int, ...]) -> None:
         self._store = store
         self._folder = folder
+        self._packs = packs
+        """The folder of the packs as it was when it was last seen to hold plain files only."""
         self._trees: dict[str, dict[bytes, _Entry]] = {}
         self._roots: dict[str, str] = {}
 
@@ -58,6 +60,7 @@ class Objects:
         try:
             ours = layout.git_dir.stat().st_uid == os.geteuid()
             shared = os.path.lexists(folder / "info" / "alternates")
+            packs = _looks(folder)
             if shared or not ours or not _plain_packs(folder):
                 return None
         except OSError:
@@ -68,7 +71,7 @@ class Objects:
         # long, and the checksum that each packed text carries is looked at anyhow.
         pygit2.settings.enable_strict_hash_verification(False)
         try:
-            return cls(pygit2.Odb(str(folder)), str(folder))
+            return cls(pygit2.Odb(str(folder)), str(folder), packs)
         except (pygit2.GitError, ValueError):
             return None
 
@@ -208,6 +211,7 @@ class Objects:
                 raise self._unreadable(id, "it is not a plain file")
         except OSError:
             pass  # not loose: in a pack, or not there
+        self._check_packs(id)
         try:
             kind, size = self._store.read_header(id)
         except KeyError:
@@ -215,6 +219,17 @@ class Objects:
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(id, error) from error
         return int(kind), size
+
+    def _check_packs(self, id: str) -> None:
+        """Look again at a folder of packs that changed: libgit2 opens what is new in it."""
+        try:
+            folder = Path(self._folder)
+            packs = _looks(folder)
+            if packs != self._packs and not _plain_packs(folder):
+                raise self._unreadable(id, "something among the packs is no plain file")
+        except OSError as error:
+            raise self._unreadable(id, error) from error
+        self._packs = packs
 
     def _unreadable(self, id: str, why: object) -> YaadError:
         return YaadError(
@@ -275,6 +290,15 @@ def _change(path: bytes, was: _Entry, is_now: _Entry) -> Change | None:
 def _entries(rows: Iterable[_Row]) -> dict[bytes, _Entry]:
     """Return mode and id of what a tree holds, by name."""
     return {name: (_SAME_MODE.get(mode, mode), blob.hex()) for mode, name, blob in rows}
+
+
+def _looks(folder: Path) -> tuple[int, ...]:
+    """Return what changes when something comes into the folder of the packs; () without one."""
+    try:
+        found = (folder / "pack").stat()
+    except FileNotFoundError:
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _plain_packs(folder: Path) -> bool:

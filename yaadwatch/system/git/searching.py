@@ -7,7 +7,7 @@ from itertools import product
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import path_texts
 from yaadwatch.system.git.question import Git
-from yaadwatch.system.git.texts import may_be_searched
+from yaadwatch.system.git.words.texts import may_be_searched
 
 _GREP = (
     *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
