@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from living_daemon import Living, Shop, required, wait_until
+from living_daemon import Living, Shop, required
 
 from yaadwatch.model.errors import Code, YaadError
 
