@@ -6,7 +6,8 @@ commit may count, too, which depends on git's version and settings.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,6 +18,7 @@ from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
+_TREES_KEPT: Final = 2
 _TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
 _BUILT_IN: Final = frozenset(
     f"diff={name}"
@@ -73,7 +75,7 @@ def tell_texts_here(layout: Layout, paths: Iterable[str]) -> bool:
     places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
     if layout.root is not None:
         top = str(layout.root)
-        here = (f"{folder}{_NAME}" for folder in _folders(paths))
+        here = (f"{folder}{_NAME}" for folder in _folders(tuple(paths)))
         places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
     for folder, path in places:
         found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
@@ -102,13 +104,13 @@ def _among(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if path.endswith("/" + _NAME)]
 
 
-def _folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the folders above some files, each once and with its '/'; '' is the top."""
-    yield ""
-    seen = {""}
+@lru_cache(maxsize=_TREES_KEPT)
+def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders above some files, each once and with its '/'; '' is the top."""
+    found = {"": None}
     for path in paths:
         folder = path[: path.rfind("/") + 1]
-        while folder not in seen:
-            seen.add(folder)
-            yield folder
+        while folder not in found:
+            found[folder] = None
             folder = folder[: folder.rfind("/", 0, -1) + 1]
+    return tuple(found)
