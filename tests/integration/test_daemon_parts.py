@@ -55,12 +55,13 @@ class RecordingEngine:
     answer: Done = Done()
     before: Callable[[], None] = lambda: None
     seen: dict[str, str | None] = field(default_factory=dict)
+    places: dict[str, Path] = field(default_factory=dict)
 
     def known(self, project: str | None) -> list[Tree]:
         return [tree for tree in self.trees if project in (None, tree.project)]
 
-    def projects(self) -> frozenset[str]:
-        return frozenset(tree.project for tree in self.trees)
+    def projects(self) -> dict[str, Path]:
+        return {tree.project: tree.common_dir for tree in self.trees} | self.places
 
     def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
         self.before()
@@ -494,6 +495,28 @@ async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(
     (other.root / "a.py").write_text("new")
     await world.quiet()
     assert world.checks == []
+
+
+@story
+async def test_a_project_that_is_elsewhere_now_is_watched_there(world, tree):
+    """It keeps its id, so only its place tells."""
+    moved = tree.root.parent / "moved"
+    tree.root.rename(moved)
+    await world.until(lambda: world.intake.mode("p") == "off")
+    await world.quiet()
+    git_dir = moved / ".git"
+    world.engine.places["p"] = git_dir
+    world.intake.registry_changed()
+    await world.until(lambda: world.intake._places == {"p": git_dir})
+    world.engine.trees[0] = replace(tree, root=moved, git_dir=git_dir, common_dir=git_dir)
+    world.intake.store_written("p")
+    await world.until(lambda: world.intake.mode("p") == "full")
+    await world.quiet()
+
+    (moved / "a.py").write_text("new")
+    await world.settled()
+
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
 
 
 @story

@@ -14,8 +14,10 @@ import pytest
 from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import branches
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.question import Git
 from yaadwatch.system.git.repository import Repository, blob_id
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
@@ -83,7 +85,7 @@ def ask_everything(repo, runner):
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "recent_heads": opened.recent_heads,
-        "unmerged": lambda: opened.unmerged(10),
+        "unmerged": lambda: branches.unmerged(Git(layout, runner), 10),
         "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
@@ -128,7 +130,7 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["is_tracked"]
     assert answers["staged_blob"] == blob_id(TEXT.encode())
     assert answers["recent_heads"][0] == repo.last
-    assert answers["unmerged"] == frozenset()
+    assert answers["unmerged"].commits == frozenset()
     assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
     assert [row.to for row in answers["departures"]] == ["moved.py"]

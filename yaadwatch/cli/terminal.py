@@ -20,6 +20,7 @@ _ROOM_MIN = 20
 """Columns that are left for text, however deep it is indented."""
 _SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
 
 
 class Styled(str):
@@ -93,6 +94,11 @@ class Terminal:
             for cell, width in zip(row, widths, strict=False):
                 padded += [cell, " " * (width - cells(harmless(cell)) + 2)]
             self.line(*padded, row[-1], indent=indent, hang=hang)
+
+    def diff(self, text: str, *, indent: int) -> None:
+        """Print a unified diff."""
+        for line in text.splitlines():
+            self.line(styled(line, _DIFF_STYLES.get(line[:1], "")), indent=indent)
 
     def json(self, answer: Mapping[str, object]) -> None:
         """Print `answer` as one line of JSON."""

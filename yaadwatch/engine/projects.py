@@ -10,8 +10,10 @@ from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.syncing import releasing, tree
 from yaadwatch.engine.workspace import (
+    EXCLUDED,
     Call,
     Home,
+    exclude_file,
     refuse_unsafe,
     require_files,
     require_repository,
@@ -167,7 +169,7 @@ def _undo(home: Home, project_id: str) -> None:
 
 
 def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
-    path = identity.exclude_file(layout.common_dir)
+    path = exclude_file(layout.common_dir)
     if folder.name != ".yaad" or identity.excludes(path):
         return
     for place in (path.parent, path):
@@ -175,7 +177,7 @@ def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
             raise YaadError(
                 Code.REFUSED,
                 f"{place} is a link, and nothing is written through links; nothing was added.",
-                hint=f"Put the line {identity.EXCLUDED} into it yourself, then try again.",
+                hint=f"Put the line {EXCLUDED} into it yourself, then try again.",
             )
 
 
@@ -244,12 +246,14 @@ def _take_away(home: Home, project: Project) -> None:
     """Remove the line that excluded our files, and the files."""
     if home.git.indexes is not None:
         home.git.indexes.forget(project.common_dir)
-    path = identity.exclude_file(project.common_dir)
+    path = exclude_file(project.common_dir)
     try:
         if project.excluded:
             files.remove_exact(path, project.excluded)
         home.stores.close_one(project.id)
         identity.delete_store(project)
+        # A check may have opened it in between; what is gone cannot be opened any more.
+        home.stores.close_one(project.id)
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,

@@ -54,10 +54,10 @@ def confirm(
     )
 
 
-def learn(conn: Connection, node: Node, commit: str, now: datetime) -> None:
+def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:
     """Note at which commit a memory is learned, or said again; nothing without a commit."""
     if commit:
-        learned.note(conn, node.id, commit, now)
+        learned.note(conn, node.id, commit, now, fresh=fresh)
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:

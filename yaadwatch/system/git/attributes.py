@@ -7,8 +7,9 @@ files that these are no texts, git can be asked which of a few files those are.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -19,6 +20,7 @@ from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
+_TREES_KEPT: Final = 2
 _TAKES: Final = frozenset(("binary", "-diff"))
 _TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
 _BUILT_IN: Final = frozenset(
@@ -88,7 +90,7 @@ def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> S
     left_out = False
     if layout.root is not None:
         top = str(layout.root)
-        here = (f"{folder}{_NAME}" for folder in _folders(paths))
+        here = (f"{folder}{_NAME}" for folder in _folders(tuple(paths)))
         places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
         # Some commands of git take those from the index then, and others do not.
         left_out = any(not os.path.lexists(f"{top}/{path}") for path in _among(tracked))
@@ -138,13 +140,13 @@ def _among(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if path == _NAME or path.endswith(f"/{_NAME}")]
 
 
-def _folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the folders above some files, each once and with its '/'; '' is the top."""
-    yield ""
-    seen = {""}
+@lru_cache(maxsize=_TREES_KEPT)
+def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders above some files, each once and with its '/'; '' is the top."""
+    found = {"": None}
     for path in paths:
         folder = path[: path.rfind("/") + 1]
-        while folder not in seen:
-            seen.add(folder)
-            yield folder
+        while folder not in found:
+            found[folder] = None
             folder = folder[: folder.rfind("/", 0, -1) + 1]
+    return tuple(found)

@@ -31,12 +31,6 @@ from yaadwatch.system.git.words import standing
 from yaadwatch.system.git.words.remembered import is_whole
 
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
-_MAIN_BRANCHES = (
-    "refs/remotes/origin/HEAD",
-    "refs/heads/main",
-    "refs/heads/master",
-    "refs/heads/trunk",
-)
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
@@ -217,23 +211,6 @@ class Repository(Snapshots):
         fields = [line.split(b" ", 2) for line in reversed(lines)]
         heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
         return [head for head in dict.fromkeys(heads) if ID.fullmatch(head) and head.strip("0")]
-
-    def unmerged(self, limit: int) -> frozenset[str]:
-        """Return the newest commits of branches that neither HEAD nor a main branch has.
-
-        A branch that is broken, or leads to a commit that is lost, has none.
-        """
-        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
-        main = named.decode("utf-8", "surrogateescape").split()
-        if not self.head().commit:
-            return frozenset()
-        found = self._git.ask(
-            [
-                *("rev-list", "--ignore-missing", f"--max-count={limit}"),
-                *("--branches", "--not", "HEAD", *main),
-            ]
-        )
-        return frozenset(found.decode().split())
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
