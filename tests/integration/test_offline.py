@@ -94,6 +94,22 @@ def test_what_only_goes_on_around_it_is_clean(repo):
     assert "all that were judged hold" in ran.out
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_definition_that_went_to_another_file_makes_false_what_says_where_it_was(repo, committed):
+    unplaced = "Never call `fetch_with_retry` twice."
+    repo.add("CLAUDE.md", f"{RULES}- {unplaced}\n", "two")
+    head, _, moved = NET.partition("\n\ndef fetch_with_retry")
+    repo.write("src/net.py", head + "\n")
+    repo.write("src/http.py", f"import os\n\n\ndef fetch_with_retry{moved}")
+    if committed:
+        repo.commit("split")
+
+    (found,) = check(repo, "--json").json["false"]
+
+    assert (found["line"], found["verdict"]) == (4, "moved")
+    assert found["suggestion"]["text"] == RULE.replace("src/net.py", "src/http.py")
+
+
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)
