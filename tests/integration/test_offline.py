@@ -110,6 +110,20 @@ def test_a_definition_that_went_to_another_file_makes_false_what_says_where_it_w
     assert found["suggestion"]["text"] == RULE.replace("src/net.py", "src/http.py")
 
 
+def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
+    rules = "- `MAX_TRIES = 3` in src/net.py\n- `MAX_TRIES` is read once\n- `MAX_TRIES` is 3, then give up\n"
+    repo.write("CLAUDE.md", rules)
+    repo.add("src/net.py", f"MAX_TRIES = 3\n{NET}", "three")
+    repo.add("src/net.py", f"MAX_TRIES: int = 3  # times\n{AROUND}", "the same")
+    assert false(repo) == []
+    repo.add("src/net.py", f"MAX_TRIES = 5\n{NET}", "five")
+
+    found = check(repo, "--json").json["false"]
+
+    assert [(one["line"], one["verdict"]) for one in found] == [(1, "changed"), (3, "changed")]
+    assert found[0]["reason"] == "MAX_TRIES in src/net.py: was 3, is now 5"
+
+
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)
