@@ -257,10 +257,7 @@ class Arms:
         by = self._interest.get(folder)
         if by is None or (name.endswith(".lock") and name != "index.lock"):
             return False
-        for names in by.values():  # not any(): this is asked 10,000 times a second at worst
-            if name in names or (name != ITSELF and ANY in names):
-                return True
-        return False
+        return any(name in names or (name != ITSELF and ANY in names) for names in by.values())
 
     def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
         """Return what a hint means, for each tree to which it means something."""

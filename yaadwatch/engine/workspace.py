@@ -118,14 +118,18 @@ class Stores:
         self._checking: dict[tuple[str, int], threading.Lock] = {}
 
     @contextlib.contextmanager
-    def use(self, project: Project) -> Iterator[Database]:
+    def use(self, project: Project, *, in_passing: bool = False) -> Iterator[Database]:
         """Lend the project's database, opened if need be.
+
+        Args:
+            project: whose.
+            in_passing: it was open anyway, and is not kept open for this.
 
         Raises:
             YaadError: UNAVAILABLE (missing, corrupt, newer than the program), REFUSED (the store
                 is not the one that is registered).
         """
-        db = self._borrow(project)
+        db = self._borrow(project, in_passing=in_passing)
         try:
             yield db
         finally:
@@ -171,7 +175,7 @@ class Stores:
             put_back(db)
             db.close()
 
-    def _borrow(self, project: Project) -> Database:
+    def _borrow(self, project: Project, *, in_passing: bool) -> Database:
         with self._lock:
             db = self._open.get(project.id)
             if db is None:
@@ -179,7 +183,8 @@ class Stores:
                 self._open[project.id] = db
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
-            self._used_at[project.id] = self._monotonic_s()
+            if not in_passing or project.id not in self._used_at:
+                self._used_at[project.id] = self._monotonic_s()
             self._make_room()
             return db
 
