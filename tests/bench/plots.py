@@ -28,6 +28,11 @@ text{font:12px system-ui,sans-serif}
 ROW, LEFT, TOP = 26, 330, 44
 SHARE_MAX = 3.0
 """Of its goal, a bar is no longer than this."""
+BY_MEMORIES = (
+    ("size", "the store", "the store, MiB"),
+    ("remember", "remember, CPU", "remember, ms of CPU"),
+    ("recall", "recall, CPU", "recall, ms of CPU"),
+)
 BY_PROJECTS = (
     ("start", "until all are watched", "start until all are watched, ms"),
     ("RSS", "memory, idle", "memory, idle, MiB"),
@@ -86,7 +91,7 @@ def bars(figures):
     return picture(bottom + 28, parts, "Budgets: figure against goal")
 
 
-def curves(series, columns=4):
+def curves(series, columns):
     """Return a picture of small curves: rows of title, labels below, and values."""
     room, tall = (WIDTH - 16) / columns, 190
     parts = []
@@ -116,19 +121,18 @@ def curves(series, columns=4):
     return parts, 56 + tall * -(-len(series) // columns) - 60
 
 
-def by_projects(figures):
-    """Return a picture of what grows with the number of projects."""
-    series = []
-    for part, ending, title in BY_PROJECTS:
-        rows = [
-            (int(row["name"].split()[0]), row["median"])
+def growth(figures, series, title, columns):
+    """Return a picture of what grows with the number that the names of its figures begin with."""
+    drawn_series = []
+    for part, ending, words_above in series:
+        rows = sorted(
+            (int(row["name"].split()[0].replace(",", "")), row["median"])
             for row in figures
             if row["part"] == part and row["name"].endswith(ending)
-        ]
-        rows.sort()
-        series.append((title, [str(count) for count, _ in rows], [value for _, value in rows]))
-    parts, height = curves(series, columns=2)
-    title = "What grows with the number of projects"
+        )
+        labels = [f"{count:,}" for count, _ in rows]
+        drawn_series.append((words_above, labels, [value for _, value in rows]))
+    parts, height = curves(drawn_series, columns)
     return picture(height, [words(16, 18, title), *parts], title)
 
 
@@ -136,6 +140,8 @@ def table(figures):
     """Return the rows of the table, as Markdown."""
     rows = ["| what | goal | median (slowest) | kept | beside |", "|---|---|---|---|---|"]
     for row in figures:
+        if row["part"] in {part for part, _, _ in BY_MEMORIES}:
+            continue  # they have a table of their own
         goal = "" if row["goal"] is None else f"{row['goal']:g} {row['unit']}"
         most = f" ({short(row['most'])})" if row["most"] != row["median"] else ""
         kept = "" if row["goal"] is None else "yes" if row["median"] <= row["goal"] else "**no**"
@@ -156,7 +162,12 @@ def drawn():
     return {
         PAGE: f"{before}{BEGIN}\n{table(figures)}\n{END}{after}",
         DOCS / "budgets.svg": bars(figures),
-        DOCS / "projects.svg": by_projects(figures),
+        DOCS / "projects.svg": growth(
+            figures, BY_PROJECTS, "What grows with the number of projects", 2
+        ),
+        DOCS / "growth.svg": growth(
+            figures, BY_MEMORIES, "What grows with the number of memories", 3
+        ),
     }
 
 

@@ -144,8 +144,8 @@ def test_watching_a_folder_again_changes_nothing(watcher, heard, tmp_path):
     settle(watcher, heard, tmp_path)
 
     assert watcher.folders == {tmp_path}
-    # One for the creation, one for the close.
-    assert heard.hints.count((tmp_path, "a.py")) == 2
+    # One for the creation, one for the close, or one for both when they are read at once.
+    assert heard.hints.count((tmp_path, "a.py")) in {1, 2}
 
 
 def test_an_unwatched_folder_gives_no_hint(watcher, heard, tmp_path):

@@ -11,14 +11,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import ObservedWatch
-    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+    _Row = tuple[WatchDescriptor, Mask, int, bytes]
 
 OnHint = Callable[[Path, str], None]
 """Called with a watched folder and a name in it; with '' when the folder itself went and is watched
@@ -40,6 +42,8 @@ _LIMIT_FILES = (
     Path("/proc/sys/fs/inotify/max_user_watches"),
     Path("/proc/sys/user/max_inotify_watches"),
 )
+_Q_OVERFLOW = 0x4000
+_BUFFER_BYTES = 64 * 1024
 _STOP_S = 2.0
 _BREATH_S = 0.002
 
@@ -150,7 +154,6 @@ class _Watched:
         self.wd = -1
 
     def on_event(self, event: "InotifyEvent") -> None:
-        self.owner.events += 1
         if event.name:
             self.owner.on_hint(self.folder, os.fsdecode(event.name))
         elif event.mask & _MOVE_SELF:
@@ -182,7 +185,7 @@ class InotifyWatcher:
         self._unreadable: set[Path] = set()
         self._next_id = 0
         self._closed = False
-        self._reader = _reader(self._overflowed)
+        self._reader = _reader(self._overflowed, self._counted)
         self._reader.start()
 
     @property
@@ -263,6 +266,9 @@ class InotifyWatcher:
             else:
                 among.discard(folder)
 
+    def _counted(self, events: int) -> None:
+        self.events += events
+
     def _overflowed(self) -> None:
         self.overflows += 1
         self._on_overflow()
@@ -295,9 +301,21 @@ class InotifyWatcher:
         self._reader.remove_callbacks([key])
 
 
-def _reader(overflowed: OnOverflow) -> "InotifyFD":
+def _each_name_once(rows: "Sequence[_Row]") -> "list[_Row]":
+    """Return the events in their order, without those that tell of a name in a folder again."""
+    told: set[tuple[int, bytes]] = set()
+    once = []
+    for row in rows:
+        key = (row[0], row[3])
+        if not row[3] or key not in told:
+            told.add(key)
+            once.append(row)
+    return once
+
+
+def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyFD":
     """Return watchdog's reader, with an ear for the overflow that watchdog only logs."""
-    from watchdog.observers.inotify_c import InotifyFD
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
     class Reader(InotifyFD):
         def __init__(self) -> None:
@@ -306,14 +324,20 @@ def _reader(overflowed: OnOverflow) -> "InotifyFD":
             self.told = False
             os.set_inheritable(self._inotify_fd, False)
 
-        def read_events(self, **options: int) -> "list[InotifyEvent]":
+        def read_events(self, **_: int) -> "list[InotifyEvent]":
             # A lone change is told at once. Those that follow on its heels wait a moment: to read
-            # many at once makes a storm cheaper.
+            # many at once makes a storm cheaper, and what is told twice is told once.
             if self.told:
                 time.sleep(_BREATH_S)
-            events = super().read_events(**options)
-            self.told = bool(events)
-            return events
+            rows = list(self._parse_event_buffer(self._read_event_buffer(_BUFFER_BYTES)))
+            self.told = bool(rows)
+            counted(len(rows))
+            # The overflow is told under no descriptor.
+            return [
+                InotifyEvent(*row)
+                for row in _each_name_once(rows)
+                if row[0] != -1 or row[1] & _Q_OVERFLOW
+            ]
 
         def handle_event(self, event: "InotifyEvent") -> None:
             if event.is_queue_overflow:
