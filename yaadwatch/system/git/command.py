@@ -42,7 +42,8 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "gc.auto=0"),
 )
-_ONLY = {"grep": ("-c", f"core.attributesFile={NO_TEXT}")}
+_NO_TEXT = ("-c", f"core.attributesFile={NO_TEXT}")
+_ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
 """What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
