@@ -178,8 +178,7 @@ HOLDS: Final = {
         "migrated"
     ),
     r"(?-i:\b(?:TO[D]O": (
-        "todo fix to_be still need investigate finish look_into figure_out follow_up "
-        "find_out"
+        "todo fix to_be still need investigate finish look_into figure_out follow_up find_out"
     ),
     r"\b(?:fixed|solved": "fix solv cured cure mend solution work",
     r"^(?:to[ ][^.:`]": "` $ run",
