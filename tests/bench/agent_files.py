@@ -9,8 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.spine import cpu_of, ms
 from tests.e2e.machine import Checkout, Machine, wait_until
+
+from tests.bench.spine import cpu_of, ms
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.machine import NET, Checkout, Machine
 
 import yaadwatch.client
 from tests.bench.spine import ms
-from tests.e2e.machine import NET, Checkout, Machine
 from tests.e2e.npm_agents import Agent
 from yaadwatch.core.text import estimate_tokens
 

@@ -15,8 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import yaadwatch.client
 from tests.e2e.machine import NET, Checkout, Machine, wait_until
+
+import yaadwatch.client
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 

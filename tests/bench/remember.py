@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.e2e.machine import Checkout, Machine
+
 from yaadwatch import places
 from yaadwatch.engine import projects
 from yaadwatch.engine.memories import inject as injecting

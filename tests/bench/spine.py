@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.e2e.machine import NET, Checkout, Machine, wait_until
+
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15

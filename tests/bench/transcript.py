@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.e2e.machine import NET, Checkout, Machine, wait_until
+
 from tests.e2e.npm_agents import CLAUDE_CODE
 from tests.e2e.stand_in import StandIn
 

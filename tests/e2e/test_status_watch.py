@@ -13,7 +13,6 @@ import termios
 import time
 
 import pytest
-
 from tests.e2e.machine import NET
 
 PATIENCE_S = 60.0

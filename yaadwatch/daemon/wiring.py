@@ -198,6 +198,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             filler.user_store_written()
         else:
             follower.wake(store)
+            intake.store_written(store)
 
     bell.answer(written)
     return Parts(
@@ -247,7 +248,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     return Intake(
         Engine(
             trees=trees,
-            projects=lambda: records.project_ids(home),
+            projects=lambda: records.where(home),
             check=check,
             sync=sync,
             is_rule=is_rule,

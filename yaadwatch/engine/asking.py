@@ -180,7 +180,8 @@ class History:
             changes = self.differing(near, at)
             if len(changes) * _READ_COST > len(self._paths_at(near)):
                 continue
-            found = self._carry(known, changes)
+            carried = self._carry(known, changes)
+            found = self._repository.texts_only(carried, at=at) if carried is not None else None
             if found is not None:
                 self._keep(found, at)
                 self._repository.remember(found, at=at)

@@ -48,6 +48,7 @@ class Objects:
     def __init__(self, store: "pygit2.Odb", folder: str, packs: tuple[int, ...]) -> None:
         self._store = store
         self._folder = folder
+        self._pack_folder = Path(folder) / "pack"
         self._packs = packs
         """The folder of the packs as it was when it was last seen to hold plain files only."""
         self._trees: dict[str, dict[bytes, _Entry]] = {}
@@ -60,8 +61,8 @@ class Objects:
         try:
             ours = layout.git_dir.stat().st_uid == os.geteuid()
             shared = os.path.lexists(folder / "info" / "alternates")
-            packs = _looks(folder)
-            if shared or not ours or not _plain_packs(folder):
+            packs = _looks(folder / "pack")
+            if shared or not ours or not _plain_packs(folder / "pack"):
                 return None
         except OSError:
             return None
@@ -223,9 +224,8 @@ class Objects:
     def _check_packs(self, id: str) -> None:
         """Look again at a folder of packs that changed: libgit2 opens what is new in it."""
         try:
-            folder = Path(self._folder)
-            packs = _looks(folder)
-            if packs != self._packs and not _plain_packs(folder):
+            packs = _looks(self._pack_folder)
+            if packs != self._packs and not _plain_packs(self._pack_folder):
                 raise self._unreadable(id, "something among the packs is no plain file")
         except OSError as error:
             raise self._unreadable(id, error) from error
@@ -295,7 +295,7 @@ def _entries(rows: Iterable[_Row]) -> dict[bytes, _Entry]:
 def _looks(folder: Path) -> tuple[int, ...]:
     """Return what changes when something comes into the folder of the packs; () without one."""
     try:
-        found = (folder / "pack").stat()
+        found = folder.stat()
     except FileNotFoundError:
         return ()
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
@@ -304,7 +304,7 @@ def _looks(folder: Path) -> tuple[int, ...]:
 def _plain_packs(folder: Path) -> bool:
     """Return whether all that libgit2 opens by itself when it opens a store are plain files."""
     try:
-        with os.scandir(folder / "pack") as entries:
+        with os.scandir(folder) as entries:
             return all(entry.is_file(follow_symlinks=False) for entry in entries)
     except FileNotFoundError:
         return True

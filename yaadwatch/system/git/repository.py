@@ -19,6 +19,7 @@ from yaadwatch.system.git import attributes, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
+from yaadwatch.system.git.attributes import Said
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
@@ -52,7 +53,8 @@ class Repository(Snapshots):
         self._runner = runner
         self._cwd = layout.root or layout.git_dir
         self._renames: dict[tuple[str, str], dict[str, str]] = {}
-        self._tells: dict[str, bool] = {}
+        self._says: dict[str, Said] = {}
+        self._is_text: dict[str, bool] = {}
         self._covers: dict[str, bool] = {}
 
     def head(self) -> Head:
@@ -246,11 +248,12 @@ class Repository(Snapshots):
                 sparse[path] = blob
         return LeftOut(sparse=sparse, modules=frozenset(modules))
 
-    def is_tracked(self, path: str) -> bool:
-        """Return whether the index holds `path`, or a file below it."""
+    def is_tracked(self, path: str, *, but: str = "") -> bool:
+        """Return whether the index holds `path`, or a file below it that is not `but`."""
         if self.layout.root is None:
             return False
-        return bool(self._git.ask(["ls-files", "-z", "--", path]))
+        found = self._git.ask(["ls-files", "-z", "--", path])
+        return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""
@@ -338,9 +341,11 @@ class Repository(Snapshots):
         if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
             return None
         others = self.untracked() if untracked and new is None else new
-        if attributes.tell_texts_here(self.layout, (*paths, *(others or ()))):
+        said = attributes.said_here(self.layout, (*paths, *(others or ())), paths)
+        if said is Said.MORE:
             return None
-        return kept.files_with(root, paths, words, self._runner.now_ns(), others)
+        found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
+        return self._texts_of(found) if found is not None and said is Said.LESS else found
 
     def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         """Return what `files_with` does for those words that an index can answer for."""
@@ -349,15 +354,16 @@ class Repository(Snapshots):
             return {}
         try:
             if not self.is_indexed(at):
-                if not self._tell_texts(at):
+                if self._said(at) is not Said.MORE:
                     with indexes.use(self.layout.common_dir) as kept:
                         kept.searched()
                     del self._covers[at]  # it may be worth it now
                 return {}
-            if self._tell_texts(at):
+            if self._said(at) is Said.MORE:
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
-                return indexed.files_with(kept, self, words, at=at, whole=whole)
+                found = indexed.files_with(kept, self, words, at=at, whole=whole)
+            return self._texts_of(found) if self._said(at) is Said.LESS else found
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
@@ -377,12 +383,36 @@ class Repository(Snapshots):
 
     def knows_words(self, commit: str) -> bool:
         """Return whether an index answers `files_with` for a commit without a search."""
-        return self.is_indexed(commit) and not self._tell_texts(commit)
+        return self.is_indexed(commit) and self._said(commit) is not Said.MORE
 
-    def _tell_texts(self, commit: str) -> bool:
-        if commit not in self._tells:
-            self._tells[commit] = attributes.tell_texts(self, commit, self.named_at(commit))
-        return self._tells[commit]
+    def texts_only(
+        self, found: Mapping[str, Sequence[str]], *, at: str
+    ) -> Mapping[str, Sequence[str]] | None:
+        """Return which files of a commit hold words, given those whose bytes do.
+
+        None where attributes say of other files, too, that they are texts.
+        """
+        said = self._said(at)
+        if said is Said.MORE:
+            return None
+        return self._texts_of(found) if said is Said.LESS else found
+
+    def _said(self, commit: str) -> Said:
+        """Return what attributes say of which files of a commit are texts."""
+        if commit not in self._says:
+            self._says[commit] = attributes.said(self, commit, self.named_at(commit))
+        return self._says[commit]
+
+    def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return what was found without the files that are no texts by their attributes."""
+        paths = dict.fromkeys(path for own in found.values() for path in own)
+        asked = [path for path in paths if path not in self._is_text]
+        if asked:
+            given = b"".join(os.fsencode(path) + b"\0" for path in asked)
+            told = self._git.ask(["check-attr", "-z", "--stdin", "diff"], given=given)
+            none = attributes.no_texts(told)
+            self._is_text |= {path: path not in none for path in asked}
+        return {word: [path for path in own if self._is_text[path]] for word, own in found.items()}
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return what `files_with` said of a commit in this or another job; some words only."""

@@ -123,7 +123,7 @@ class Checkout:
     def __init__(self, root, env):
         self.root = root
         self.env = env
-        root.mkdir(parents=True)
+        root.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments):
@@ -136,6 +136,14 @@ class Checkout:
             text=True,
             check=True,
         ).stdout.strip()
+
+    def tries(self, *arguments):
+        """Run git, which may refuse; return its status."""
+        try:
+            self.git(*arguments)
+        except subprocess.CalledProcessError as error:
+            return error.returncode
+        return 0
 
     def write(self, path, text):
         target = self.root / path
