@@ -15,9 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.machine import NET, Checkout, Machine, wait_until
-
 import yaadwatch.client
+from tests.machine import NET, Checkout, Machine, wait_until
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 

@@ -50,6 +50,7 @@ class RecordingEngine:
 
     trees: list[Tree] = field(default_factory=list)
     checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
+    syncs: list[frozenset[str] | None] = field(default_factory=list)
     error: Exception | None = None
     waiting: bool = False
     answer: Done = Done()
@@ -62,6 +63,10 @@ class RecordingEngine:
 
     def projects(self) -> dict[str, Path]:
         return {tree.project: tree.common_dir for tree in self.trees} | self.places
+
+    def sync(self, project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        self.syncs.append(paths)
+        return self.waiting
 
     def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
         self.before()
@@ -154,7 +159,7 @@ async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[Wo
             trees=engine.known,
             projects=engine.projects,
             check=engine.check,
-            sync=lambda project, worktree, paths: engine.waiting,
+            sync=engine.sync,
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
@@ -473,6 +478,19 @@ async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
     world.engine.trees[0] = replace(tree, paths=PATHS | {"moved.py"})
     (tree.root / "a.py").write_text("new")
     await world.until(lambda: world.looked_at("moved.py"))
+
+
+@story
+async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_it(world, tree):
+    """Both become one batch, and none of its paths is an agent file."""
+    world.engine.syncs.clear()
+    world.intake.rules_changed("p")
+    (tree.root / "a.py").write_text("new")
+    world.intake._bursts.hint(("p", 1), ["a.py"], time.monotonic())
+    await world.settled()
+
+    assert frozenset({"a.py"}) in world.engine.syncs
+    assert frozenset() in world.engine.syncs
 
 
 @story

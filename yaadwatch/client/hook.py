@@ -73,7 +73,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
     try:
         event, name = _asked(argv)
-        nothing = b"" if AGENTS[name].nothing is None else _line(AGENTS[name].nothing)
+        nothing = b"" if AGENTS[name].nothing is None else json.line(AGENTS[name].nothing)
         payload = _payload()
         session = AGENTS[name].session_of(payload)
         told = _answer(event, name, payload, end_s)
@@ -98,7 +98,7 @@ def complain(what: str) -> None:
     sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        _append(places.hook_log(), _line({"at": stamp, "event": "hook.failed", "why": line}))
+        _append(places.hook_log(), json.line({"at": stamp, "event": "hook.failed", "why": line}))
     except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
         return
 
@@ -116,7 +116,7 @@ def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> b
     text = "\n".join(filter(None, texts))
     if event == "session-end" or any(operation == "session_start" for operation, *_ in requests):
         _forget_untold(name, agent.session_of(payload))
-    return _line(agent.tell(agent.names[event], text)) if text else b""
+    return json.line(agent.tell(agent.names[event], text)) if text else b""
 
 
 def _requests(
@@ -200,7 +200,7 @@ def _ask(
         for number, (method, fields, _) in enumerate(requests, start=1)
     ]
     daemon.setblocking(True)
-    daemon.sendall(b"".join(map(_line, [hello, *frames])))
+    daemon.sendall(b"".join(map(json.line, [hello, *frames])))
     said = bytearray()
     while said.count(b"\n") < 1 + len(frames):
         chunk = daemon.recv(65536)
@@ -262,7 +262,7 @@ def _untold() -> bytes:
 
 
 def _entry(name: str, session: str) -> bytes:
-    return _line([name, session])
+    return json.line([name, session])
 
 
 def _session_at_hand(name: str) -> str:
@@ -292,10 +292,6 @@ def _append(path: str, entry: bytes) -> None:
         os.write(descriptor, entry)
     finally:
         os.close(descriptor)
-
-
-def _line(frame: "Any") -> bytes:
-    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 if __name__ == "__main__":
