@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.bench.spine import cpu_of, ms
-from tests.e2e.machine import Checkout, Machine, wait_until
+from tests.machine import Checkout, Machine, wait_until
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15

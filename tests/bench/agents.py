@@ -22,8 +22,8 @@ import pytest
 
 import yaadwatch.client
 from tests.bench.spine import ms
-from tests.e2e.machine import NET, Checkout, Machine
 from tests.e2e.npm_agents import Agent
+from tests.machine import NET, Checkout, Machine
 from yaadwatch.core.text import estimate_tokens
 
 ROUNDS = 15

@@ -25,7 +25,7 @@ from tests.bench import growth
 from tests.bench.agents import PAYLOADS, Job
 from tests.bench.living import INITIALIZE, NET, SHIM, living
 from tests.bench.watching import WRITER
-from tests.e2e.machine import wait_until
+from tests.machine import wait_until
 from yaadwatch.model.settings import Watch
 
 STARTS = 3

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaadwatch.client
 from tests.bench.agents import INITIALIZE, LIST
-from tests.e2e.machine import NET, Checkout, Machine
+from tests.machine import NET, Checkout, Machine
 from yaadwatch.client.connection import Client, NobodyListens
 
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"

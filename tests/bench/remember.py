@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from tests.e2e.machine import Checkout, Machine
+from tests.machine import Checkout, Machine
 from yaadwatch import places
 from yaadwatch.engine import projects
 from yaadwatch.engine.memories import inject as injecting

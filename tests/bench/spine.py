@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.e2e.machine import NET, Checkout, Machine, wait_until
+from tests.machine import NET, Checkout, Machine, wait_until
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15

@@ -1,5 +1,6 @@
 """Real agents, from npm, and how each is asked one question of a model that stands in."""
 
+import json
 import os
 import pwd
 import shutil
@@ -180,4 +181,29 @@ COPILOT = Agent(
     },
     free=("--allow-all-tools",),
     tool=("yaad-yaad_remember",),
+)
+MODELS = {
+    "npm": "@ai-sdk/openai-compatible",
+    "options": {"baseURL": "HERE/v1", "apiKey": "none"},
+    "models": {"a-model": {}},
+}
+OPENCODE = Agent(
+    name="opencode",
+    package="opencode-ai",
+    version="1.18.33",
+    program="opencode-*/bin/opencode",
+    asked=("run", "hello"),
+    env={
+        "OPENCODE_CONFIG_CONTENT": json.dumps(
+            {"provider": {"here": MODELS}, "model": "here/a-model", "small_model": "here/a-model"}
+        )
+        .replace("{", "{{")
+        .replace("}", "}}")
+        .replace("HERE", "{url}"),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        # Where there are plugins it fetches a package of types for them, and waits for it.
+        "npm_config_offline": "true",
+    },
+    tool=("yaad_yaad_remember",),
 )

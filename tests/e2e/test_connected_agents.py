@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from machine import Checkout
-from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI, lacking
+from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, lacking
 from stand_in import StandIn
 
 RULE = "Always use jose for tokens"
@@ -15,7 +15,7 @@ RUNS_MAX = 3
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("agents")]
 each_agent = pytest.mark.parametrize(
-    "agent", [CLAUDE_CODE, CODEX, GEMINI, COPILOT], ids=lambda agent: agent.name
+    "agent", [CLAUDE_CODE, CODEX, GEMINI, COPILOT, OPENCODE], ids=lambda agent: agent.name
 )
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from served import PATIENCE_S
+from waiting import PATIENCE_S
 
 import yaadwatch.client.shim
 

@@ -4,10 +4,11 @@ import asyncio
 import json
 import socket
 import threading
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+
+from waiting import PATIENCE_S
 
 from yaadwatch.client.connection import Client
 from yaadwatch.model.errors import Code, YaadError
@@ -15,19 +16,7 @@ from yaadwatch.servers.conversation import Limits
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 
-PATIENCE_S = 20.0
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-def wait_until(met, what="what was waited for"):
-    """Return the first true answer of `met`; fail when there is none in time."""
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        answer = met()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what} did not happen"
-        time.sleep(0.005)
 
 
 async def silence(after):

@@ -482,6 +482,16 @@ def test_a_whole_file_of_ours_that_nothing_is_known_of_is_written_anew_and_copie
     assert older in [Path(file["backup"]).read_text() for file in one["files"] if "backup" in file]
 
 
+def test_one_that_is_connected_in_a_repository_only_stands_so(home, repo):
+    (home / ".claude").mkdir()
+    connect(world(home, Path(repo.path)), ["claude"])
+
+    (row,) = standing(world(home))
+
+    assert (row["agent"], row["state"]) == ("claude", "unconnected")
+    assert row["todo"] == f"By --project-level it is, in {repo.path}."
+
+
 def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     before = files(samples)
     assert {row["state"] for row in standing(world(samples))} == {"unconnected"}
@@ -493,7 +503,7 @@ def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     (samples / ".gemini/settings.json").write_text("nonsense")
     (refused,) = [row for row in standing(world(samples)) if row["state"] != "connected"]
     assert (refused["agent"], refused["state"]) == ("gemini", "refused")
-    assert "was not understood" in refused["reason"]
+    assert "was left alone" in refused["reason"]
 
 
 @pytest.mark.parametrize(
@@ -612,12 +622,22 @@ def test_what_others_put_on_the_receipt_stays(home):
     connect(world(home), ["claude"])
     disconnect(world(home), ["claude"])
 
-    assert json.loads(places.receipt().read_text()) == {"service": ["/etc/x"], "connections": []}
+    assert json.loads(places.receipt().read_text()) == {"service": ["/etc/x"]}
     assert stat.S_IMODE(places.receipt().stat().st_mode) == 0o600
 
 
-def test_a_receipt_that_makes_no_sense_stops_everything(home):
-    places.receipt().write_text("{")
+def test_a_receipt_of_nothing_goes(home):
+    connect(world(home), ["claude"])
+    assert places.receipt().exists()
+
+    disconnect(world(home), ["claude"])
+
+    assert not places.receipt().exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"connections": [{}]}', '{"connections": 5}'])
+def test_a_receipt_that_makes_no_sense_stops_everything(home, text):
+    places.receipt().write_text(text)
 
     with pytest.raises(YaadError, match="cannot be read"):
         connect(world(home), ["claude"])

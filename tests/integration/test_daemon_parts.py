@@ -50,17 +50,23 @@ class RecordingEngine:
 
     trees: list[Tree] = field(default_factory=list)
     checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
+    syncs: list[frozenset[str] | None] = field(default_factory=list)
     error: Exception | None = None
     waiting: bool = False
     answer: Done = Done()
     before: Callable[[], None] = lambda: None
     seen: dict[str, str | None] = field(default_factory=dict)
+    places: dict[str, Path] = field(default_factory=dict)
 
     def known(self, project: str | None) -> list[Tree]:
         return [tree for tree in self.trees if project in (None, tree.project)]
 
-    def projects(self) -> frozenset[str]:
-        return frozenset(tree.project for tree in self.trees)
+    def projects(self) -> dict[str, Path]:
+        return {tree.project: tree.common_dir for tree in self.trees} | self.places
+
+    def sync(self, project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        self.syncs.append(paths)
+        return self.waiting
 
     def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
         self.before()
@@ -153,7 +159,7 @@ async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[Wo
             trees=engine.known,
             projects=engine.projects,
             check=engine.check,
-            sync=lambda project, worktree, paths: engine.waiting,
+            sync=engine.sync,
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
@@ -514,6 +520,19 @@ async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
 
 
 @story
+async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_it(world, tree):
+    """Both become one batch, and none of its paths is an agent file."""
+    world.engine.syncs.clear()
+    world.intake.rules_changed("p")
+    (tree.root / "a.py").write_text("new")
+    world.intake._bursts.hint(("p", 1), ["a.py"], time.monotonic())
+    await world.settled()
+
+    assert frozenset({"a.py"}) in world.engine.syncs
+    assert frozenset() in world.engine.syncs
+
+
+@story
 async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(world, tree):
     other = repository(tree.root.parent / "other", project="q")
     before = world.intake._watcher.folders
@@ -533,6 +552,28 @@ async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(
     (other.root / "a.py").write_text("new")
     await world.quiet()
     assert world.checks == []
+
+
+@story
+async def test_a_project_that_is_elsewhere_now_is_watched_there(world, tree):
+    """It keeps its id, so only its place tells."""
+    moved = tree.root.parent / "moved"
+    tree.root.rename(moved)
+    await world.until(lambda: world.intake.mode("p") == "off")
+    await world.quiet()
+    git_dir = moved / ".git"
+    world.engine.places["p"] = git_dir
+    world.intake.registry_changed()
+    await world.until(lambda: world.intake._places == {"p": git_dir})
+    world.engine.trees[0] = replace(tree, root=moved, git_dir=git_dir, common_dir=git_dir)
+    world.intake.store_written("p")
+    await world.until(lambda: world.intake.mode("p") == "full")
+    await world.quiet()
+
+    (moved / "a.py").write_text("new")
+    await world.settled()
+
+    assert world.checks == [("p", 1, frozenset({"a.py"}))]
 
 
 @story

@@ -830,3 +830,21 @@ def test_opening_a_store_waits_for_those_that_are_closing_it(tmp_path):
         visitor.join()
 
     assert refused == []
+
+
+def test_who_closes_a_store_can_wait_for_what_is_in_progress_in_it(db):
+    begun, over = threading.Event(), threading.Event()
+
+    def look(conn):
+        begun.set()
+        assert over.wait(DEADLINE_S)
+
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(db.read, look)
+        assert begun.wait(DEADLINE_S)
+        db.close()
+        early = db.wait_until_unused(0.01)
+        over.set()
+
+        assert (early, db.wait_until_unused(DEADLINE_S)) == (False, True)
+        reading.result(DEADLINE_S)

@@ -9,8 +9,8 @@ import time
 
 import psutil
 import pytest
-from served import wait_until
 from tiny_model import DIMENSIONS, build
+from waiting import wait_until
 
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import frames, process, sources

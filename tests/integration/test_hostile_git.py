@@ -14,8 +14,10 @@ import pytest
 from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import branches
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.question import Git
 from yaadwatch.system.git.repository import Repository, blob_id
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
@@ -83,7 +85,7 @@ def ask_everything(repo, runner):
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "recent_heads": opened.recent_heads,
-        "unmerged": lambda: opened.unmerged(10),
+        "unmerged": lambda: branches.unmerged(Git(layout, runner), 10),
         "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
@@ -100,6 +102,7 @@ def ask_everything(repo, runner):
         "remember": lambda: opened.remember({}, at=last),
         "remembered": lambda: opened.remembered([], at=last),
         "searched": lambda: opened.searched(["nowhere, and by nobody"]),
+        "texts_only": lambda: opened.texts_only({"line": ["a.py"]}, at=last),
         "has_blob": lambda: opened.has_blob(blob),
         "changes": lambda: opened.changes(["moved.py"], first, last),
         "files_with": lambda: opened.files_with(["line"], at=last),
@@ -127,7 +130,7 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["is_tracked"]
     assert answers["staged_blob"] == blob_id(TEXT.encode())
     assert answers["recent_heads"][0] == repo.last
-    assert answers["unmerged"] == frozenset()
+    assert answers["unmerged"].commits == frozenset()
     assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
     assert [row.to for row in answers["departures"]] == ["moved.py"]
@@ -440,6 +443,28 @@ def test_no_odd_piece_of_a_repository_holds_us(victim, piece, as_what, tmp_path)
             known = (Code.TIMEOUT, Code.UNAVAILABLE, Code.TOO_LARGE, Code.REFUSED)
             assert answer.code in known
             assert answer.message
+
+
+@pytest.mark.parametrize("as_what", ["pipe", "link to a pipe"])
+def test_no_odd_pack_that_comes_while_we_look_holds_us(victim, as_what, tmp_path):
+    """Whoever asks libgit2 for what is not there has it open all packs that are new."""
+    opened = victim.open(GitRunner(timedelta(milliseconds=100)))
+    assert opened.has_commit(victim.last)
+    place = victim.path / ".git/objects/pack/pack-x.idx"
+    os.mkfifo(tmp_path / "pipe")
+    if as_what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(tmp_path / "pipe")
+
+    def refused():
+        with pytest.raises(YaadError) as error:
+            opened.has_commit("1" * 40)
+        return error.value
+
+    error = in_time(refused)
+    assert error.code is Code.UNAVAILABLE
+    assert "no plain file" in error.message
 
 
 @pytest.mark.parametrize("of_what", ["commit", "tree", "blob"])

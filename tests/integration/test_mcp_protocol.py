@@ -5,7 +5,8 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from served import Log, OneProject, Served, Wire, wait_until
+from served import Log, OneProject, Served, Wire
+from waiting import wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers import mcp, mcp_frames

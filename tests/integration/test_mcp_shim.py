@@ -11,7 +11,8 @@ import threading
 
 import pytest
 from agent_process import SHIM, Agent
-from served import PATIENCE_S, Served, wait_until
+from served import Served
+from waiting import PATIENCE_S, wait_until
 
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME

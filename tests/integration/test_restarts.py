@@ -11,7 +11,8 @@ import time
 
 import pytest
 from handing import Handing
-from served import client, wait_until
+from served import client
+from waiting import wait_until
 
 from yaadwatch import places
 from yaadwatch.client import connection

@@ -9,8 +9,8 @@ from yaadwatch.engine.anchored.window import Window
 from yaadwatch.engine.asking import History
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.remembered import Remembered
-from yaadwatch.system.git.texts import words_in
+from yaadwatch.system.git.words.remembered import Remembered
+from yaadwatch.system.git.words.texts import words_in
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
 TEXTS = [

@@ -13,7 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from served import PATIENCE_S, Served, Wire, client, wait_until
+from served import Served, Wire, client
+from waiting import PATIENCE_S, wait_until
 
 from yaadwatch import places
 from yaadwatch.api.endpoint import PATH_BYTES_MAX

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from yaadwatch.system.git import searching, standing
+from yaadwatch.system.git import searching
+from yaadwatch.system.git.words import standing
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "mod_1.py"]
 TEXTS = [
@@ -20,7 +21,8 @@ TEXTS = [
     "",
 ]
 NAMES = ["one.py", "src/two.py", "src/deep/three.md", "four.png", "mod_1.py"]
-names, texts = st.sampled_from(NAMES), st.sampled_from(TEXTS)
+NEW = ["src/new.py", "new/newer.md", "ignored.py"]
+names, texts = st.sampled_from(NAMES + NEW), st.sampled_from(TEXTS)
 changes = st.one_of(
     st.tuples(st.just("write"), names, texts),
     st.tuples(st.just("delete"), names),
@@ -53,17 +55,18 @@ def kept(repo, runner):
     for at, name in enumerate(NAMES):
         repo.write(name, TEXTS[at])
     repo.write("aim.txt", "retry\n")
+    repo.write(".gitignore", "/ignored.py\n")
     repo.commit()
     for _ in range(standing.SEARCHES_MIN):
         repo.open(runner).files_with(["retry"])
     return repo
 
 
-def asked(repo, runner, words):
+def asked(repo, runner, words, *, untracked=False):
     """Return what is found, and what git finds."""
     opened = repo.open(runner)
-    found = opened.files_with(words, whole=False)
-    by_git = searching.files_with(opened._git, words, at=None, untracked=False, whole=False)
+    found = opened.files_with(words, untracked=untracked, whole=False)
+    by_git = searching.files_with(opened._git, words, at=None, untracked=untracked, whole=False)
     return found, by_git
 
 
@@ -72,15 +75,16 @@ def asked(repo, runner, words):
 )
 @given(
     st.lists(
-        st.tuples(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)), max_size=4
+        st.tuples(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), st.booleans()),
+        max_size=4,
     )
 )
 def test_whatever_changes_the_same_is_found_as_by_git(kept, runner, done):
     kept.git("reset", "-q", "--hard")
     kept.git("clean", "-qfd")
-    for what, words in done:
+    for what, words, untracked in done:
         change(kept, *what)
-        found, by_git = asked(kept, runner, words)
+        found, by_git = asked(kept, runner, words, untracked=untracked)
         # What the index has as a link git does not read, though it may be a file by now.
         links = {
             line.partition("\t")[2]
@@ -116,6 +120,54 @@ def test_git_is_not_asked_again_and_again(kept, runner, monkeypatch):
 
     assert found == {"retry": ["aim.txt", "one.py", "src/two.py"], "nowhere": []}
     assert commands == []
+
+
+def test_new_files_are_looked_at_where_they_are_asked_for(kept, runner, monkeypatch):
+    kept.write("src/new.py", "retry\n")
+    kept.write("ignored.py", "retry\n")
+    searches = []
+    monkeypatch.setattr(
+        searching, "files_with", lambda git, words, **kw: searches.append(words) or {}
+    )
+    opened = kept.open(runner)
+
+    with_new = opened.files_with(["retry"], untracked=True)
+    without = opened.files_with(["retry"])
+
+    assert with_new == {"retry": ["aim.txt", "one.py", "src/new.py"]}
+    assert without == {"retry": ["aim.txt", "one.py"]}
+    assert searches == []
+
+
+def test_a_tree_that_is_too_large_to_be_read_at_once_is_read_bit_by_bit(kept, runner, monkeypatch):
+    later = kept.path.stat().st_mtime_ns + 3600 * 10**9
+    monkeypatch.setattr(runner, "now_ns", lambda: later)
+    monkeypatch.setattr(standing, "AT_ONCE_BYTES", max(map(len, TEXTS)))
+    search, searches = searching.files_with, []
+    monkeypatch.setattr(
+        searching,
+        "files_with",
+        lambda git, words, **kw: searches.append(words) or search(git, words, **kw),
+    )
+
+    for _ in range(len(NAMES) + 2):
+        found = kept.open(runner).files_with(["retry"])
+        assert found == {"retry": ["aim.txt", "one.py"]}
+
+    assert 0 < len(searches) < len(NAMES) + 2
+
+
+def test_trees_that_are_too_many_files_together_are_not_kept_together(kept, new_repo, runner):
+    other = new_repo("other")
+    other.add("a.py", "retry\n")
+    there = other.path.resolve(), ["a.py"], ["retry"], 0
+
+    assert kept.open(runner).files_with(["retry"]) == {"retry": ["aim.txt", "one.py"]}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(standing, "PATHS_MAX", len(NAMES))
+        assert runner.standing.files_with(*there) == {"retry": ["a.py"]}
+
+    assert list(runner.standing._trees) == [other.path.resolve()]
 
 
 def test_a_change_that_keeps_size_and_time_is_seen(kept, runner):
@@ -203,7 +255,10 @@ def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, ru
 def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(standing, "_PIECE_BYTES", piece)
-        assert standing._all_bits(data) == standing._bits(standing._WORD.findall(data))
+        held = standing._bits(data)
+    for word in standing._WORD.findall(data):
+        first, rest = standing._slots([word])
+        assert all(held[at] & bit for at, bit in (first, *rest))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 from yaadwatch.core.references.tree import Tree
+from yaadwatch.engine.asking import History
 from yaadwatch.store import words as kept_words
 from yaadwatch.store.words import Words
 from yaadwatch.system.git import indexed
@@ -35,6 +36,8 @@ ATTRIBUTES = [
     b"*.py binary\n",
     b"*.md -diff\n",
     b"*.png diff\n",
+    b"*.py binary\n*.py diff\n",
+    b"*.py -diff\nthree.py !diff\n",
     b"[attr]made -diff\n*.txt made\n",
     b"# *.py -diff\n*.py diff=python text\n",
 ]
@@ -195,11 +198,63 @@ def test_attributes_that_no_commit_has_yet_count_for_a_commit_too(
     repo.write("in/.gitattributes", "*.py binary\n")
     if staged:
         repo.git("add", "-A")
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": []}
+    repo.write("in/.gitattributes", "*.py diff\n")
 
     opened = repo.open(keeping)
 
     assert opened.is_indexed(commit)
     assert not opened.knows_words(commit)
+
+
+@pytest.mark.parametrize("rule", ["*.min.js -diff", "[attr]made binary\n*.min.js made"])
+def test_what_only_is_no_text_by_its_attributes_is_left_out_without_a_search(
+    new_repo, keeping, monkeypatch, at_once, rule
+):
+    repo = new_repo("repo")
+    repo.write(".gitattributes", f"{rule}\n")
+    repo.write("in/a.min.js", "retry\n")
+    commit = repo.add("in/a.js", "retry\n")
+    ran = searches(monkeypatch, keeping)
+
+    opened = repo.open(keeping)
+
+    assert opened.knows_words(commit)
+    assert opened.files_with(["retry"], at=commit) == {"retry": ["in/a.js"]}
+    assert ran == []
+
+
+def test_attributes_that_git_tracks_and_that_are_not_there_leave_it_to_a_search(
+    new_repo, keeping, at_once
+):
+    """A search does not look for them among what is staged; what else asks for them does."""
+    repo = new_repo("repo")
+    repo.write("in/.gitattributes", "*.py binary\n")
+    commit = repo.add("in/a.py", "retry\n")
+    (repo.path / "in/.gitattributes").unlink()
+
+    opened = repo.open(keeping)
+
+    assert not opened.knows_words(commit)
+    assert opened.files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
+
+
+def test_a_file_that_is_no_text_by_its_attributes_is_not_carried_from_a_near_commit(
+    new_repo, runner
+):
+    repo = new_repo("repo")
+    repo.write(".gitattributes", "*.min.js -diff\n")
+    for number in range(9):
+        repo.write(f"src/a{number}.js", "retry\n")
+    first = repo.commit()
+    repo.write("b.min.js", "retry\n")
+    second = repo.add("b.js", "retry\n")
+    history = History(repo.open(runner))
+    history.standing(["retry"], at=first)
+
+    found = history.standing(["retry"], at=second)["retry"]
+
+    assert [path for path in found if path.startswith("b")] == ["b.js"]
 
 
 def test_that_a_file_is_compared_as_a_language_leaves_it_to_the_index(

@@ -10,7 +10,6 @@ import sys
 import sysconfig
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
 from yaadwatch import places
@@ -18,8 +17,6 @@ from yaadwatch import places
 ROOT = Path(__file__).parents[2]
 KEEPER = Path(__file__).with_name("keeper.py")
 NOBODY = 65534
-PATIENCE_S = 90.0
-"""Python takes seconds to start where much else runs."""
 
 
 def why_not():
@@ -210,14 +207,3 @@ class Desk:
                 elif path.exists():
                     found[str(path)] = oct(path.stat().st_mode)
         return found
-
-
-def wait_until(met, what="what was waited for"):
-    """Return the first true answer of `met`; fail when there is none in time."""
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        answer = met()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what} did not happen"
-        time.sleep(0.05)

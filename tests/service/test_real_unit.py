@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from desk import wait_until
+from waiting import wait_until
 
 from yaadwatch.installing import units
 

@@ -42,7 +42,7 @@ def add_hook(commands: Commands) -> Parser:
         hook,
         examples=[
             ("yaadwatch hook session-start --agent claude", "for Claude Code"),
-            ("yaadwatch hook post-tool-use --agent codex < payload.json", "a trial"),
+            ("echo {} | yaadwatch hook session-start --agent codex", "a trial, in this folder"),
         ],
         starts_daemon=False,
         more="Reads the agent's JSON from standard input. Takes 150 ms at most,\n"

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "dim"}
 _CHANGES = {"created": "made", "changed": "edited", "removed": "removed", "same": "as it was"}
 
 
@@ -152,8 +151,7 @@ def _tell_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> 
         terminal.line("" if dry_run else f"{change} ", f"{file['path']}{behind}", indent=2)
         if file.get("backup"):
             terminal.line(styled(f"before: {file['backup']}", "dim"), indent=4)
-        for line in str(file.get("diff", "")).splitlines():
-            terminal.line(styled(line, _DIFF_COLOURS.get(line[:1], "")), indent=4)
+        terminal.diff(str(file.get("diff", "")), indent=4)
     if one.get("reason"):
         terminal.line(str(one["reason"]), indent=2)
     if one.get("hint"):

@@ -170,5 +170,4 @@ def _tell_diff(answer: "dict[str, Any]", terminal: Terminal) -> None:
         ]
         told = ", ".join(part for part in brings if part)
         terminal.line(styled(found["path"], "bold"), f": {told}" if told else "")
-        for line in str(found["diff"]).splitlines():
-            terminal.line(line, indent=2)
+        terminal.diff(str(found["diff"]), indent=2)

@@ -11,7 +11,7 @@ from yaadwatch.cli.words import cells, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Any, TextIO
 
 UNLIMITED = 1_000_000
 """Width of what is not a terminal: whoever reads it wraps it."""
@@ -20,6 +20,7 @@ _ROOM_MIN = 20
 """Columns that are left for text, however deep it is indented."""
 _SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
 
 
 class Styled(str):
@@ -94,6 +95,11 @@ class Terminal:
                 padded += [cell, " " * (width - cells(harmless(cell)) + 2)]
             self.line(*padded, row[-1], indent=indent, hang=hang)
 
+    def diff(self, text: str, *, indent: int) -> None:
+        """Print a unified diff."""
+        for line in text.splitlines():
+            self.line(styled(line, _DIFF_STYLES.get(line[:1], "")), indent=indent)
+
     def json(self, answer: Mapping[str, object]) -> None:
         """Print `answer` as one line of JSON."""
         self.end_progress()
@@ -156,6 +162,14 @@ class Terminal:
             shown = "".join(text[at] for at in run)
             painted += f"\x1b[{_CODES[style]}m{shown}\x1b[0m" if style else shown
         return painted.rstrip()
+
+
+def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Say how many that were asked for belong to other branches, when there are any."""
+    if hidden := answer.get("hidden", 0):
+        terminal.line(
+            styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
+        )
 
 
 def of_process() -> Terminal:

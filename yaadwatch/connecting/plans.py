@@ -138,7 +138,7 @@ def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:
                 continue  # whatever it is, there is nothing of ours in it
             raise YaadError(
                 Code.REFUSED,
-                f"{path} was not understood: {error}. Nothing of {row.title} was written.",
+                f"{path} was left alone: {error}. Nothing of {row.title} was written.",
                 hint="Mend the file, or the entry in it, then run the command again.",
             ) from None
     return plans

@@ -4,15 +4,13 @@ It is one JSON file in our home. Connections are under `connections`; what else 
 somebody else's, and stays.
 """
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.connecting.spots import How
 from yaadwatch.core.settings_text.edits import Added
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.files import private_folder, replace_atomically
+from yaadwatch.system import receipt_file
 
 _PART: Final = "connections"
 
@@ -64,6 +62,10 @@ class Receipt:
         """Return what connects an agent, in the order in which it was written."""
         return [one for one in self.entries if (one.agent, one.project) == (agent, project)]
 
+    def projects_of(self, agent: str) -> list[str]:
+        """Return the work trees in whose files an agent was connected."""
+        return sorted({one.project for one in self.entries if one.agent == agent} - {""})
+
     def with_entries(self, agent: str, project: str, entries: list[Entry]) -> "Receipt":
         """Return a receipt on which just these connect an agent."""
         left = [one for one in self.entries if (one.agent, one.project) != (agent, project)]
@@ -76,19 +78,11 @@ def load(path: Path) -> Receipt:
     Raises:
         YaadError: UNAVAILABLE when it cannot be read, or makes no sense.
     """
+    said = receipt_file.load(path)
     try:
-        said = json.loads(path.read_bytes())
-        found = said.pop(_PART, [])
-        return Receipt(tuple(_entry(one) for one in found), said)
-    except FileNotFoundError:
-        return Receipt()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or f"it makes no sense: {error}"
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be read ({why}). Nothing was written.",
-            hint="Move it away and try again: what is ours is found without it, too.",
-        ) from error
+        return Receipt(tuple(_entry(one) for one in said.pop(_PART, [])), said)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise receipt_file.unreadable(path, f"it makes no sense: {error!r}") from error
 
 
 def save(path: Path, receipt: Receipt) -> None:
@@ -97,18 +91,8 @@ def save(path: Path, receipt: Receipt) -> None:
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    said = receipt.others | {_PART: [_told(entry) for entry in receipt.entries]}
-    try:
-        private_folder(path.parent)
-        text = json.dumps(said, ensure_ascii=False, indent=1)
-        replace_atomically(path, text.encode() + b"\n")
-    except (OSError, UnicodeEncodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be written ({why}). Nothing else was written, either.",
-            hint="Look at the disk and at the permissions of the folder.",
-        ) from error
+    part = [_told(entry) for entry in receipt.entries]
+    receipt_file.save(path, receipt.others | ({_PART: part} if part else {}))
 
 
 def _told(entry: Entry) -> dict[str, object]:

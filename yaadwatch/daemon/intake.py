@@ -8,7 +8,7 @@ overflow, a failed check and the hourly sweep all end in "look at everything".
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class Engine:
 
     Args:
         trees: the work trees of one project, or of all (None).
-        projects: the ids of the projects in the registry.
+        projects: the projects in the registry, by id, and where each is.
         check: bring the flags of a tree up to date; paths None: look at everything.
         sync: bring the agent files of a tree and the graph together, when they are among the paths;
             tells whether it has to be tried again soon.
@@ -64,7 +64,7 @@ class Engine:
     """
 
     trees: Callable[[str | None], Iterable[WatchedTree]]
-    projects: Callable[[], frozenset[str]]
+    projects: Callable[[], Mapping[str, Path]]
     check: Callable[[str, int, frozenset[str] | None], Checked]
     sync: Callable[[str, int, frozenset[str] | None], bool]
     is_rule: Callable[[str], bool] = lambda _: False
@@ -110,6 +110,7 @@ class Intake:
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
         self._checking = ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check")
         self._changed_projects: set[str] = set()
+        self._places: Mapping[str, Path] = {}
         self._registry_changed = False
         self._learning: asyncio.Task[None] | None = None
         self._hearing = Hearing(self._cares, monotonic_s)
@@ -169,6 +170,11 @@ class Intake:
         self._registry_changed = True
         self._hearing.nudge()
 
+    def store_written(self, project: str) -> None:
+        """Note that a project may now say where its work trees are, if it has moved."""
+        if any(key[0] == project and self._is_elsewhere(tree) for key, tree in self._trees.items()):
+            self.anchors_changed(project)
+
     async def refresh(self, project: str | None) -> None:
         """Learn which files matter in one project, or in all; watch them, then check what is new.
 
@@ -202,7 +208,13 @@ class Intake:
         self._everything()
 
     async def poll(self) -> None:
-        """Look at every anchored file; what looks different is a hint."""
+        """Look at every anchored file; what looks different is a hint.
+
+        A project whose store or folder could not be had is tried again: its disk may be back.
+        """
+        registered = await self._look(self._engine.projects)
+        for project in sorted(registered.keys() - {project for project, _ in self._trees}):
+            await self.refresh(project)
         for key, tree in list(self._trees.items()):
             seen = await self._look(self._poller.look, tree)
             self._take_seen(key, seen)
@@ -304,9 +316,16 @@ class Intake:
         if self._registry_changed:
             self._registry_changed = False
             registered = await self._look(self._engine.projects)
-            changed |= registered ^ {project for project, _ in self._trees}
+            changed |= registered.keys() ^ {project for project, _ in self._trees}
+            self._places = registered
+            changed |= {tree.project for tree in self._trees.values() if self._is_elsewhere(tree)}
         for project in sorted(changed):
             await self.refresh(project)
+
+    def _is_elsewhere(self, tree: WatchedTree) -> bool:
+        """Say whether the project of `tree` is registered for another place: it keeps its id."""
+        place = self._places.get(tree.project)
+        return place is not None and place != tree.common_dir
 
     def _everything(self) -> None:
         now = self._monotonic_s()
@@ -351,6 +370,9 @@ class Intake:
         project, worktree = batch.tree
         done = await self._ask(self._engine.check, project, worktree, paths)
         waiting = await self._ask(self._engine.sync, project, worktree, paths)
+        if batch.bare and paths:
+            # None of the paths needs to be an agent file's.
+            waiting |= await self._ask(self._engine.sync, project, worktree, frozenset())
         self._wait_for_git(batch.tree, waiting=waiting)
         if batch.paths is not None:
             self._lags_s[project] = self._monotonic_s() - batch.since

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar
 
 from yaadwatch.daemon.follower import CURSOR, Journal
@@ -23,7 +24,12 @@ _SINCE = "since"
 
 def project_ids(home: Home) -> frozenset[str]:
     """Return the ids of the projects that are watched."""
-    return frozenset(project.id for project in home.user.read(projects.everything))
+    return frozenset(where(home))
+
+
+def where(home: Home) -> dict[str, Path]:
+    """Return the projects that are watched, by id, and where each is."""
+    return {project.id: project.common_dir for project in home.user.read(projects.everything)}
 
 
 def journal_of(home: Home) -> Journal:

@@ -26,7 +26,7 @@ from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
-from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine import lineage, stale, upkeep
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import tree as syncing
@@ -198,6 +198,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             filler.user_store_written()
         else:
             follower.wake(store)
+            intake.store_written(store)
 
     bell.answer(written)
     return Parts(
@@ -229,7 +230,9 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
         try:
-            return stale.check_tree(home, project, worktree, paths)
+            done = stale.check_tree(home, project, worktree, paths)
+            lineage.look(home, project, worktree)
+            return done
         finally:
             # The check at start wakes the follower for what was left undone, written or not.
             bell.ring(project)
@@ -247,7 +250,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     return Intake(
         Engine(
             trees=trees,
-            projects=lambda: records.project_ids(home),
+            projects=lambda: records.where(home),
             check=check,
             sync=sync,
             is_rule=is_rule,

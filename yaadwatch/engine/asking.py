@@ -9,7 +9,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.listed import LeftOut
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.texts import may_be_text, words_in
+from yaadwatch.system.git.words.texts import may_be_text, words_in
 
 WORDS_PER_SCAN = 128
 """Names looked for in one scan of the tree."""
@@ -180,7 +180,8 @@ class History:
             changes = self.differing(near, at)
             if len(changes) * _READ_COST > len(self._paths_at(near)):
                 continue
-            found = self._carry(known, changes)
+            carried = self._carry(known, changes)
+            found = self._repository.texts_only(carried, at=at) if carried is not None else None
             if found is not None:
                 self._keep(found, at)
                 self._repository.remember(found, at=at)
@@ -209,7 +210,8 @@ class History:
     def _scan(self, word: str, likely: Iterable[str], at: str | None) -> None:
         news = (other for other in likely if ("holding", at, other) not in self._answers)
         words = list(dict.fromkeys((word, *news)))[:WORDS_PER_SCAN]
-        found = self._repository.files_with(words, at=at, untracked=at is None)
+        new = self.untracked() if at is None else None
+        found = self._repository.files_with(words, at=at, untracked=at is None, new=new)
         for name, paths in found.items():
             self._answers["holding", at, name] = paths
 

@@ -62,7 +62,7 @@ def of_store(home: Home, db: Database) -> Forecast:
     """Return how a store grows."""
     now = home.clock.now()
     now_bytes, known = db.read(_known, day_of(now) - LOOK_BACK_DAYS)
-    return forecast(known, now_bytes, home.settings_of(db.path).store.budget_mib * MIB, now)
+    return forecast(known, now_bytes, limit_of(home, db), now)
 
 
 def row(found: Forecast) -> dict[str, object]:
@@ -86,8 +86,23 @@ def require_room(home: Home, db: Database) -> None:
     Raises:
         YaadError: TOO_LARGE; nothing was stored.
     """
-    budget = home.settings_of(db.path).store.budget_mib * MIB
-    if budget and db.read(sizes.used) >= budget:
+    if limit_of(home, db):
+        refuse_beyond(home, db, db.read(sizes.used))
+
+
+def limit_of(home: Home, db: Database) -> int:
+    """Return how many bytes a store may have; 0: as many as it likes."""
+    return home.settings_of(db.path).store.budget_mib * MIB
+
+
+def refuse_beyond(home: Home, db: Database, used: int) -> None:
+    """Refuse to add to a store that takes `used` bytes, where that is its budget or more.
+
+    Raises:
+        YaadError: TOO_LARGE; nothing was stored.
+    """
+    budget = limit_of(home, db)
+    if budget and used >= budget:
         raise YaadError(
             Code.TOO_LARGE,
             f"The store {db.path} has reached its budget of {budget // MIB} MiB; nothing was "

@@ -6,7 +6,15 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.workspace import Home, put_back, stands
+from yaadwatch.engine.workspace import (
+    EXCLUDED,
+    STORE_FOLDER,
+    Home,
+    exclude_file,
+    may_return,
+    put_back,
+    stands,
+)
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, snapshots, worktrees
@@ -18,8 +26,6 @@ from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
-EXCLUDED = "/.yaad/"
-"""The line that keeps our folder out of git."""
 BATCH = 500
 
 SNAPSHOTS = "snapshots"
@@ -49,7 +55,7 @@ def store_folder(layout: Layout) -> Path:
     place = main or layout.common_dir
     if mounts.is_network(place):
         return _far_folder("")
-    return main / ".yaad" if main is not None else layout.common_dir / "yaad"
+    return main / STORE_FOLDER if main is not None else layout.common_dir / "yaad"
 
 
 def main_root(layout: Layout) -> Path | None:
@@ -57,11 +63,6 @@ def main_root(layout: Layout) -> Path | None:
     if layout.common_dir.name == ".git":
         return layout.common_dir.parent
     return layout.root if layout.git_dir == layout.common_dir else None
-
-
-def exclude_file(common_dir: Path) -> Path:
-    """Return the file that tells git, and nobody else, what to leave alone."""
-    return common_dir / "info" / "exclude"
 
 
 def excludes(path: Path, line: str = EXCLUDED) -> bool:
@@ -90,7 +91,7 @@ def exclude(home: Home, project: Project) -> None:
         YaadError: UNAVAILABLE when the file cannot be written; REFUSED when it is a link.
     """
     path = exclude_file(project.common_dir)
-    if project.store.parent.name != ".yaad" or excludes(path):
+    if project.store.parent.name != STORE_FOLDER or excludes(path):
         return
     try:
         appended = files.append_line_exact(path, EXCLUDED)
@@ -285,8 +286,7 @@ def _rescue(home: Home, known: Project) -> None:
     db = home.stores.opened(known.id)
     if db is None or stands(known.store):
         return
-    path = exclude_file(known.common_dir)
-    if lives(known) and (known.store.parent.name != ".yaad" or excludes(path)):
+    if may_return(known):
         put_back(db)
     else:
         db.backup(backup_path(known, home.clock.now()))
@@ -319,13 +319,14 @@ def _adopt(
                     f"{path} was not made on this machine (or was removed here); it was not used.",
                     hint="If you trust what it says: yaadwatch add --trust. Else delete it.",
                 )
+            _refuse_strange(db)
             _retire(home, known)
             if registered is not None:
                 home.user.write(registry.drop, found)
             trusted = _register(home, layout, folder, found or home.new_id())
             return Identity(project=trusted, again=False)
         _retire(home, known)
-        if lives(registered) and registered.common_dir != layout.common_dir:
+        if lives(registered) and not _is_at(registered, layout.common_dir):
             copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
@@ -335,6 +336,18 @@ def _adopt(
         return Identity(project=moved, again=True, former_root=registered.root)
     finally:
         db.close()
+
+
+def _refuse_strange(db: Database) -> None:
+    """See that nothing runs in a store from elsewhere: one may trust what it says, not that."""
+    strange = db.strange()
+    if strange:
+        raise YaadError(
+            Code.REFUSED,
+            f"{db.path} has triggers or views that no yaadwatch made ({strange[0]}); it was not"
+            " used.",
+            hint="Have whoever made it export it, then: yaadwatch import",
+        )
 
 
 def _retire(home: Home, known: Project | None) -> None:
@@ -391,9 +404,14 @@ def _located(project: Project, layout: Layout, folder: Path) -> Project:
 def lives(project: Project) -> bool:
     """Return whether the repository is still at the place it is registered for."""
     try:
-        found = project.common_dir.stat()
+        return _is_at(project, project.common_dir)
     except OSError:
         return False
+
+
+def _is_at(project: Project, common_dir: Path) -> bool:
+    """Return whether `common_dir` is the repository of `project`, by whatever path."""
+    found = common_dir.stat()
     return (found.st_dev, found.st_ino) == (project.device, project.inode)
 
 

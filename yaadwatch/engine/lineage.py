@@ -1,16 +1,20 @@
 """Which memories were learned on another branch that is not merged here? They are not told.
 
-A pinned one is, one that was learned or said again at a commit that this work tree has, and one
-that a file of a person's says here. What cannot be told (no commit, a history that was cut or
-rewritten, git that does not answer) is shown.
+A pinned one is, one that was learned or said again at a commit that this work tree has, or whose
+work it has (squashed or rebased), and one that a file of a person's says here. What cannot be told
+(no commit, a history that was cut or rewritten, git that does not answer) is shown.
 """
 
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Collection, Mapping, Set
 
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store import provenance
 from yaadwatch.store.recall import learned as table
+from yaadwatch.system.git import branches
+from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.question import Git
 
 
 def elsewhere(home: Home, space: Space, learned: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -28,7 +32,7 @@ def elsewhere(home: Home, space: Space, learned: Mapping[str, Collection[str]]) 
         strange = {node: commits for node, commits in learned.items() if head.commit not in commits}
         if not strange:
             return frozenset()
-        unmerged = home.unmerged.commits(space.repository, head, home.clock.monotonic_s())
+        unmerged = _unmerged(home, space, head, frozenset().union(*strange.values()))
     except YaadError:  # what a search needs of git is not worth failing for
         return frozenset()
     return frozenset(node for node, commits in strange.items() if unmerged.issuperset(commits))
@@ -48,16 +52,66 @@ def away(home: Home, space: Space) -> frozenset[str]:
 def require_away(home: Home, space: Space) -> frozenset[str]:
     """Return what `away` does, for whoever must not take what git cannot tell for an answer.
 
+    What may be of a branch whose history cannot be read is among them.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    head = space.repository.head()
+    strange = frozenset(space.db.read(table.commits) - {head.commit})
+    if not strange:
+        return frozenset()
+    strange = _unmerged(home, space, head, strange, unsure=True)
+    if not strange:
+        return frozenset()
+    found = space.db.read(table.only_at, strange)
+    return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
+
+
+def look(home: Home, project: str, worktree: int) -> None:
+    """Find out of which memories of other branches the work is here by other commits; takes time.
+
+    What cannot be asked now is asked by the next look.
+    """
+    with contextlib.suppress(YaadError), home.tree(project, worktree) as space:
+        look_in(home, space)
+
+
+def look_in(home: Home, space: Space) -> None:
+    """Find out the same for the work tree in `space`; see `look`.
+
     Raises:
         YaadError: git does not answer.
     """
     head = space.repository.head()
     strange = space.db.read(table.commits) - {head.commit}
     if not strange:
-        return frozenset()
-    unmerged = home.unmerged.commits(space.repository, head, home.clock.monotonic_s())
-    strange &= unmerged
-    if not strange:
-        return frozenset()
-    found = space.db.read(table.only_at, strange)
-    return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
+        return
+    layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
+    git = Git(layout, home.git)
+    strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
+    if strange:
+        home.landed.look(layout, git, head, strange, monotonic_s)
+
+
+def _unmerged(
+    home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool = False
+) -> frozenset[str]:
+    """Return those of `commits` that are on a branch only, and whose work is not here otherwise.
+
+    `unsure`: those that may be on a branch whose history cannot be read are among them.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    now_s = home.clock.monotonic_s()
+    layout = space.repository.layout
+    git = Git(layout, home.git)
+    beside = home.unmerged.commits(layout, git, head, now_s)
+    strange = beside.commits.intersection(commits)
+    if strange:
+        strange -= home.landed.known(layout, head, strange)
+    if unsure and not beside.whole:
+        others = frozenset(commits) - beside.commits
+        strange |= others - branches.held(git, others)
+    return strange

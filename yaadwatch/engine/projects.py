@@ -5,13 +5,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.syncing import releasing, tree
 from yaadwatch.engine.workspace import (
+    EXCLUDED,
+    STORE_FOLDER,
     Call,
     Home,
+    exclude_file,
     refuse_unsafe,
     require_files,
     require_repository,
@@ -22,9 +26,12 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import nodes
 from yaadwatch.store import projects as registry
-from yaadwatch.system import files
+from yaadwatch.system import config, files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
+
+TEAM_SETTINGS: Final = f"{STORE_FOLDER}/{config.FILE}"
+"""The one file in our folder that a team may track; it can set little."""
 
 
 def add(
@@ -51,11 +58,11 @@ def add(
     repository = home.repository(layout)
     repository.verify()
     folder = identity.store_folder(layout)
-    if layout.root is not None and repository.is_tracked(".yaad"):
+    if layout.root is not None and repository.is_tracked(STORE_FOLDER, but=TEAM_SETTINGS):
         raise YaadError(
             Code.REFUSED,
             f"{layout.root}/.yaad is tracked by git; nothing was read from it or written to it.",
-            hint="Memories do not belong into git: git rm -r --cached .yaad",
+            hint="Memories do not belong into git; only config.toml does: git rm -r --cached .yaad",
         )
     refuse_unsafe(folder / "yaad.db")
     _refuse_linked_exclude(layout, folder)
@@ -167,7 +174,7 @@ def _undo(home: Home, project_id: str) -> None:
 
 
 def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
-    path = identity.exclude_file(layout.common_dir)
+    path = exclude_file(layout.common_dir)
     if folder.name != ".yaad" or identity.excludes(path):
         return
     for place in (path.parent, path):
@@ -175,7 +182,7 @@ def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
             raise YaadError(
                 Code.REFUSED,
                 f"{place} is a link, and nothing is written through links; nothing was added.",
-                hint=f"Put the line {identity.EXCLUDED} into it yourself, then try again.",
+                hint=f"Put the line {EXCLUDED} into it yourself, then try again.",
             )
 
 
@@ -244,12 +251,14 @@ def _take_away(home: Home, project: Project) -> None:
     """Remove the line that excluded our files, and the files."""
     if home.git.indexes is not None:
         home.git.indexes.forget(project.common_dir)
-    path = identity.exclude_file(project.common_dir)
+    path = exclude_file(project.common_dir)
     try:
         if project.excluded:
             files.remove_exact(path, project.excluded)
         home.stores.close_one(project.id)
         identity.delete_store(project)
+        # A check may have opened it in between; what is gone cannot be opened any more.
+        home.stores.close_one(project.id)
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,

@@ -23,12 +23,14 @@ from yaadwatch.model.settings import (
     GAPS_NOTED_MAX,
     ID_CHARS_MAX,
     SHOWN_NOTED_MAX,
+    STORE_CLOSING_S,
     STORES_OPEN_MAX,
     Settings,
 )
 from yaadwatch.store import meta, nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import files
 from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Beside, Loaded
@@ -37,6 +39,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.landed import Landed
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.livesessions import LiveSessions
@@ -48,6 +51,9 @@ CANDIDATES_MAX = 256
 """Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
 SUMMARY_CHARS = 40
+STORE_FOLDER = ".yaad"
+EXCLUDED = f"/{STORE_FOLDER}/"
+"""The line that keeps our folder out of git."""
 AGENT = "agent:"
 """What the origin of a call begins with that an agent made."""
 
@@ -146,12 +152,17 @@ class Stores:
             return self._open.get(project)
 
     def close_one(self, project: str) -> None:
-        """Close a project's store, if it is open; whoever still uses it gets an error."""
+        """Close a project's store, if it is open; whoever still uses it gets an error.
+
+        What is being read or written just now is waited for: a store that was deleted and is being
+        put back would else come into the place of the next one.
+        """
         with self._lock:
             db = self._open.pop(project, None)
             self._used_at.pop(project, None)
         if db is not None:
             db.close()
+            db.wait_until_unused(STORE_CLOSING_S)
 
     def rest(self, idle: timedelta) -> int:
         """Close the stores that nobody used for so long; return how many those were."""
@@ -224,6 +235,7 @@ class Stores:
             role="project",
             project=project.id,
             on_commit=lambda: self._on_commit(project.id),
+            may_return=lambda: may_return(project),
         )
         found = db.read(meta.get, "project")
         if found != project.id:
@@ -259,6 +271,7 @@ class Home:
         self.formers = Formers()
         self.below = Below()
         self.unmerged = Unmerged()
+        self.landed = Landed()
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
@@ -560,6 +573,28 @@ def require_files(layout: Layout) -> Layout:
             hint="Add one: git worktree add PATH",
         )
     return linked[0]
+
+
+def may_return(project: Project) -> bool:
+    """Return whether a store that was deleted may be put back into the repository at its place.
+
+    After `git clean -fdx` it may. Another clone lacks our line in its exclude file, and says so
+    also where the system gave its folder the number that the former one had.
+    """
+    try:
+        found = project.common_dir.stat()
+        if (found.st_dev, found.st_ino) != (project.device, project.inode):
+            return False
+        if project.store.parent.name != STORE_FOLDER:
+            return True
+        return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
+    except OSError:
+        return False
+
+
+def exclude_file(common_dir: Path) -> Path:
+    """Return the file that tells git, and nobody else, what to leave alone."""
+    return common_dir / "info" / "exclude"
 
 
 def put_back(db: Database) -> None:

@@ -3,7 +3,6 @@
 It is a part of the receipt in our home; what else stands there is of others, and stays.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +10,7 @@ from typing import Any
 
 from yaadwatch import places
 from yaadwatch.client.service import RECEIPT_PART
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import settings_files
-from yaadwatch.system.files import private_folder, replace_atomically
+from yaadwatch.system import receipt_file, settings_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +56,12 @@ def load() -> Installed | None:
     Raises:
         YaadError: UNAVAILABLE when the receipt cannot be read, or makes no sense.
     """
-    part = _all().get(RECEIPT_PART)
+    path = places.receipt()
+    part = receipt_file.load(path).get(RECEIPT_PART)
     try:
         return None if part is None else _installed(part)
     except (TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(f"it makes no sense: {error!r}") from error
+        raise receipt_file.unreadable(path, f"it makes no sense: {error!r}") from error
 
 
 def save(installed: Installed | None) -> None:
@@ -72,47 +70,12 @@ def save(installed: Installed | None) -> None:
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    said = _all()
+    path = places.receipt()
+    said = receipt_file.load(path)
     said.pop(RECEIPT_PART, None)
     if installed is not None:
         said[RECEIPT_PART] = _told(installed)
-    path = places.receipt()
-    try:
-        private_folder(path.parent)
-        if said:
-            text = json.dumps(said, ensure_ascii=False, indent=1)
-            replace_atomically(path, text.encode() + b"\n")
-        else:
-            path.unlink(missing_ok=True)
-    except (OSError, UnicodeEncodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be written ({why}). Nothing else was written, either.",
-            hint="Look at the disk and at the permissions of the folder.",
-        ) from error
-
-
-def _all() -> dict[str, Any]:
-    try:
-        said = json.loads(places.receipt().read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(
-            getattr(error, "strerror", None) or f"it makes no sense: {error}"
-        ) from error
-    if not isinstance(said, dict):
-        raise _unreadable("it holds no object")
-    return said
-
-
-def _unreadable(why: str) -> YaadError:
-    return YaadError(
-        Code.UNAVAILABLE,
-        f"{places.receipt()} cannot be read ({why}). Nothing was written.",
-        hint="Move it away, then run: yaadwatch install. What is ours is known by its first line.",
-    )
+    receipt_file.save(path, said)
 
 
 def _installed(said: dict[str, Any]) -> Installed:

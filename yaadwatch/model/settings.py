@@ -103,6 +103,8 @@ HOLD: Final = timedelta(seconds=30)
 BURST: Final = timedelta(seconds=2)
 """A burst of changes that never pauses is checked after this."""
 STORES_OPEN_MAX: Final = 16
+STORE_CLOSING_S: Final = 5.0
+"""What is in progress in a store that is being closed is waited for so long."""
 STORE_IDLE: Final = timedelta(seconds=30)
 """A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
 QUESTION_WAIT_MS: Final = 250

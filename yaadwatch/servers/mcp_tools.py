@@ -5,6 +5,7 @@ descriptions and schemas are short on purpose, and a test counts their tokens. T
 come from the request of the operation; an argument that is not listed here works all the same.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Final
@@ -33,7 +34,10 @@ PROJECT: Final[Schema] = {
     "description": "absolute, if another",
 }
 
-
+_COMMAND: Final = re.compile(
+    r"\byaadwatch (context|forget|impact|link|recall|remember|stale|status|subgraph|unlink)\b(?! -)"
+)
+"""A command that a person is told to run, and for which an agent has a tool."""
 _ELSEWHERE: Final = frozenset({"recall", "remember", "context", "stale"})
 """Tools that are listed with `project`, which all of them take."""
 
@@ -98,7 +102,7 @@ class Tool:
 def failed(error: YaadError) -> Schema:
     """Return the result that tells an agent what went wrong and what to do next."""
     told = f"{error.message}\n{error.hint}" if error.hint else error.message
-    return {"content": [_content(told)], "isError": True}
+    return {"content": [_content(_COMMAND.sub(rf"{PREFIX}\1", told))], "isError": True}
 
 
 def succeeded(found: "dict[str, object]") -> Schema:

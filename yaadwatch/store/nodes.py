@@ -56,8 +56,16 @@ def get(conn: apsw.Connection, id: str) -> Node | None:
     return next(map(_node, rows), None)
 
 
+def has(conn: apsw.Connection, id: str) -> bool:
+    """Return whether there is a node of this id, living or archived."""
+    return conn.execute("SELECT 1 FROM nodes WHERE id = ?", (id,)).get is not None
+
+
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
     """Return those of `ids` that exist, living or archived, sorted by id."""
+    wanted = json_list(ids)
+    if wanted == "[]":
+        return {}
     rows = conn.execute(
         """
         SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
@@ -67,7 +75,7 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
         """,
-        (json_list(ids),),
+        (wanted,),
     )
     return {node.id: node for node in map(_node, rows)}
 

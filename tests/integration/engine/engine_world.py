@@ -267,12 +267,12 @@ class Tree:
 
     def doubt(self, id: str):
         """Return the doubt about a memory after a check, or None."""
-        answer = self.stale(all=True)
+        answer = self.stale(all=True, all_branches=True)
         return next((row for row in answer["stale"] if row["id"] == id), None)
 
     def verdict(self, id: str) -> str:
         """Return what a check says of a memory now: fresh, moved, changed, gone or unknown."""
-        answer = self.stale(all=True)
+        answer = self.stale(all=True, all_branches=True)
         found = [row["verdict"] for row in answer["stale"] if row["id"] == id]
         found += ["unknown" for row in answer["unknown"] if row["id"] == id]
         assert len(found) <= 1

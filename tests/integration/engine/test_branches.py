@@ -5,6 +5,7 @@ from engine_world import FIVE_TRIES, RETRY, Tree
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.sessions import handing, news, verbs
+from yaadwatch.engine.sessions import tasks as work
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.workspace import Call
 from yaadwatch.system.git.branches import KEPT_S
@@ -99,6 +100,34 @@ class TestBrief:
         assert contexts.context(tree.home, tree.call)["contradictions"] == 0
 
 
+def test_a_task_of_another_branch_is_counted_and_can_be_seen(tree):
+    tree.add(mode="read")
+    on_feature(tree, "Move the parser out", kind="task")
+    tree.git("switch", "-q", "main")
+    tree.remember("Stop the leak", kind="task")
+
+    here = work.tasks(tree.home, tree.call)
+    assert [row["text"] for row in here["tasks"]] == ["Stop the leak"]
+    assert here["hidden"] == 1
+    assert len(work.tasks(tree.home, tree.call, limit=1)["tasks"]) == 1
+    everywhere = work.tasks(tree.home, tree.call, all_branches=True)
+    assert (len(everywhere["tasks"]), everywhere["hidden"]) == (2, 0)
+
+
+def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tree):
+    tree.add(mode="read")
+    tree.git("switch", "-q", "-c", "feature")
+    tree.write("net.py", "def retry():\n    return 3\n")
+    tree.commit("feature")
+    learned = tree.remember("Retries are three, see net.py")
+    tree.git("switch", "-q", "main")
+
+    assert tree.stale()["stale"] == []
+    assert tree.stale()["hidden"] == 1
+    (doubt,) = tree.stale(all_branches=True)["stale"]
+    assert (doubt["id"], doubt["verdict"]) == (learned, "gone")
+
+
 def test_no_session_elsewhere_hears_of_it_as_news(tree):
     tree.add(mode="read")
     other = linked_on_main(tree)
@@ -183,6 +212,27 @@ class TestFiles:
 
         assert "Always use jose for tokens" in tree.read("CLAUDE.md")
         assert RULE not in tree.read("CLAUDE.md")
+
+    def test_one_branch_that_cannot_be_read_holds_up_its_own_memories_only(self, tree):
+        tree.add(mode="inline")
+        on_feature(tree)
+        tree.git("switch", "-q", "main")
+        tree.git("switch", "-q", "-c", "torn")
+        tree.commit("the one that will be lost")
+        lost = tree.git("rev-parse", "HEAD").strip()
+        tree.commit("torn")
+        tree.remember("Always open the torn ledger first", kind="convention")
+        tree.git("switch", "-q", "-c", "third", "main")
+        tree.commit("third")
+        tree.remember("Always use jose for tokens", kind="convention")
+        (tree.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+
+        tree.sync()
+
+        written = tree.read("CLAUDE.md")
+        assert "Always use jose for tokens" in written
+        assert "torn ledger" not in written
+        assert RULE not in written
 
     def test_a_pinned_one_is_written_everywhere(self, tree):
         tree.add(mode="inline")

@@ -251,10 +251,16 @@ class TestExchanged:
 
 @pytest.fixture
 def impatient(tmp_path, monkeypatch):
-    """A home whose git commands are ended after a fifth of a second."""
+    """A home that is told how long it waits for git."""
     monkeypatch.setenv("YAAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    world = World(tmp_path, settings=Settings(git=Git(timeout_ms=200)))
+    world = World(tmp_path)
+
+    def waits_for_git(milliseconds):
+        world.settings = Settings(git=Git(timeout_ms=milliseconds))
+        world.reopen()
+
+    world.waits_for_git = waits_for_git
     yield world
     world.close()
 
@@ -271,6 +277,8 @@ def hanging_git(impatient, monkeypatch):
 
     def hang(on=True):
         monkeypatch.setenv("PATH", f"{folder}:{path}" if on else path)
+        # Only a git that never answers may be given up so soon: a true one may be slow.
+        impatient.waits_for_git(200 if on else Git().timeout_ms)
 
     hang.log = folder / "git.log"
     return hang

@@ -211,6 +211,41 @@ class TestIdentity:
             tree.add(restore=True)
             assert tree.memories() == [RETRY]
 
+    def test_what_is_written_late_to_a_store_does_not_come_into_the_clone_in_its_place(self, world):
+        """A check was under way while the repository was deleted and cloned again."""
+        tree = world.repo()
+        source = tree.copy("source")
+        tree.add()
+        tree.remember()
+        with tree.db() as late:
+            shutil.rmtree(tree.path)
+            tree.path.mkdir()
+            tree.git("clone", "-q", f"file://{source.path}", ".")
+
+            with pytest.raises(YaadError) as raised:
+                late.write(meta.put, "late", "yes")
+
+        assert raised.value.code is Code.UNAVAILABLE
+        assert "was deleted with its repository" in raised.value.message
+        assert not (tree.path / ".yaad").exists()
+        assert not tree.add()["again"]
+        assert tree.memories() == []
+
+    def test_a_repository_reached_by_another_path_is_the_same_project(self, world):
+        """It was moved, and a link leads from its old place to it."""
+        tree = world.repo()
+        first = tree.add()
+        memory = tree.remember()
+        old = tree.path
+        moved = tree.moved_to("elsewhere")
+        old.symlink_to(moved.path, target_is_directory=True)
+
+        answer = tree.add()
+
+        assert (answer["id"], answer["again"]) == (first["id"], True)
+        assert tree.show(memory)["text"] == RETRY
+        assert len(projects.projects(world.home, tree.call)["projects"]) == 1
+
     def test_a_store_nobody_here_knows_is_refused_and_can_be_trusted(self, world, monkeypatch):
         tree = world.repo()
         first = tree.add()

@@ -343,18 +343,88 @@ class TestBranches:
         assert set(found(repo, "bloom filter", top_k=3)) < here
         assert asked(repo, "bloom filter", top_k=3)["hidden"] == 3
 
-    def test_a_squash_merged_branch_that_is_kept_hides_but_not_in_silence(self, repo):
+    def test_a_squash_merged_branch_that_is_kept_hides_nothing(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.write("new.py", "x = 1\n")
+        repo.commit("one half")
+        half = repo.remember("The feature uses a bloom filter")
+        repo.write("new.py", "x = 1\ny = 2\n")
+        repo.commit("the other half")
+        whole = repo.remember("The feature needs a second bloom filter")
+        repo.git("switch", "-q", "main")
+        repo.write("other.py", "z = 1\n")
+        repo.commit("meanwhile")
+        assert found(repo, "bloom filter") == []
+
+        repo.git("merge", "-q", "--squash", "feature")
+        repo.commit("squashed")
+        repo.write("new.py", "y = 3\n")
+        repo.commit("later")
+        repo.check()
+
+        assert set(found(repo, "bloom filter")) == {half, whole}
+
+    def test_what_was_done_after_the_squash_is_hidden_still(self, repo):
         repo.git("switch", "-q", "-c", "feature")
         repo.write("new.py", "x = 1\n")
         repo.commit("feature")
-        learned = repo.remember("The feature uses a bloom filter")
+        before = repo.remember("The feature uses a bloom filter")
         repo.git("switch", "-q", "main")
         repo.git("merge", "-q", "--squash", "feature")
         repo.commit("squashed")
+        repo.git("switch", "-q", "feature")
+        repo.write("more.py", "x = 2\n")
+        repo.commit("more")
+        repo.remember("More of it needs a second bloom filter")
 
-        assert asked(repo, "bloom filter")["results"] == []
+        repo.git("switch", "-q", "main")
+        repo.check()
+
+        assert found(repo, "bloom filter") == [before]
         assert asked(repo, "bloom filter")["hidden"] == 1
-        assert found(repo, "bloom filter", all_branches=True) == [learned]
+
+    def test_a_branch_whose_commits_were_rebased_onto_the_trunk_hides_nothing(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        for number in range(2):
+            repo.write(f"new{number}.py", "x = 1\n")
+            repo.commit(f"feature {number}")
+        learned = repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        repo.write("other.py", "z = 1\n")
+        repo.commit("meanwhile")
+        assert found(repo, "bloom filter") == []
+
+        repo.git("cherry-pick", "main..feature")
+        assert found(repo, "bloom filter") == []  # it is looked for by a check
+        repo.check()
+
+        assert found(repo, "bloom filter") == [learned]
+
+    @pytest.mark.parametrize("taken", [["new.py"], ["half.py"]])
+    def test_a_branch_of_which_only_a_part_was_taken_hides(self, repo, taken):
+        repo.git("switch", "-q", "-c", "feature")
+        repo.write("new.py", "x = 1\n")
+        repo.write("half.py", "x = 1\n")
+        repo.commit("feature")
+        repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        repo.git("checkout", "-q", "feature", "--", *taken)
+        repo.commit("a part of it")
+        repo.check()
+
+        assert found(repo, "bloom filter") == []
+        assert asked(repo, "bloom filter")["hidden"] == 1
+
+    def test_a_branch_with_other_bytes_that_are_no_text_hides(self, repo):
+        repo.git("switch", "-q", "-c", "feature")
+        (repo.path / "logo.bin").write_bytes(b"\0one")
+        repo.commit("feature")
+        repo.remember("The feature uses a bloom filter")
+        repo.git("switch", "-q", "main")
+        (repo.path / "logo.bin").write_bytes(b"\0two")
+        repo.commit("another logo")
+
+        assert found(repo, "bloom filter") == []
 
     def test_what_was_learned_on_the_main_branch_is_told_on_others(self, repo):
         repo.git("branch", "old")

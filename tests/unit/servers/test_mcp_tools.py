@@ -1,13 +1,16 @@
 """The tools as an agent sees them: one for each row that names the wire, short, and typed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from yaadwatch.api.operations import OPERATIONS
+from yaadwatch.cli.parsing import COMMANDS
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.servers import mcp_tools
 from yaadwatch.servers.mcp_tools import BY_TOOL, TOOLS
 from yaadwatch.servers.mcp_wide import WIDE
 
@@ -131,3 +134,28 @@ def test_a_wide_tool_says_what_is_wrong_with_a_call(given, told):
 
     assert told in f"{raised.value.message} {raised.value.hint}"
     assert raised.value.code is Code.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (
+            "Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
+            "Ids are shown by: yaad_recall WORDS, yaad_stale",
+        ),
+        # What no tool does, or not in the same words, stays a command.
+        ("yaadwatch confirm ID, yaadwatch remember --scope user TEXT", None),
+        ("yaadwatch status is one; yaadwatch statusquo is none", "yaad_status is one; yaadwatch"),
+    ],
+)
+def test_an_agent_is_told_of_its_tool_where_a_person_is_told_of_a_command(hint, told):
+    result = TOOLS[0].result(YaadError(Code.NOT_FOUND, "No such memory.", hint=hint))
+
+    assert (told or hint) in result["content"][0]["text"]
+
+
+def test_each_tool_that_is_told_of_is_there():
+    commands = re.findall(r"[a-z]+", mcp_tools._COMMAND.pattern.partition("(")[2].partition(")")[0])
+
+    assert {f"yaad_{name}" for name in commands} <= BY_TOOL.keys()
+    assert set(commands) <= COMMANDS.keys()

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 _CHANGES = {"created": "made", "changed": "rewritten", "removed": "removed", "kept": "left alone"}
-_COLOURS = {"+": "green", "-": "red", "@": "dim"}
 _STATES = {
     "installed": "The service is installed",
     "changed": "The service is brought up to date",
@@ -131,8 +130,7 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(change, folder(one["path"]), leads_to, indent=2)
         if one.get("backup"):
             terminal.line(styled(f"before: {folder(one['backup'])}", "dim"), indent=4)
-        for line in str(one.get("diff", "")).splitlines():
-            terminal.line(styled(line, _COLOURS.get(line[:1], "")), indent=4)
+        terminal.diff(str(one.get("diff", "")), indent=4)
 
 
 def _tell_on_demand(answer: "dict[str, Any]", terminal: Terminal) -> None:

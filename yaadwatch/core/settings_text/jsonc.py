@@ -332,7 +332,7 @@ def _require_free(scanned: Scanned, path: tuple[str, ...]) -> None:
         if key not in value:
             return
         value = value[key]
-    raise NotUnderstoodError(f"there is something at {_name(path)} already")
+    raise NotUnderstoodError(f"{_name(path)} is there already, and not ours")
 
 
 def _is_there(scanned: Scanned, path: Path) -> bool:

@@ -74,12 +74,10 @@ def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
 
 def write(conn: Connection, live: Live, now: datetime) -> None:
     """Write down a session that goes on, inside a transaction."""
-    if rows.get(conn, live.id) is None:
+    if not rows.touch(conn, live.id, live.session.last_at):
         rows.put(conn, live.session)
         body: dict[str, object] = {"agent": live.session.agent, "worktree": live.session.worktree}
         log.append(conn, Event(kind=events.SESSION_STARTED, at=now, subject=live.id, body=body))
-    else:
-        rows.touch(conn, live.id, live.session.last_at)
 
 
 def session_of(home: Home, call: Call, space: Space, given: str | None = None) -> str:

@@ -51,15 +51,14 @@ def learned(
         log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
 
 
-def ensure_node(conn: Connection, session: Session, now: datetime) -> Node:
-    """Return the node of a session; it is made when it is not there.
+def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
+    """Make the node of a session when it is not there.
 
     Its words are in the index of sessions, not in that of memories: a question is answered by what
     was learned, not by who learned it.
     """
-    found = nodes.get(conn, session.id)
-    if found is not None:
-        return found
+    if nodes.has(conn, session.id):
+        return
     who = session.agent.partition(":")[2] or "the command line"
     where = f" on {session.branch}" if session.branch else ""
     said = f"Session of {who}{where}, begun {session.started_at:%Y-%m-%d %H:%M} UTC"
@@ -81,4 +80,3 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> Node:
     )
     nodes.insert(conn, node)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
-    return node

@@ -56,19 +56,30 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """What a store answers, best first, and what was looked at of each, by its id.
+class Answer:
+    """What a store answers, best first.
 
     `covered`: see `closeness.coverage`. `sure`: what the best score is worth, 0.0 to 1.0; less than
-    1.0 only where no word of the question is known. `hidden`: how many of the best belong to other
-    branches, and are not among them.
+    1.0 only where no word of the question is known.
     """
 
     ranked: Sequence[Ranked] = ()
-    known: Mapping[str, Sketch] = field(default_factory=dict)
     covered: float = 0.0
     sure: float = 1.0
-    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What a store answers here, and what was looked at of each memory, by its id.
+
+    `away`: memories that belong to other branches, and are not told. `everywhere`: what the store
+    would answer, were they told, too.
+    """
+
+    here: Answer = field(default_factory=Answer)
+    everywhere: Answer = field(default_factory=Answer)
+    away: frozenset[str] = frozenset()
+    known: Mapping[str, Sketch] = field(default_factory=dict)
 
 
 Elsewhere = Callable[[Mapping[str, Collection[str]]], Collection[str]]
@@ -129,38 +140,42 @@ def gather(
         elsewhere=elsewhere,
     )
     exact = _exact(question.text, known, rests_on)
-    kept = [known[num] for num in dict.fromkeys((*worth, *sorted(exact))) if num not in away]
-    sure = ageing.confidences(conn, kept, settings, now)
-    used = doings.used(conn, [one.id for one in kept])
-    ranked = rank.rank(
-        [
-            Candidate(
-                id=one.id,
-                relevance=scores.get(one.num, 0.0),
-                confidence=sure[one.id],
-                updated_at=one.confirmed_at,
-                tier=one.tier,
-                pinned=one.pinned,
-                exact=one.num in exact,
-                used=used.get(one.id, 0),
-            )
-            for one in kept
-        ],
-        now=now,
-        settings=settings,
-    )
-    seen = {one.id: one for one in kept}
-    best = seen[ranked[0].candidate.id].text if ranked else ""
-    least = question.min_score * max(scores.values(), default=0.0)
-    would_be = {num for num in worth[: question.top_k] if scores[num] >= least}
+    found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
+    confident = ageing.confidences(conn, found, settings, now)
+    used = doings.used(conn, [one.id for one in found])
+    every = [
+        Candidate(
+            id=one.id,
+            relevance=scores.get(one.num, 0.0),
+            confidence=confident[one.id],
+            updated_at=one.confirmed_at,
+            tier=one.tier,
+            pinned=one.pinned,
+            exact=one.num in exact,
+            used=used.get(one.id, 0),
+        )
+        for one in found
+    ]
+    seen = {one.id: one for one in found}
+    hidden = frozenset(known[num].id for num in away if known[num].id in seen)
+
+    def answer(told: Sequence[Candidate]) -> Answer:
+        ranked = rank.rank(told, now=now, settings=settings)
+        best = seen[ranked[0].candidate.id].text if ranked else ""
+        named_first = bool(ranked) and ranked[0].candidate.exact
+        sure = bool(bm25) or any(one.exact for one in told)
+        return Answer(
+            ranked=ranked,
+            covered=1.0 if named_first else closeness.coverage(question.text, best),
+            sure=1.0 if sure else nearness.score(max(meaning.values(), default=0.0)),
+        )
+
+    here = answer([one for one in every if one.id not in hidden])
     return Gathered(
-        ranked=ranked,
+        here=here,
+        everywhere=answer(every) if hidden else here,
+        away=hidden,
         known=seen,
-        covered=1.0
-        if ranked and ranked[0].candidate.exact
-        else closeness.coverage(question.text, best),
-        sure=1.0 if bm25 or exact else nearness.score(max(meaning.values(), default=0.0)),
-        hidden=len(away & (would_be | exact)),
     )
 
 

@@ -1,6 +1,6 @@
 """The verb: a question to the project's store and the user's own, answered within a budget."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,7 +13,13 @@ from yaadwatch.engine import lineage, shelves, telling
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import gathering
-from yaadwatch.engine.recall.gathering import CANDIDATES_MAX, Elsewhere, Gathered, Question
+from yaadwatch.engine.recall.gathering import (
+    CANDIDATES_MAX,
+    Answer,
+    Elsewhere,
+    Gathered,
+    Question,
+)
 from yaadwatch.engine.remember import given
 from yaadwatch.engine.shelves import Shelf, Shelves
 from yaadwatch.engine.vectors import search
@@ -48,18 +54,18 @@ WORDS = "words"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What was found in all stores, best first, and in which store each memory is.
+    """What is to be told of all stores, best first, and in which store each memory is.
 
     `meant`: their meaning was searched, too. `covered`: which share of what the question is about
     the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
-    `hidden`: how many would be among the best, were they not of another branch.
+    `hidden`: how many more of other branches were among the best, were those told.
     """
 
     meant: bool
     covered: float
     near: float
     hidden: int
-    ranked: Sequence[Ranked]
+    best: Sequence[Ranked]
     shelf: Mapping[str, Shelf]
 
 
@@ -138,10 +144,8 @@ def recall(
             everywhere=all_branches,
         )
         found = _ask(home, there, question, now)
-        best = [each for each in found.ranked if each.score >= question.min_score]
-        best = best[: question.top_k]
-        known = _read(best, found, question.wanted.at)
-        fitted = budget.fit(_items(query, best, known, depth), tokens_max, depth)
+        known = _read(found, question.wanted.at)
+        fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
         related, left = _edges(found, fitted)
         if there.project is not None and there.project.space is not None:
@@ -153,7 +157,7 @@ def recall(
                 home.poorly_answered(project, query)
             told = {each.id: each.tokens for each in fitted.items if each.id in own}
             current.shown(home, call, there.project.space, told)
-    scores = {each.candidate.id: each.score for each in best}
+    scores = {each.candidate.id: each.score for each in found.best}
     return {
         "results": [
             {
@@ -198,36 +202,46 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
     shelf_of: dict[str, Shelf] = {}
     shadowed: set[str] = set()
     for shelf, gathered in stores:
-        own = [gathered.known[each.candidate.id] for each in gathered.ranked]
+        own = list(gathered.known.values())
         if shelf is there.own and there.project is not None:
             keys = [one.key for one in own if one.key is not None]
             taken = there.project.db.read(candidates.keys, keys) if keys else set()
             shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
             own = [one for one in own if one.id not in shadowed]
         shelf_of |= {one.id: shelf for one in own}
-    answers = [Answers(ranked=each.ranked, covered=each.covered) for _, each in stores]
-    sure = max((each.sure for _, each in stores if each.ranked), default=1.0)
-    ranked = [
-        replace(each, score=each.score * sure)
-        for each in shelving.merged(answers, shadowed=shadowed)
-    ]
+    best = _best([each.here for _, each in stores], shadowed, question)
+    away = frozenset[str]().union(*(each.away for _, each in stores))
+    hidden = 0
+    if away:
+        everywhere = _best([each.everywhere for _, each in stores], shadowed, question)
+        hidden = sum(each.candidate.id in away for each in everywhere)
     return _Found(
         meant=meant,
-        covered=max((each.covered for _, each in stores), default=0.0),
+        covered=max((each.here.covered for _, each in stores), default=0.0),
         near=near,
-        hidden=sum(each.hidden for _, each in stores),
-        ranked=ranked,
+        hidden=hidden,
+        best=best,
         shelf=shelf_of,
     )
 
 
-def _read(best: Sequence[Ranked], found: _Found, at: datetime | None) -> dict[str, Node]:
+def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
+    """Return the best answers of all stores that are good enough, with what they are worth."""
+    sure = max((each.sure for each in answers if each.ranked), default=1.0)
+    merged = shelving.merged(
+        [Answers(ranked=each.ranked, covered=each.covered) for each in answers], shadowed=shadowed
+    )
+    ranked = (replace(each, score=each.score * sure) for each in merged)
+    return [each for each in ranked if each.score >= question.min_score][: question.top_k]
+
+
+def _read(found: _Found, at: datetime | None) -> dict[str, Node]:
     """Return what is to be told, by id, in the words of then where a time is asked for.
 
     What went in the meantime is not there.
     """
     known: dict[str, Node] = {}
-    for shelf, ids in _by_shelf(found, [each.candidate.id for each in best]):
+    for shelf, ids in _by_shelf(found, [each.candidate.id for each in found.best]):
         known |= shelf.db.read(nodes.many, ids)
         if at is not None:
             said = shelf.db.read(then.words, ids, at)

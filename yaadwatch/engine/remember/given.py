@@ -9,6 +9,8 @@ from yaadwatch.model.errors import Code, YaadError
 
 def folder_of(call: Call, space: Space) -> str:
     """Return the folder that a call comes from, relative to the top of the work tree."""
+    if call.folder == space.root:  # which is what its links lead to
+        return ""
     here = call.folder.resolve()
     return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
 

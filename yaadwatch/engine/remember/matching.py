@@ -61,15 +61,15 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     if not beginning:
         return None
     found = fulltext.holding(conn, beginning, CANDIDATES_MAX)
-    near = [node for node, said in found if likeness.begins(said, beginning)]
+    near = {node: said for node, said in found if likeness.begins(said, beginning)}
     if not near:
         return None
     mine = likeness.said(draft.text)
-    known = nodes.many(conn, near).values()
-    for node in sorted(known, key=lambda one: (one.updated_at, one.id), reverse=True):
-        how = likeness.compare(mine, likeness.said(node.text))
-        if how != likeness.APART and _may_be(conn, draft, node):
-            return Match(node, how)
+    hows = {node: likeness.compare(mine, likeness.said(said)) for node, said in near.items()}
+    known = nodes.many(conn, (node for node, how in hows.items() if how != likeness.APART))
+    for node in sorted(known.values(), key=lambda one: (one.updated_at, one.id), reverse=True):
+        if _may_be(conn, draft, node):
+            return Match(node, hows[node.id])
     return None
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
@@ -24,6 +25,7 @@ from yaadwatch.model.settings import (
 )
 from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.whole import sizes
 
 
 def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
@@ -40,7 +42,6 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             the store has reached its budget), NOT_FOUND (a file or definition given by the caller
             is not there).
     """
-    budget.require_room(home, home.user if space is None else space.db)
     masked = [draft.cleaned or clean(draft.text) for draft in drafts]
     cleaned = [
         replace(
@@ -52,7 +53,8 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         for draft, m in zip(drafts, masked, strict=True)
     ]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
-    matches = db.read(_matches, cleaned, scope)
+    known = db.read(_look, cleaned, scope)
+    budget.refuse_beyond(home, db, known.used)
     head = None
     if space is None:
         _refuse_files(cleaned)
@@ -60,13 +62,11 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         used: Mapping[str, str] = {}
     else:
         tree, head = look_at(space, (), home.clock.now_ns())
-        meant = [one.node.id for one in matches if one is not None]
-        before = db.read(anchors.of_nodes, meant) if meant else {}
-        anchored = _anchored(cleaned, matches, before, tree, head)
+        anchored = _anchored(cleaned, known, tree, head)
         used = packages_of(tree)
     commit = "" if head is None else head.head.commit
     ready = []
-    for draft, mask, match, rests_on in zip(cleaned, masked, matches, anchored, strict=True):
+    for draft, mask, match, rests_on in zip(cleaned, masked, known.matches, anchored, strict=True):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
@@ -114,12 +114,26 @@ def _masked(tag: str) -> str:
     return privacy.mask(tag).text
 
 
-def _matches(conn: Connection, drafts: Sequence[Draft], scope: str) -> list[Match | None]:
-    """Return the memories that drafts of callers seem to mean; the others have no say in that."""
-    return [
+class _Known(NamedTuple):
+    """What a store knows of some drafts: how much it holds, which memories they seem to mean.
+
+    `before`: what these memories rest on, by their id.
+    """
+
+    used: int
+    matches: Sequence[Match | None]
+    before: Mapping[str, Sequence[Anchor]]
+
+
+def _look(conn: Connection, drafts: Sequence[Draft], scope: str) -> _Known:
+    """Return what the store knows of drafts; only those of callers mean memories that it has."""
+    matches = [
         None if draft.baseline or draft.has_id else matching.find(conn, draft, scope)
         for draft in drafts
     ]
+    meant = [one.node.id for one in matches if one is not None]
+    before = anchors.of_nodes(conn, meant) if meant else {}
+    return _Known(sizes.used(conn), matches, before)
 
 
 def _refuse_files(drafts: Sequence[Draft]) -> None:
@@ -140,12 +154,11 @@ def _refuse_files(drafts: Sequence[Draft]) -> None:
 
 def _anchored(
     drafts: Sequence[Draft],
-    matches: Sequence[Match | None],
-    before: Mapping[str, Sequence[Anchor]],
+    known: _Known,
     tree: WorkTree,
     head: AtHead,
 ) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that means a memory, on what that rested on `before` too."""
+    """Return what drafts rest on; one that means a memory, on what that rested on before too."""
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
@@ -160,9 +173,9 @@ def _anchored(
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    for draft, found, match in zip(drafts, found_all, matches, strict=True):
+    for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
         _require_symbols(draft, found)
-        old: Sequence[Anchor] = () if match is None else before[match.node.id]
+        old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
         if match is not None and match.how not in (matching.SAME, matching.WITHIN):
             old = named_by(draft.text, old)
         anchored.append(_followed(old, found, tree, head))

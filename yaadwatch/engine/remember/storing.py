@@ -211,7 +211,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     others = not item.draft.has_id and not item.draft.baseline
     if item.entities or (rests_on and others):
         relating.relate(conn, home, node, item.entities, now, others=others, fresh=touched)
-    writing.learn(conn, node, item.commit, now)
+    writing.learn(conn, node, item.commit, now, fresh=True)
     log.append(
         conn,
         Event(

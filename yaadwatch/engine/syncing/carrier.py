@@ -17,7 +17,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
-from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.engine.workspace import Home, Space, exclude_file
 from yaadwatch.model.agent_files import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
@@ -203,7 +203,7 @@ def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str 
 
 
 def _exclude(home: Home, space: Space, path: str) -> None:
-    file = identity.exclude_file(space.project.common_dir)
+    file = exclude_file(space.project.common_dir)
     line = f"/{path}"
     if identity.excludes(file, line):
         return

@@ -8,12 +8,11 @@ from bridges import block
 from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
 from yaadwatch import places
-from yaadwatch.engine import identity
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
-from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.engine.workspace import Home, Space, exclude_file
 from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
@@ -139,7 +138,7 @@ def take_out_everything(home: Home, project: Project) -> None:
     for key in carrier.excluded_keys(project.id):
         appended = home.user.read(meta.get, key)
         if appended:
-            _unlisted(identity.exclude_file(project.common_dir), appended)
+            _unlisted(exclude_file(project.common_dir), appended)
             home.user.write(meta.drop, key)
 
 

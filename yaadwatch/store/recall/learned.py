@@ -10,8 +10,12 @@ from yaadwatch.store.codec import json_list, to_ms
 _KEPT = 4
 
 
-def note(conn: apsw.Connection, node: str, commit: str, at: datetime) -> None:
+def note(
+    conn: apsw.Connection, node: str, commit: str, at: datetime, *, fresh: bool = False
+) -> None:
     """Note that a memory was learned, or said again, at a commit; the last four are kept.
+
+    One that is `fresh`, stored in this transaction, was learned nowhere before.
 
     Raises:
         apsw.ConstraintError: the node is not there.
@@ -24,6 +28,8 @@ def note(conn: apsw.Connection, node: str, commit: str, at: datetime) -> None:
         """,
         (node, commit, to_ms(at)),
     )
+    if fresh:
+        return
     conn.execute(
         """
         DELETE FROM learned

@@ -28,13 +28,13 @@ def note_nodes(
     conn: apsw.Connection, session: str, role: Role, nodes: Iterable[str], at: datetime
 ) -> None:
     """Note that a session used or learned nodes; those that are noted already stay as they are."""
-    conn.execute(
+    at_ms = to_ms(at)
+    conn.executemany(
         """
-        INSERT INTO session_nodes (session, node, role, at_ms)
-        SELECT ?, value, ?, ? FROM json_each(?) WHERE true ORDER BY value
+        INSERT INTO session_nodes (session, node, role, at_ms) VALUES (?, ?, ?, ?)
             ON CONFLICT DO NOTHING
         """,
-        (session, role, to_ms(at), json_list(nodes)),
+        [(session, node, role, at_ms) for node in sorted(set(nodes))],
     )
 
 

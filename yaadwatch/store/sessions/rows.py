@@ -50,8 +50,12 @@ def put(conn: apsw.Connection, session: Session) -> None:
     )
 
 
-def touch(conn: apsw.Connection, id: str, at: datetime) -> None:
-    """Note that a session asked for something at `at`; one that is over goes on."""
+def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
+    """Note that a session asked for something at `at`; one that is over goes on.
+
+    Returns:
+        Whether it is there.
+    """
     conn.execute(
         """
         UPDATE sessions
@@ -60,6 +64,7 @@ def touch(conn: apsw.Connection, id: str, at: datetime) -> None:
         """,
         (to_ms(at), id),
     )
+    return conn.changes() > 0
 
 
 def get(conn: apsw.Connection, id: str) -> Session | None:

@@ -36,11 +36,18 @@ class Database:
     write first puts it back, from the connection that still has it: what was acknowledged stays.
     """
 
-    def __init__(self, path: Path, pool: Pool, on_commit: Callable[[], None] | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        pool: Pool,
+        on_commit: Callable[[], None] | None,
+        may_return: Callable[[], bool] | None,
+    ) -> None:
         """Take over what is open; use `Database.open`."""
         self.path = path
         self._pool = pool
         self._on_commit = on_commit
+        self._may_return = may_return
         self._restored = 0
         self._closed = False
         self._writing = RLock()  # one transaction at a time
@@ -57,6 +64,7 @@ class Database:
         project: str = "",
         create: bool = False,
         on_commit: Callable[[], None] | None = None,
+        may_return: Callable[[], bool] | None = None,
     ) -> "Database":
         """Open the store at `path`; an older one is brought to the newest version first.
 
@@ -66,6 +74,8 @@ class Database:
             project: the id of the project that it must belong to; '' for any.
             create: make an empty store, and its folder (0700), when nothing is there.
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
+            may_return: asked before the file is put back after it was deleted underneath; None: it
+                always may.
 
         Raises:
             YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
@@ -84,7 +94,7 @@ class Database:
             except BaseException:
                 pool.close()
                 raise
-        return cls(path, pool, on_commit)
+        return cls(path, pool, on_commit, may_return)
 
     @property
     def restored(self) -> int:
@@ -209,6 +219,23 @@ class Database:
             self._closed = True
             self._pool.close()
 
+    def strange(self) -> list[str]:
+        """Return the triggers and views that no version of ours made: they would run with ours.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        ours = apsw.Connection(":memory:")
+        try:
+            migrations.run(ours, migrations.chain())
+            return sorted(name for name, _ in self.read(_running) - _running(ours))
+        finally:
+            ours.close()
+
+    def wait_until_unused(self, seconds: float) -> bool:
+        """Wait for the calls in progress in a store that was closed; say whether none is left."""
+        return self._pool.wait_until_unused(seconds)
+
     def _read(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
@@ -263,6 +290,11 @@ class Database:
     def _put_back(self) -> None:
         real = self._pool.path
         outcome = "it was deleted, and could not be put back; nothing was written"
+        if self._may_return is not None and not self._may_return():
+            raise unavailable(
+                f"{self.path} was deleted with its repository; nothing was written.",
+                "What it held, into the repository that is there now: yaadwatch add --restore",
+            )
         with told(self.path, outcome):
             _make_last_folder(real.parent)
             with self._pool.in_use(), put_in_place(real, outcome) as temporary:
@@ -282,6 +314,12 @@ class Database:
             self._restored += 1
             with pool.in_use():
                 _in_one_transaction(pool.writer, _append_restored, str(self.path))
+
+
+def _running(conn: apsw.Connection) -> set[tuple[str, str]]:
+    """Return what in a schema runs by itself: its name, and what it does."""
+    rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+    return set(rows)
 
 
 def _open(path: Path) -> Pool:

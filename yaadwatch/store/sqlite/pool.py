@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 from typing import Final
 
 import apsw
@@ -30,7 +30,7 @@ class Pool:
             apsw.Error, YaadError: it could not be opened; `file` is closed.
         """
         self._file = file
-        self._guard = Lock()
+        self._guard = Condition()
         self._idle: list[apsw.Connection] = []  # the last one in is the warmest
         self._users = 0
         self._closing = False
@@ -53,9 +53,14 @@ class Pool:
         """Keep everything open for a while.
 
         Raises:
+            OutOfPlace: the file was put back, and another pool has it.
             YaadError: UNAVAILABLE when it was closed.
         """
         with self._guard:
+            if self._abandoned:
+                raise OutOfPlace(
+                    Code.UNAVAILABLE, f"{self._file.path} was just put back.", "Try again."
+                )
             if self._closing:
                 raise unavailable(f"{self._file.path} was closed; nothing was changed.")
             self._users += 1
@@ -64,6 +69,7 @@ class Pool:
         finally:
             with self._guard:
                 self._users -= 1
+                self._guard.notify_all()
                 self._close_if_unused()
 
     @contextmanager
@@ -111,10 +117,17 @@ class Pool:
             self._closing = True
             self._close_if_unused()
 
+    def wait_until_unused(self, seconds: float) -> bool:
+        """Wait until nothing is in use; say whether that is so after `seconds` at most."""
+        with self._guard:
+            return self._guard.wait_for(lambda: not self._users, seconds)
+
     def abandon(self) -> None:
         """Close everything, and leave alone what now stands at the path of the file."""
-        self._abandoned = True
-        self.close()
+        with self._guard:
+            self._abandoned = True
+            self._closing = True
+            self._close_if_unused()
 
     def _idle_reader(self) -> apsw.Connection | None:
         with self._guard:

@@ -1,22 +1,27 @@
 """Does a repository itself say which of its files are texts?
 
 A search of git's asks the attributes of the work tree, whichever commit it searches; those of the
-commit may count, too, which depends on git's version and settings.
+commit may count, too, which depends on git's version and settings. Where they only say of some
+files that these are no texts, git can be asked which of a few files those are.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
 from yaadwatch.system import files
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.texts import may_be_text
+from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
+_TREES_KEPT: Final = 2
+_TAKES: Final = frozenset(("binary", "-diff"))
 _TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
 _BUILT_IN: Final = frozenset(
     f"diff={name}"
@@ -29,6 +34,16 @@ _BUILT_IN: Final = frozenset(
 _ENDING: Final = re.compile(r".*\.\w+")
 
 
+class Said(IntEnum):
+    """What attributes say of which files are texts; the greater one counts."""
+
+    NOTHING = 0
+    LESS = 1
+    """Some files may be no texts, whatever their bytes are."""
+    MORE = 2
+    """Some files may be texts, whatever their bytes and names are."""
+
+
 class Asked(Protocol):
     """What is asked of a repository; a `Repository` is one."""
 
@@ -39,8 +54,8 @@ class Asked(Protocol):
     def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
 
 
-def tell_texts(repository: Asked, commit: str, named: Named | None) -> bool:
-    """Return whether attributes may make a file of the commit a text, or no text.
+def said(repository: Asked, commit: str, named: Named | None) -> Said:
+    """Return what attributes say of the files of a commit.
 
     Args:
         repository: whose.
@@ -53,62 +68,85 @@ def tell_texts(repository: Asked, commit: str, named: Named | None) -> bool:
     """
     tracked = repository.tracked()
     others = [] if named is None else named.perhaps(_NAME)
-    if tell_texts_here(repository.layout, (*tracked, *others)):
-        return True
+    here = said_here(repository.layout, (*tracked, *others), tracked)
+    if here is Said.MORE:
+        return here
     paths = dict.fromkeys((_NAME, *_among(tracked), *others))
     blobs = {repository.blob_at(commit, path) for path in paths}
-    return any(
-        data is None or name_texts(data)
-        for data in (repository.read_blob(blob, _BYTES_MAX) for blob in blobs if blob is not None)
+    return max(
+        (here, *(_said(repository.read_blob(blob, _BYTES_MAX)) for blob in blobs if blob)),
     )
 
 
-def tell_texts_here(layout: Layout, paths: Iterable[str]) -> bool:
-    """Return whether attributes in the work tree may make one of its files a text, or no text.
+def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> Said:
+    """Return what attributes in the work tree say of some of its files.
 
     Args:
         layout: the repository.
-        paths: its files; in their folders attributes count, whether git tracks them or not.
+        paths: the files; in their folders attributes count, whether git tracks them or not.
+        tracked: the files that git tracks.
     """
     places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
+    left_out = False
     if layout.root is not None:
         top = str(layout.root)
-        here = (f"{folder}{_NAME}" for folder in _folders(paths))
+        here = (f"{folder}{_NAME}" for folder in _folders(tuple(paths)))
         places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
-    for folder, path in places:
-        found = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-        if found.kind == "too_large" or (found.data is not None and name_texts(found.data)):
-            return True
-    return False
+        # Some commands of git take those from the index then, and others do not.
+        left_out = any(not os.path.lexists(f"{top}/{path}") for path in _among(tracked))
+    found = max(
+        (
+            Said.MORE if seen.kind == "too_large" else lines_say(seen.data or b"")
+            for seen in (
+                files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
+                for folder, path in places
+            )
+        ),
+    )
+    return Said.MORE if left_out else found
 
 
-def name_texts(data: bytes) -> bool:
-    """Return whether lines of attributes say what is a text.
+def lines_say(data: bytes) -> Said:
+    """Return what lines of attributes say.
 
-    That a file is compared as a language git knows by itself says nothing of that.
+    That a file is compared as a language git knows by itself says nothing of texts.
     """
+    found = Said.NOTHING
     for line in data.decode("utf-8", "replace").splitlines():
         name, *given = line.split() or [""]
         if name.startswith("#"):
             continue
         plain = _ENDING.fullmatch(name) is not None and may_be_text(name)
         for one in given:
-            if _TELLS.fullmatch(one) and not (plain and one in _BUILT_IN):
-                return True
-    return False
+            if one in _TAKES:
+                found = max(found, Said.LESS)
+            elif _TELLS.fullmatch(one) and not (plain and one in _BUILT_IN):
+                return Said.MORE
+    return found
+
+
+def no_texts(output: bytes) -> set[str]:
+    """Return the paths of which `git check-attr -z diff` says that they are no texts."""
+    fields = output.split(b"\0")
+    rows = zip(fields[::3], fields[2::3], strict=False)
+    return {os.fsdecode(path) for path, value in rows if value == b"unset"}
+
+
+def _said(data: bytes | None) -> Said:
+    return Said.MORE if data is None else lines_say(data)
 
 
 def _among(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if path.endswith("/" + _NAME)]
+    return [path for path in paths if path == _NAME or path.endswith(f"/{_NAME}")]
 
 
-def _folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the folders above some files, each once and with its '/'; '' is the top."""
-    yield ""
-    seen = {""}
+@lru_cache(maxsize=_TREES_KEPT)
+def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders above some files, each once and with its '/'; '' is the top."""
+    found = {"": None}
     for path in paths:
         folder = path[: path.rfind("/") + 1]
-        while folder not in seen:
-            seen.add(folder)
-            yield folder
+        while folder not in found:
+            found[folder] = None
             folder = folder[: folder.rfind("/", 0, -1) + 1]
+    return tuple(found)

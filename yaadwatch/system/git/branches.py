@@ -2,13 +2,24 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.question import Git
 
+MAIN: Final = (
+    "refs/remotes/origin/HEAD",
+    "refs/heads/main",
+    "refs/heads/master",
+    "refs/heads/trunk",
+)
+"""What the main branch is called; each that is there counts."""
+BRANCHES_MAX: Final = 200
+"""Branches that are asked for one by one, when they cannot be all at once."""
 COMMITS_MAX: Final = 20_000
 """Commits of such branches that are known, the newest; an older one counts as merged."""
 KEPT_S: Final = 30.0
@@ -16,11 +27,22 @@ KEPT_S: Final = 30.0
 _TREES_MAX = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Commits of branches that neither HEAD nor a main branch has.
+
+    `whole`: every branch could be asked; else some may have others, too.
+    """
+
+    commits: frozenset[str]
+    whole: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     head: Head
     at_s: float
-    commits: frozenset[str]
+    beside: Beside
 
 
 class Unmerged:
@@ -30,29 +52,89 @@ class Unmerged:
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
-    def commits(self, repository: Repository, head: Head, now_s: float) -> frozenset[str]:
+    def commits(self, layout: Layout, git: Git, head: Head, now_s: float) -> Beside:
         """Return the commits that are on a branch, and neither in HEAD nor in the main branch.
 
         A commit that is on no branch any more (rebased, squashed, out of a shallow clone) is not
         among them.
 
         Args:
-            repository: of the work tree.
+            layout: of the work tree.
+            git: of the same.
             head: where its HEAD is.
             now_s: a monotonic clock.
 
         Raises:
             YaadError: from git.
         """
-        place = repository.layout.git_dir
+        place = layout.git_dir
         with self._lock:
             known = self._known.get(place)
         if known is not None and known.head == head and now_s - known.at_s < KEPT_S:
-            return known.commits
-        commits = repository.unmerged(COMMITS_MAX)
+            return known.beside
+        beside = unmerged(git, COMMITS_MAX) if head.commit else Beside(frozenset())
         with self._lock:
-            self._known[place] = _Known(head=head, at_s=now_s, commits=commits)
+            self._known[place] = _Known(head=head, at_s=now_s, beside=beside)
             self._known.move_to_end(place)
             while len(self._known) > _TREES_MAX:
                 self._known.popitem(last=False)
-        return commits
+        return beside
+
+
+def trunks(git: Git) -> list[str]:
+    """Return the names of what a branch is merged into: HEAD, and the main branches.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    named = git.ask(["for-each-ref", "--format=%(refname)", *MAIN])
+    return ["HEAD", *named.decode("utf-8", "surrogateescape").split()]
+
+
+def unmerged(git: Git, limit: int) -> Beside:
+    """Return the newest commits of branches that neither HEAD nor a main branch has.
+
+    A branch that leads to a commit that is lost has none. Where a history is broken further down,
+    each branch is asked by itself.
+
+    Raises:
+        YaadError: as every method of `Repository`; no branch could be asked.
+    """
+    into = trunks(git)
+    asked = ["rev-list", "--ignore-missing", f"--max-count={limit}"]
+    try:
+        found = git.ask([*asked, "--branches", "--not", *into])
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return _one_by_one(git, [*asked, "--not", *into, "--not"], error)
+    return Beside(frozenset(found.decode().split()))
+
+
+def _one_by_one(git: Git, asked: list[str], error: YaadError) -> Beside:
+    """Return the same of those branches whose history can be read."""
+    options = ["--format=%(refname)", f"--count={BRANCHES_MAX}"]
+    named = git.ask(["for-each-ref", *options, "refs/heads"])
+    found: set[str] = set()
+    answered = False
+    for name in named.decode("utf-8", "surrogateescape").split():
+        try:
+            found.update(git.ask([*asked, name]).decode().split())
+            answered = True
+        except YaadError as other:
+            if other.code is not Code.UNAVAILABLE:
+                raise
+    if not answered:
+        raise error
+    return Beside(frozenset(found), whole=False)
+
+
+def held(git: Git, commits: Collection[str]) -> frozenset[str]:
+    """Return those of `commits` that HEAD or a main branch has.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    if not commits:
+        return frozenset()
+    return frozenset(git.ask(["rev-list", *trunks(git)]).decode().split()).intersection(commits)

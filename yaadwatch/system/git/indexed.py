@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from yaadwatch.system.git.changes import Change
-from yaadwatch.system.git.kept import Kept
-from yaadwatch.system.git.texts import may_be_searched, may_be_text, words_in
+from yaadwatch.system.git.words.kept import Kept
+from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
 
 COST: Final = 4
 """To index a text takes so many times as long as to search it, and to write it down."""

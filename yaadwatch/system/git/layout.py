@@ -9,6 +9,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from yaadwatch.system import files
@@ -49,10 +50,10 @@ def find(folder: Path) -> Layout | None:
         folder = folder.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         return None
-    for place in (folder, *folder.parents):
+    for place in chain((folder,), folder.parents):
         git = place / ".git"
         if _is_folder(git) and _is_there(git / "HEAD"):
-            return _main(place, _resolved(git))
+            return _main(place, _resolved(git) if git.is_symlink() else git)
         if _is_file(git):
             return _linked(place)
         if _is_git_dir(place):

@@ -45,9 +45,12 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, store: "pygit2.Odb", folder: str) -> None:
+    def __init__(self, store: "pygit2.Odb", folder: str, packs: tuple[int, ...]) -> None:
         self._store = store
         self._folder = folder
+        self._pack_folder = Path(folder) / "pack"
+        self._packs = packs
+        """The folder of the packs as it was when it was last seen to hold plain files only."""
         self._trees: dict[str, dict[bytes, _Entry]] = {}
         self._roots: dict[str, str] = {}
 
@@ -58,7 +61,8 @@ class Objects:
         try:
             ours = layout.git_dir.stat().st_uid == os.geteuid()
             shared = os.path.lexists(folder / "info" / "alternates")
-            if shared or not ours or not _plain_packs(folder):
+            packs = _looks(folder / "pack")
+            if shared or not ours or not _plain_packs(folder / "pack"):
                 return None
         except OSError:
             return None
@@ -68,7 +72,7 @@ class Objects:
         # long, and the checksum that each packed text carries is looked at anyhow.
         pygit2.settings.enable_strict_hash_verification(False)
         try:
-            return cls(pygit2.Odb(str(folder)), str(folder))
+            return cls(pygit2.Odb(str(folder)), str(folder), packs)
         except (pygit2.GitError, ValueError):
             return None
 
@@ -208,6 +212,7 @@ class Objects:
                 raise self._unreadable(id, "it is not a plain file")
         except OSError:
             pass  # not loose: in a pack, or not there
+        self._check_packs(id)
         try:
             kind, size = self._store.read_header(id)
         except KeyError:
@@ -215,6 +220,16 @@ class Objects:
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(id, error) from error
         return int(kind), size
+
+    def _check_packs(self, id: str) -> None:
+        """Look again at a folder of packs that changed: libgit2 opens what is new in it."""
+        try:
+            packs = _looks(self._pack_folder)
+            if packs != self._packs and not _plain_packs(self._pack_folder):
+                raise self._unreadable(id, "something among the packs is no plain file")
+        except OSError as error:
+            raise self._unreadable(id, error) from error
+        self._packs = packs
 
     def _unreadable(self, id: str, why: object) -> YaadError:
         return YaadError(
@@ -277,10 +292,19 @@ def _entries(rows: Iterable[_Row]) -> dict[bytes, _Entry]:
     return {name: (_SAME_MODE.get(mode, mode), blob.hex()) for mode, name, blob in rows}
 
 
+def _looks(folder: Path) -> tuple[int, ...]:
+    """Return what changes when something comes into the folder of the packs; () without one."""
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
 def _plain_packs(folder: Path) -> bool:
     """Return whether all that libgit2 opens by itself when it opens a store are plain files."""
     try:
-        with os.scandir(folder / "pack") as entries:
+        with os.scandir(folder) as entries:
             return all(entry.is_file(follow_symlinks=False) for entry in entries)
     except FileNotFoundError:
         return True

@@ -1,45 +1,36 @@
 """Ask a repository: which commit, which blobs, what was renamed, who removed it, where is a word.
 
-Two tools behind one door. Objects are read in this process where that is safe, see `objects`. The
-git command answers what walks history or detects renames, and everything about repositories that
-cannot be read so (other object formats, shared objects). Nothing here lets git read a work-tree
-file through a filter of the repository: no `status`, no `diff` against the work tree.
+What a commit holds, `snapshots` says; the git command answers what walks history or detects
+renames. Nothing here lets git read a work-tree file through a filter of the repository: no
+`status`, no `diff` against the work tree.
 """
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from yaadwatch.model.anchors import Commit, Hunk
+from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
-from yaadwatch.system.git import attributes, indexed, listed, searching, standing
+from yaadwatch.system.git import attributes, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
+from yaadwatch.system.git.attributes import Said
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.listed import LeftOut, Listed, T
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
-from yaadwatch.system.git.question import Git
-from yaadwatch.system.git.remembered import is_whole
+from yaadwatch.system.git.snapshots import ID, NO_FILE, Snapshots, valid
+from yaadwatch.system.git.words import standing
+from yaadwatch.system.git.words.remembered import is_whole
 
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
-_NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
-_MAIN_BRANCHES = (
-    "refs/remotes/origin/HEAD",
-    "refs/heads/main",
-    "refs/heads/master",
-    "refs/heads/trunk",
-)
 _RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
@@ -50,7 +41,7 @@ def blob_id(data: bytes, object_format: str = "sha1") -> str:
     return digest.hexdigest()
 
 
-class Repository:
+class Repository(Snapshots):
     """One work tree (or bare repository) and its history. Open one for each job, not for ever.
 
     Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
@@ -58,14 +49,12 @@ class Repository:
     """
 
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
-        self.layout = layout
+        super().__init__(layout, runner)
         self._runner = runner
-        self._git = Git(layout, runner)
         self._cwd = layout.root or layout.git_dir
-        self._objects: Objects | None = None
-        self._opened = False
         self._renames: dict[tuple[str, str], dict[str, str]] = {}
-        self._tells: dict[str, bool] = {}
+        self._says: dict[str, Said] = {}
+        self._is_text: dict[str, bool] = {}
         self._covers: dict[str, bool] = {}
 
     def head(self) -> Head:
@@ -101,57 +90,6 @@ class Repository:
                 "nothing in it was read.",
             )
 
-    def blob_at(self, commit: str, path: str) -> str | None:
-        """Return the id of the file `path` in `commit`; None when either is not there."""
-        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
-            return None
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.blob_at(commit, path)
-        mode, kind, blob = self._entry(commit, path)
-        return blob if kind == "blob" and mode != "120000" else None
-
-    def has_commit(self, commit: str) -> bool:
-        """Return whether the commit is (still) there: false in a shallow or rewritten history."""
-        if not _ID.fullmatch(commit):
-            return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.kind(commit) == COMMIT
-        return self._described(commit)[0] == "commit"
-
-    def read_blob(self, blob: str, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
-        """Return a blob's bytes; None when it is not in this repository, or larger than that."""
-        if not _ID.fullmatch(blob):
-            return None
-        objects = self._open(blob)
-        if objects is not None:
-            return objects.blob(blob, bytes_max)
-        kind, size = self._described(blob)
-        if kind != "blob" or size > bytes_max:
-            return None
-        return self._git.ask(["cat-file", "blob", blob])
-
-    def has_blob(self, blob: str) -> bool:
-        """Return whether a blob is there: false where a partial clone left it out."""
-        if not _ID.fullmatch(blob):
-            return False
-        objects = self._open(blob)
-        if objects is not None:
-            return objects.kind(blob) == BLOB
-        return self._described(blob)[0] == "blob"
-
-    def commit(self, commit: str) -> Commit | None:
-        """Return a commit's author date and subject, or None when it is not there."""
-        if not _ID.fullmatch(commit):
-            return None
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.commit(commit)
-        if self._described(commit)[0] != "commit":
-            return None
-        return commit_of(commit, self._git.ask(["cat-file", "commit", commit]))
-
     def tracked(self, folder: str = "") -> list[str]:
         """Return the paths in the index, relative to the work tree; those in `folder` only."""
         if self.layout.root is None:
@@ -177,28 +115,6 @@ class Repository:
         found = changing.paths_in(self._git.ask(["ls-files", "-z", *within]))
         return list(dict.fromkeys(found))
 
-    def paths_at(self, commit: str) -> list[str]:
-        """Return the paths in a commit."""
-        listed = self._git.ask(
-            ["ls-tree", "-r", "-z", "--name-only", "--full-tree", *_commits(commit)]
-        )
-        return changing.paths_in(listed)
-
-    def files_at(self, commit: str) -> list[tuple[str, str]]:
-        """Return path and blob of the files in a commit; '' for the blob of no regular file."""
-        listed = self._git.ask(["ls-tree", "-r", "-z", "--full-tree", *_commits(commit)])
-        return changing.files_in(listed)
-
-    def paths_below(self, commit: str, folder: str) -> Iterable[str]:
-        """Return the files of a commit in a folder and those below it; all of them for ''."""
-        if not _ID.fullmatch(commit) or (folder and _NO_FILE.search(folder)):
-            return ()
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.paths_below(commit, folder)
-        inside = f"{folder}/" if folder else ""
-        return [path for path in self.paths_at(commit) if path.startswith(inside)]
-
     def named_at(self, commit: str) -> Named | None:
         """Return the files of a commit by their names; None when no index has them."""
         indexes = self._runner.indexes
@@ -215,7 +131,7 @@ class Repository:
     def is_indexed(self, commit: str) -> bool:
         """Return whether an index has all files and texts of a commit; made if that is cheap."""
         indexes = self._runner.indexes
-        if indexes is None or not _ID.fullmatch(commit) or self._open(commit) is None:
+        if indexes is None or not ID.fullmatch(commit) or self._open(commit) is None:
             return False
         if commit not in self._covers:
             try:
@@ -236,11 +152,11 @@ class Repository:
             if error.code is not Code.UNAVAILABLE:
                 raise
             return None  # a branch without an upstream, a name that git cannot read
-        return found if _ID.fullmatch(found) else None
+        return found if ID.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the commit at which two parted; None when they have nothing in common."""
-        found = self._git.ask(["merge-base", *_commits(one, other)], allowed=(0, 1))
+        found = self._git.ask(["merge-base", *valid(one, other)], allowed=(0, 1))
         return found.decode().strip() or None
 
     def snapshot(self, index: Path | None = None) -> str:
@@ -263,38 +179,8 @@ class Repository:
         Where git does not have the content of a file (a partial clone), only files that were
         renamed without a change are found renamed.
         """
-        options = ["-r", "-z", "--raw", "--no-abbrev", *_commits(old, new)]
+        options = ["-r", "-z", "--raw", "--no-abbrev", *valid(old, new)]
         return changing.parsed(self._compared(options))
-
-    def differing(self, old: str, new: str) -> list[Change]:
-        """Return the files that differ between two commits, renamed ones as gone and as new.
-
-        What it costs depends on what differs, not on what is the same.
-        """
-        objects = self._open(old)
-        found = objects.differing(old, new) if objects is not None else None
-        if found is not None:
-            return found
-        options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_commits(old, new)]
-        return changing.parsed(self._git.ask(["diff-tree", *options]))
-
-    def has_file(self, commit: str, path: str) -> bool:
-        """Return whether `commit` has a file, a link or a submodule at `path`."""
-        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
-            return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.has_file(commit, path)
-        return self._entry(commit, path)[1] in ("blob", "commit")
-
-    def has_folder(self, commit: str, path: str) -> bool:
-        """Return whether `commit` has a folder at `path`; false when either is not there."""
-        if not _ID.fullmatch(commit) or _NO_FILE.search(path):
-            return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.has_folder(commit, path)
-        return self._entry(commit, path)[1] == "tree"
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -307,7 +193,7 @@ class Repository:
 
     def staged_blob(self, path: str) -> str | None:
         """Return the blob that the index holds for a file; None when it holds none."""
-        if _NO_FILE.search(path):
+        if NO_FILE.search(path):
             return None
         rows = self._git.ask(["ls-files", "-s", "-z", "--", path])
         for row in rows.split(b"\0"):
@@ -324,28 +210,11 @@ class Repository:
         lines = (found.data or b"").splitlines()[-limit:]
         fields = [line.split(b" ", 2) for line in reversed(lines)]
         heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
-        return [head for head in dict.fromkeys(heads) if _ID.fullmatch(head) and head.strip("0")]
-
-    def unmerged(self, limit: int) -> frozenset[str]:
-        """Return the newest commits of branches that neither HEAD nor a main branch has.
-
-        A branch that is broken, or leads to a commit that is lost, has none.
-        """
-        named = self._git.ask(["for-each-ref", "--format=%(refname)", *_MAIN_BRANCHES])
-        main = named.decode("utf-8", "surrogateescape").split()
-        if not self.head().commit:
-            return frozenset()
-        found = self._git.ask(
-            [
-                *("rev-list", "--ignore-missing", f"--max-count={limit}"),
-                *("--branches", "--not", "HEAD", *main),
-            ]
-        )
-        return frozenset(found.decode().split())
+        return [head for head in dict.fromkeys(heads) if ID.fullmatch(head) and head.strip("0")]
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
-        if since == until or not _ID.fullmatch(since) or not _ID.fullmatch(until):
+        if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
             return False
         if not self.has_commit(since):
             return False
@@ -379,17 +248,18 @@ class Repository:
                 sparse[path] = blob
         return LeftOut(sparse=sparse, modules=frozenset(modules))
 
-    def is_tracked(self, path: str) -> bool:
-        """Return whether the index holds `path`, or a file below it."""
+    def is_tracked(self, path: str, *, but: str = "") -> bool:
+        """Return whether the index holds `path`, or a file below it that is not `but`."""
         if self.layout.root is None:
             return False
-        return bool(self._git.ask(["ls-files", "-z", "--", path]))
+        found = self._git.ask(["ls-files", "-z", "--", path])
+        return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""
         key = (old, new)
         if key not in self._renames:
-            found = self._git.ask(["diff-tree", "-r", *_RENAMES, *_commits(old, new)])
+            found = self._git.ask(["diff-tree", "-r", *_RENAMES, *valid(old, new)])
             self._renames[key] = changing.renamed_pairs(found)
         return self._renames[key]
 
@@ -403,7 +273,7 @@ class Repository:
         At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
         first commits of a shallow history did cannot be told; they are left out.
         """
-        between = "..".join(_commits(since, until))
+        between = "..".join(valid(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
         commits = self._git.ask(
             ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
@@ -421,7 +291,7 @@ class Repository:
 
         At most 50, the newest; the first commits of a shallow history are left out.
         """
-        between = "..".join(_commits(since, until))
+        between = "..".join(valid(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
         cut = self._cut()
@@ -434,6 +304,7 @@ class Repository:
         *,
         at: str | None = None,
         untracked: bool = False,
+        new: Sequence[str] | None = None,
         whole: bool = True,
     ) -> dict[str, list[str]]:
         """Return for each word the text files that hold it as a whole word, sorted.
@@ -442,13 +313,14 @@ class Repository:
             words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
             untracked: also files that git neither tracks nor ignores; only of the work tree.
+            new: those, where the caller knows them.
             whole: a text that git does not have is an error; else it is as if it held nothing.
         """
-        somewhere = self.layout.root is not None if at is None else _ID.fullmatch(at)
+        somewhere = self.layout.root is not None if at is None else ID.fullmatch(at)
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
-            known_here = None if untracked else self._standing(words)
+            known_here = self._standing(words, untracked=untracked, new=new)
             if known_here is not None:
                 return known_here
             return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
@@ -457,15 +329,23 @@ class Repository:
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
 
-    def _standing(self, words: Sequence[str]) -> dict[str, list[str]] | None:
+    def _standing(
+        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
+    ) -> dict[str, list[str]] | None:
         """Return what `files_with` does for the work tree, where git need not be asked."""
         root = self.layout.root
         if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
             return None
         paths = self.tracked()
-        if len(paths) > standing.PATHS_MAX or attributes.tell_texts_here(self.layout, paths):
+        kept = self._runner.standing
+        if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
             return None
-        return self._runner.standing.files_with(root, paths, words, self._runner.now_ns())
+        others = self.untracked() if untracked and new is None else new
+        said = attributes.said_here(self.layout, (*paths, *(others or ())), paths)
+        if said is Said.MORE:
+            return None
+        found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
+        return self._texts_of(found) if found is not None and said is Said.LESS else found
 
     def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         """Return what `files_with` does for those words that an index can answer for."""
@@ -474,15 +354,16 @@ class Repository:
             return {}
         try:
             if not self.is_indexed(at):
-                if not self._tell_texts(at):
+                if self._said(at) is not Said.MORE:
                     with indexes.use(self.layout.common_dir) as kept:
                         kept.searched()
                     del self._covers[at]  # it may be worth it now
                 return {}
-            if self._tell_texts(at):
+            if self._said(at) is Said.MORE:
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
-                return indexed.files_with(kept, self, words, at=at, whole=whole)
+                found = indexed.files_with(kept, self, words, at=at, whole=whole)
+            return self._texts_of(found) if self._said(at) is Said.LESS else found
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
@@ -502,12 +383,36 @@ class Repository:
 
     def knows_words(self, commit: str) -> bool:
         """Return whether an index answers `files_with` for a commit without a search."""
-        return self.is_indexed(commit) and not self._tell_texts(commit)
+        return self.is_indexed(commit) and self._said(commit) is not Said.MORE
 
-    def _tell_texts(self, commit: str) -> bool:
-        if commit not in self._tells:
-            self._tells[commit] = attributes.tell_texts(self, commit, self.named_at(commit))
-        return self._tells[commit]
+    def texts_only(
+        self, found: Mapping[str, Sequence[str]], *, at: str
+    ) -> Mapping[str, Sequence[str]] | None:
+        """Return which files of a commit hold words, given those whose bytes do.
+
+        None where attributes say of other files, too, that they are texts.
+        """
+        said = self._said(at)
+        if said is Said.MORE:
+            return None
+        return self._texts_of(found) if said is Said.LESS else found
+
+    def _said(self, commit: str) -> Said:
+        """Return what attributes say of which files of a commit are texts."""
+        if commit not in self._says:
+            self._says[commit] = attributes.said(self, commit, self.named_at(commit))
+        return self._says[commit]
+
+    def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return what was found without the files that are no texts by their attributes."""
+        paths = dict.fromkeys(path for own in found.values() for path in own)
+        asked = [path for path in paths if path not in self._is_text]
+        if asked:
+            given = b"".join(os.fsencode(path) + b"\0" for path in asked)
+            told = self._git.ask(["check-attr", "-z", "--stdin", "diff"], given=given)
+            none = attributes.no_texts(told)
+            self._is_text |= {path: path not in none for path in asked}
+        return {word: [path for path in own if self._is_text[path]] for word, own in found.items()}
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return what `files_with` said of a commit in this or another job; some words only."""
@@ -549,44 +454,6 @@ class Repository:
                 raise
             return self._git.ask(["diff-tree", "-M100%", *options], given=given)
 
-    def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
-        """Return mode, kind and id of what git has at `path`; all '' when it is not there."""
-        if self._described(commit)[0] == "commit":
-            rows = self._git.ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
-            for row in rows.split(b"\0"):
-                about, _, name = row.partition(b"\t")
-                if name == os.fsencode(path):
-                    mode, kind, named = about.decode().split()
-                    return mode, kind, named
-        return "", "", ""
-
     def _cut(self) -> frozenset[str]:
         """Return the commits that seem to have made everything, because what came before is cut."""
         return layouts.cut_at(self.layout)
-
-    def _open(self, id: str) -> Objects | None:
-        """Return the objects as they are read in this process, if one of this id can be."""
-        if len(id) != 40:
-            return None
-        if not self._opened:
-            self._opened = True
-            self._objects = Objects.open(self.layout)
-        return self._objects
-
-    def _described(self, id: str) -> tuple[str, int]:
-        """Return what git says of an object: kind and size; '' and 0 when it is not there."""
-        answer = self._git.ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
-        _, kind, size = [*answer.decode("utf-8", "replace").split(), "", ""][:3]
-        return (kind, int(size)) if size.isdigit() else ("", 0)
-
-
-def _commits(*ids: str) -> tuple[str, ...]:
-    """Return the ids.
-
-    Raises:
-        YaadError: UNAVAILABLE when one of them is none.
-    """
-    for commit in ids:
-        if not _ID.fullmatch(commit):
-            raise YaadError(Code.UNAVAILABLE, f"{commit!r} is no commit, so git was not asked.")
-    return ids

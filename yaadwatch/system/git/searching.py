@@ -7,13 +7,15 @@ from itertools import product
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import path_texts
 from yaadwatch.system.git.question import Git
-from yaadwatch.system.git.texts import may_be_searched
+from yaadwatch.system.git.words.texts import may_be_searched
 
 _GREP = (
     *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
     *("-f", "-", "--no-column", "--no-heading", "--no-break"),
     *("--no-textconv", "--no-recurse-submodules"),
 )
+_ONE_THREAD = ("--threads=1",)
+"""Of a commit only one thread reads at a time; more of them cost a tenth more."""
 _PATH = re.compile(rb"([^\0]+)\0")
 _PATH_AND_WORD = re.compile(rb"([^\0]+)\0([^\n]*)\n?")
 _NO_PERL = re.compile("Perl-compatible")
@@ -26,7 +28,8 @@ def files_with(
     wanted = [word for word in dict.fromkeys(words) if may_be_searched(word)]
     found: dict[str, set[str]] = {word: set() for word in words}
     if wanted:
-        scan = [*_GREP, *(["--untracked"] if untracked and at is None else [])]
+        scan = [*_GREP, *(_ONE_THREAD if at is not None else ())]
+        scan += ["--untracked"] if untracked and at is None else []
         # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
         # that is good enough only where no text can be missing.
         strict = whole and at is not None

@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE_S = 30.0
+# Benchmarks import this without pytest, which would add the folder.
+sys.path.append(str(Path(__file__).parent))
+
+from waiting import wait_until
 
 
 @dataclass
@@ -115,24 +117,13 @@ def alive(pid):
     return True
 
 
-def wait_until(met, patience_s=PATIENCE_S):
-    """Return the first true answer of `met`; fail when there is none in time."""
-    end = time.monotonic() + patience_s
-    while True:
-        answer = met()
-        if answer:
-            return answer
-        assert time.monotonic() < end, "what was waited for did not happen"
-        time.sleep(0.02)
-
-
 class Checkout:
     """A git repository and the person who works in it."""
 
     def __init__(self, root, env):
         self.root = root
         self.env = env
-        root.mkdir(parents=True)
+        root.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments):
@@ -145,6 +136,14 @@ class Checkout:
             text=True,
             check=True,
         ).stdout.strip()
+
+    def tries(self, *arguments):
+        """Run git, which may refuse; return its status."""
+        try:
+            self.git(*arguments)
+        except subprocess.CalledProcessError as error:
+            return error.returncode
+        return 0
 
     def write(self, path, text):
         target = self.root / path

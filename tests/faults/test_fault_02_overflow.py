@@ -1,0 +1,43 @@
+"""Fault 2: the system loses hints, because the daemon was stopped while much was written."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from living_daemon import source, wait_until
+
+QUEUED_MAX = Path("/proc/sys/fs/inotify/max_queued_events")
+FEASIBLE = 200_000
+
+
+@pytest.fixture
+def events():
+    """More events than the kernel keeps for one reader."""
+    if not QUEUED_MAX.exists():
+        pytest.skip("no inotify here, whose queue could overflow")
+    events = int(QUEUED_MAX.read_text()) * 5 // 4
+    if events > FEASIBLE:
+        pytest.skip(f"the queue of this machine takes {events} events")
+    return events
+
+
+def test_what_changed_while_hints_were_lost_is_found(machine, shop, events):
+    machine.process.send_signal(signal.SIGSTOP)
+    try:
+        paths = [shop.root / "src" / name for name in ("noise", "m1.py")]
+        for number in range(events // 2):
+            for path in paths:  # the same event twice in a row would be one
+                path.write_bytes(b"%d" % number)
+        (shop.root / "src/m2.py").unlink()
+        shop.edit(0, 7)
+        shop.write("src/m1.py", source(1))
+        shop.git("checkout", "-q", "-b", "meanwhile")
+    finally:
+        machine.process.send_signal(signal.SIGCONT)
+
+    shop.settles()
+    assert shop.false == {0, 2}
+    assert machine.logged("watch.overflowed") == 1
+    wait_until(lambda: machine.call("status")["problems"] == [], "no problem left")
+    shop.edit(3, 7)
+    shop.settles()

@@ -1,0 +1,78 @@
+"""Fault 7: clocks that go back or jump, and files whose times say nothing."""
+
+import os
+import sys
+import textwrap
+
+import pytest
+from living_daemon import wait_until
+
+HOUR_S = 3_600
+YEAR_S = 366 * 24 * HOUR_S
+
+SHIFTED = textwrap.dedent(
+    """
+    # The system's clock, put forward by as many seconds as a file says.
+    import sys, time
+    from pathlib import Path
+    shift, real = Path(sys.argv[1]), time.time_ns
+    time.time_ns = lambda: real() + int(float(shift.read_text()) * 1e9)
+    time.time = lambda: time.time_ns() / 1e9
+    from yaadwatch.cli.main import main
+    sys.exit(main(["daemon"]))
+    """
+)
+
+
+@pytest.mark.parametrize(
+    "seconds", [4_102_444_800, 0, -86_400], ids=["in the year 2100", "in 1970", "before 1970"]
+)
+def test_a_file_of_another_time_is_judged_by_what_it_says(machine, shop, seconds):
+    for number, value in ((0, 7), (1, 0)):
+        shop.edit(number, value)
+        os.utime(shop.root / shop.path(number), (seconds, seconds))
+    shop.settles()
+    machine.stop()
+    shop.edit(2, 7)
+    os.utime(shop.root / shop.path(2), (seconds, seconds))
+    machine.live()
+
+    shop.settles()
+    assert shop.false == {0, 2}
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_another_text_of_the_same_size_and_time_is_noticed(machine, shop, dead):
+    path = shop.root / shop.path(0)
+    before = path.stat()
+    if dead:
+        machine.stop()
+    shop.edit(0, 7)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    if dead:
+        machine.live()
+
+    shop.settles()
+    assert shop.false == {0}
+
+
+def test_a_clock_that_goes_back_an_hour_or_forward_a_year_changes_no_verdict(machine, shop):
+    """And no job fails or runs twice for it; a year later, what was said is still there."""
+    machine.stop()
+    shift = machine.folder / "shift"
+    shift.write_text("0")
+    machine.live(command=(sys.executable, "-c", SHIFTED, str(shift)))
+    for number, seconds in enumerate((-HOUR_S, YEAR_S, 0, -YEAR_S)):
+        shift.write_text(str(seconds))
+        shop.edit(number, 7)
+        answer = shop.ask("remember", text=f"Queue {number} is drained by worker{number}")
+
+        shop.settles()
+        found = shop.ask("recall", query=f"queue {number} drained by worker{number}")["results"]
+        assert answer["id"] in [row["id"] for row in found]
+    shift.write_text("0")
+    assert shop.false == {0, 1, 2, 3}
+    wait_until(lambda: machine.call("status")["problems"] == [], "no problem left")
+    assert [job for job in machine.call("status")["jobs"] if job["ok"] is False] == []
+    assert machine.logged("service.crashed") == 0

@@ -1,0 +1,131 @@
+"""Fault 8: a project moves, vanishes, comes back, or becomes something else."""
+
+import shutil
+
+import pytest
+from living_daemon import Shop, wait_until
+
+
+@pytest.fixture
+def shop(machine):
+    machine.live()
+    return Shop.new(machine, files=3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_crashed(machine):
+    yield
+    assert machine.logged("service.crashed") == 0
+
+
+def watched(machine, root):
+    rows = {row["path"]: row["watch"] for row in machine.call("status")["projects"]}
+    return rows.get(str(root))
+
+
+def gone(machine, root):
+    wait_until(lambda: watched(machine, root) == "off", "a project that is watched no more")
+
+
+def test_one_that_moved_keeps_its_memories_and_is_watched_at_its_new_place(machine, shop):
+    old, new = shop.root, shop.root.with_name("moved")
+    old.rename(new)
+    gone(machine, old)
+    shop.root = new
+
+    machine.call("add", cwd=new)
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert shop.false == {0}
+    assert watched(machine, old) is None
+    assert not old.exists()
+
+
+def test_one_that_moved_away_and_back_is_watched_as_before(machine, shop):
+    away = shop.root.with_name("away")
+    shop.root.rename(away)
+    gone(machine, shop.root)
+    (away / shop.path(0)).write_text("rate = 0\n")
+    away.rename(shop.root)
+
+    shop.settles()
+    assert shop.false == {0}
+    shop.edit(1, 7)
+    shop.settles()
+
+
+def test_one_that_was_deleted_is_said_and_a_clone_in_its_place_is_another(machine, shop):
+    bundle = machine.folder / "bundle"
+    shop.git("bundle", "create", "-q", str(bundle), "main")
+    shutil.rmtree(shop.root)
+    gone(machine, shop.root)
+    problems = machine.call("status")["problems"]
+    assert any(str(shop.root) in problem["what"] for problem in problems)
+    assert not shop.root.exists()
+
+    fresh = Shop(shop.root, machine)
+    fresh.git("pull", "-q", str(bundle), "main")
+    added = machine.call("add", cwd=fresh.root)
+
+    assert not added["again"]
+    fresh.remember(0)
+    fresh.edit(0, 7)
+    fresh.settles()
+    assert fresh.false == {0}
+
+
+def test_one_that_a_link_took_the_place_of_is_found_through_it(machine, shop):
+    away = shop.root.with_name("away")
+    shop.root.rename(away)
+    shop.root.symlink_to(away, target_is_directory=True)
+    shop.edit(0, 7)
+    machine.call("add", cwd=shop.root)
+
+    shop.settles()
+    assert shop.false == {0}
+    assert len(machine.call("projects")["projects"]) == 1
+
+
+def test_one_that_a_link_to_somewhere_else_took_the_place_of_is_not_followed(machine, shop):
+    """Somebody else's files would be judged as ours."""
+    elsewhere = Shop.new(machine, "elsewhere", files=1)
+    trees = {path: path.read_bytes() for path in elsewhere.root.rglob("*.py")}
+    shop.root.rename(shop.root.with_name("away"))
+    shop.root.symlink_to(elsewhere.root, target_is_directory=True)
+    gone(machine, shop.root)
+
+    elsewhere.edit(0, 7)
+    elsewhere.settles()
+    assert set(elsewhere.root.rglob("*.py")) == set(trees)
+
+
+def test_a_work_tree_that_comes_is_judged_and_one_that_goes_leaves_nothing(machine, shop):
+    beside = shop.root.with_name("beside")
+    shop.git("worktree", "add", "-q", "-b", "side", str(beside))
+    machine.call("add", cwd=beside)
+    (beside / shop.path(0)).write_text("rate = 0\n")
+
+    def doubted():
+        rows = machine.call("stale", cwd=beside, all=True, check=False)["stale"]
+        return {row["id"] for row in rows}
+
+    wait_until(lambda: doubted() == {shop.said[0]}, "a doubt in the linked work tree")
+    assert shop.doubts() == {}
+
+    shop.git("worktree", "remove", "--force", str(beside))
+    shop.edit(1, 7)
+    shop.settles()
+    assert shop.false == {1}
+    wait_until(lambda: machine.call("status")["problems"] == [], "no problem left")
+
+
+def test_one_whose_git_folder_became_a_file_is_the_same(machine, shop):
+    shop.git("init", "-q", "--separate-git-dir", str(shop.root.with_name("shop.git")))
+    assert (shop.root / ".git").is_file()
+
+    machine.call("add", cwd=shop.root)
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert shop.false == {0}

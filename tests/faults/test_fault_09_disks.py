@@ -1,0 +1,130 @@
+"""Fault 9: the disk is full, or cannot be written to; then it can again.
+
+What may not be read, as another user, is in `tests/integration/engine/test_hostile_store.py`.
+"""
+
+import contextlib
+import os
+import subprocess
+
+import pytest
+from living_daemon import Living, Shop, required, wait_until
+
+from yaadwatch.model.errors import Code, YaadError
+
+
+@pytest.fixture
+def small_disk():
+    """Mount a file system of 12 MiB at a folder."""
+    mounted = []
+
+    def mount(folder):
+        folder.mkdir(parents=True)
+        command = ["mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "tmpfs", str(folder)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
+            required("mount", "a small disk cannot be mounted here")
+        mounted.append(folder)
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder):
+    with (folder / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while stream.write(b"x" * 4096):
+            pass
+    return folder / "filler"
+
+
+def refusal(act, *given, **fields):
+    with pytest.raises(YaadError) as raised:
+        act(*given, **fields)
+    return raised.value
+
+
+def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_later(
+    machine, small_disk
+):
+    root = machine.home / "code" / "shop"
+    small_disk(root)
+    machine.live()
+    shop = Shop.new(machine, files=3, mode="inline")
+    shop.ask("remember", text="Always call ship_cart to ship a cart", kind="convention")
+    wait_until(lambda: "ship_cart" in (root / "CLAUDE.md").read_text(), "a block of ours")
+    before = (root / "CLAUDE.md").read_bytes()
+
+    filler = fill(root)
+    said = []
+    refused = None
+    for number in range(10_000):
+        try:
+            answer = shop.ask("remember", text=f"Queue {number} is drained by worker{number}")
+            said.append(answer["id"])
+        except YaadError as error:
+            refused = error
+            break
+    assert refused is not None
+    assert refused.code is Code.UNAVAILABLE
+    assert "space" in refused.message
+    assert shop.ask("recall", query="which rate is applied")["results"]
+    assert machine.call("status")["daemon"]["running"]
+    full = (root / "CLAUDE.md").read_bytes()
+    assert full == before or said  # what was written whole may be there, half of it may not
+    assert full.count(b"yaad:begin") == full.count(b"yaad:end") == 1
+    assert [path.name for path in root.iterdir() if path.name.endswith(".yaad")] == [".yaad"]
+
+    filler.unlink()
+    shop.ask("remember", text="The disk has room again")
+    shop.edit(0, 7)
+    shop.settles()
+    assert {shop.ask("show", id=one)["id"] for one in said} == set(said)
+    assert machine.stop() == 0
+    assert shop.is_sound() == "ok"
+    assert machine.logged("service.crashed") == 0
+
+
+def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(
+    tmp_path, monkeypatch, small_disk
+):
+    """There are the log, the list of projects and the copies."""
+    machine = Living(tmp_path, monkeypatch)
+    small_disk(machine.home / "yaad")
+    try:
+        machine.live()
+        shop = Shop.new(machine, files=3)
+        filler = fill(machine.home / "yaad")
+        shop.edit(0, 7)
+        shop.settles()
+        assert shop.ask("recall", query="which rate is applied")["results"]
+        shop.remember(1)
+
+        filler.unlink()
+        Shop.new(machine, "other", files=1)
+        shop.edit(1, 7)
+        shop.settles()
+        assert machine.process.poll() is None
+    finally:
+        machine.end()
+
+
+def test_on_a_disk_that_is_read_only_what_cannot_be_done_is_said_and_is_done_when_it_can(
+    machine, small_disk
+):
+    root = machine.home / "code" / "shop"
+    small_disk(root)
+    machine.live()
+    shop = Shop.new(machine, files=3)
+    machine.stop()
+    subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True)
+    machine.live(YAAD_WATCH_POLL_S="1")
+
+    refused = refusal(shop.ask, "remember", text="Nobody can keep this")
+    assert refused.code is Code.UNAVAILABLE
+    assert str(root) in refused.message
+    assert machine.call("status")["daemon"]["running"]
+
+    subprocess.run(["mount", "-o", "remount,rw", str(root)], check=True)
+    shop.edit(0, 7)
+    shop.settles()
+    assert machine.logged("service.crashed") == 0

@@ -1,0 +1,275 @@
+"""In which files of a work tree does a word stand, without a process of git's for each question?
+
+Of a tree that is asked about often, a few bits tell for each file which words it may hold. Each
+question looks at the signatures of all tracked files, so that what is true is computed from how
+they are now; files that changed are read again, and files that may hold a word are read to know.
+The answers are those of a search of git's.
+"""
+
+import os
+import re
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from yaadwatch.system import files
+from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
+
+SEARCHES_MIN: Final = 4
+"""Searches of a tree after which it is worth while to read it: that costs some ten of them."""
+PATHS_MAX: Final = 20_000
+"""Files of all trees that are kept: a kilobyte each. In a larger tree, git looks."""
+TREES_MAX: Final = 2
+"""Trees that are kept, those that were asked last."""
+TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
+"""With a larger file among them, git looks."""
+TREE_BYTES_MAX: Final = 256 * 1024 * 1024
+"""With more than that in all of its files, git looks."""
+AT_ONCE_BYTES: Final = 8 * 1024 * 1024
+"""So much is read at one question, a third of a second; until all is read, git looks."""
+WORDS_MAX: Final = 6_000
+"""Of a file with more different words the bits would tell nothing; it is read at each question."""
+AGAIN_BYTES_MAX: Final = 4 * 1024 * 1024
+"""With more than that in such files, git looks."""
+WAIT_SECONDS: Final = 0.05
+"""How long one question waits for another about the same tree; after that, git looks."""
+_PIECE_BYTES: Final = 64 * 1024
+"""So much of a file is looked at in one go; other threads run in between."""
+_BITS: Final = 13
+_SLOT: Final = (1 << _BITS) - 1
+_ANYTHING: Final = b""
+_WORD: Final = re.compile(rb"\w+")
+_GAP: Final = re.compile(rb"\W")
+
+
+@dataclass(slots=True)
+class _File:
+    """What is known of a file: how it looked when it was read, and which words it may hold."""
+
+    looked: tuple[int, ...] = ()
+    may_hold: bytes = b""
+    """A bit for each slot that one of its words has; b"" where it may hold any word."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A work tree that was asked about."""
+
+    searches: int = 0
+    paths: Sequence[str] = ()
+    tracked: dict[str, _File] = field(default_factory=dict)
+    others: dict[str, _File] = field(default_factory=dict)
+    """Files that were asked about besides, the last time that any were."""
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the one that looks at its files."""
+
+    def among(self, paths: Sequence[str], others: Sequence[str] | None) -> dict[str, _File]:
+        """Return what is known of those that may be texts."""
+        if self.paths != paths:
+            self.paths, self.tracked = paths, _known(self.tracked, paths)
+        if others is None:
+            return self.tracked
+        self.others = _known(self.others, others)
+        return self.tracked | self.others if self.others else self.tracked
+
+    def __len__(self) -> int:
+        """Return of how many files something is kept."""
+        return len(self.tracked) + len(self.others)
+
+
+def _known(known: Mapping[str, _File], paths: Sequence[str]) -> dict[str, _File]:
+    return {path: known.get(path) or _File() for path in paths if may_be_text(path)}
+
+
+class Standing:
+    """What the text files of the work trees that were asked about last may hold."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._trees: OrderedDict[Path, _Kept] = OrderedDict()
+
+    def is_worth_it(self, root: Path) -> bool:
+        """Return whether a work tree was asked about so often that it is read; call it once each.
+
+        Args:
+            root: of the work tree.
+        """
+        with self._lock:
+            kept = self._trees.setdefault(root, _Kept())
+            self._trees.move_to_end(root)
+            while len(self._trees) > TREES_MAX:
+                self._trees.popitem(last=False)
+            kept.searches += 1
+            return kept.searches > SEARCHES_MIN
+
+    def files_with(
+        self,
+        root: Path,
+        paths: Sequence[str],
+        words: Sequence[str],
+        now_ns: int,
+        others: Sequence[str] | None = None,
+    ) -> dict[str, list[str]] | None:
+        """Return for each word the text files that hold it, sorted; None when git has to look.
+
+        Args:
+            root: of the work tree.
+            paths: its tracked files.
+            words: taken literally.
+            now_ns: now, read before the call.
+            others: files to look at besides.
+        """
+        asked = {word: _WORD.findall(word.encode()) for word in words if may_be_searched(word)}
+        count = len(paths) + len(others or ())
+        if count > PATHS_MAX or not asked or not all(asked.values()):
+            return None
+        kept = self._room(root, count)
+        if not kept.reading.acquire(timeout=WAIT_SECONDS):
+            return None
+        try:
+            wanted = [_Wanted(word, *_slots(parts)) for word, parts in asked.items()]
+            known = kept.among(paths, others)
+            found = _Question(files=known, root=root, wanted=wanted, now_ns=now_ns).answer()
+        finally:
+            kept.reading.release()
+        return None if found is None else {word: found.get(word, []) for word in words}
+
+    def _room(self, root: Path, count: int) -> _Kept:
+        """Return what is kept of a tree, of so many files now; those it has no room for go."""
+        with self._lock:
+            kept = self._trees.setdefault(root, _Kept())
+            self._trees.move_to_end(root)
+            others = sum(len(tree) for tree in self._trees.values() if tree is not kept)
+            while len(self._trees) > 1 and others + count > PATHS_MAX:
+                _, gone = self._trees.popitem(last=False)
+                others -= len(gone)
+            return kept
+
+
+_Slot = tuple[int, int]
+"""The place of a bit: which byte, and which of its bits is set."""
+
+
+class _Wanted(NamedTuple):
+    """A word, and the bits that a file has which may hold it; the first of them by itself."""
+
+    word: str
+    first: _Slot
+    rest: list[_Slot]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """In which files do words stand?"""
+
+    files: Mapping[str, _File]
+    root: Path
+    wanted: Sequence[_Wanted]
+    now_ns: int
+
+    def answer(self) -> dict[str, list[str]] | None:
+        """Return which files hold each word; None where they are too much."""
+        top = str(self.root)
+        whole = again = 0
+        perhaps: list[tuple[str, list[str]]] = []
+        unread: list[tuple[str, os.stat_result]] = []
+        every = [word for word, _, _ in self.wanted]
+        for path, known in self.files.items():
+            try:
+                there = os.lstat(f"{top}/{path}")
+            except (OSError, ValueError):
+                continue
+            if not stat.S_ISREG(there.st_mode):
+                continue
+            whole += there.st_size
+            held = known.may_hold
+            if known.looked != _looks(there):
+                unread.append((path, there))
+            elif held == _ANYTHING:
+                again += there.st_size
+                perhaps.append((path, every))
+            else:
+                mine = [
+                    word
+                    for word, (at, bit), rest in self.wanted
+                    if held[at] & bit and all(held[at] & bit for at, bit in rest)
+                ]
+                if mine:
+                    perhaps.append((path, mine))
+        if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX:
+            return None
+        changed = self._read(unread)
+        same = self._look_again(perhaps) if changed is not None else None
+        if changed is None or same is None:
+            return None
+        return {word: sorted(changed[word] + same[word]) for word, _, _ in self.wanted}
+
+    def _read(self, unread: Sequence[tuple[str, os.stat_result]]) -> dict[str, list[str]] | None:
+        """Return which of the changed files hold each word; None until all of them were read."""
+        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
+        left = AT_ONCE_BYTES
+        for path, looks in unread:
+            left -= looks.st_size
+            data, too_large = _observed(self.root, path) if left >= 0 else (None, True)
+            if too_large:
+                return None
+            if data is None:
+                continue
+            known = self.files[path]
+            known.may_hold = _bits(data)
+            known.looked = _looks(looks) if files.is_settled(looks, self.now_ns) else ()
+            for word in words_in(found, data):
+                found[word].append(path)
+        return found
+
+    def _look_again(self, perhaps: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]] | None:
+        """Return which unchanged files hold the words they may; None when one is too large now."""
+        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
+        for path, mine in perhaps:
+            data, too_large = _observed(self.root, path)
+            if too_large:
+                return None
+            for word in words_in(mine, data or b""):
+                found[word].append(path)
+        return found
+
+
+def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
+    """Return the bytes of a file, and whether it has too many."""
+    read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
+    return read.data, read.kind == "too_large"
+
+
+def _looks(there: os.stat_result) -> tuple[int, ...]:
+    return (there.st_mtime_ns, there.st_size, there.st_ctime_ns, there.st_ino)
+
+
+def _bits(data: bytes) -> bytes:
+    """Return the bits of all words of a file."""
+    words: set[bytes] = set()
+    at = 0
+    while at < len(data):
+        gap = _GAP.search(data, at + _PIECE_BYTES)
+        end = gap.start() if gap is not None else len(data)
+        words.update(_WORD.findall(data, at, end))
+        if len(words) > WORDS_MAX:
+            return _ANYTHING
+        at = end
+    bits = bytearray(1 << (_BITS - 3))
+    for word in words:
+        number = hash(word)
+        for slot in (number & _SLOT, number >> _BITS & _SLOT):
+            bits[slot >> 3] |= 1 << (slot & 7)
+    return bytes(bits)
+
+
+def _slots(parts: Iterable[bytes]) -> tuple[_Slot, list[_Slot]]:
+    """Return the bits that a file has which holds all of these: the first, and the others."""
+    numbers = (hash(word) for word in parts)
+    slots = (slot for one in numbers for slot in (one & _SLOT, one >> _BITS & _SLOT))
+    first, *rest = [(slot >> 3, 1 << (slot & 7)) for slot in slots]
+    return first, rest

@@ -1,0 +1,60 @@
+"""The receipt: a JSON file in our home that says what was written into other programs' files.
+
+Each who writes there has a part of it, under a name of its own; the parts of others stay.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.files import private_folder, replace_atomically
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return all parts by name; none when there is no receipt.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read, or makes no sense.
+    """
+    try:
+        said = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or f"it makes no sense: {error}"
+        raise unreadable(path, why) from error
+    if not isinstance(said, dict):
+        raise unreadable(path, "it makes no sense: it holds no object")
+    return said
+
+
+def save(path: Path, said: dict[str, Any]) -> None:
+    """Write all parts; where there are none, the receipt goes.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be written.
+    """
+    try:
+        private_folder(path.parent)
+        if said:
+            text = json.dumps(said, ensure_ascii=False, indent=1)
+            replace_atomically(path, text.encode() + b"\n")
+        else:
+            path.unlink(missing_ok=True)
+    except (OSError, UnicodeEncodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be written ({why}). Nothing else was written, either.",
+            hint="Look at the disk and at the permissions of the folder.",
+        ) from error
+
+
+def unreadable(path: Path, why: str) -> YaadError:
+    """Return the error of a receipt that says nothing."""
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{path} cannot be read ({why}). Nothing was written.",
+        hint="Move it away and try again: what is ours is found without it, too.",
+    )
