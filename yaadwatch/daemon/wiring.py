@@ -29,9 +29,10 @@ from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import lineage, stale, upkeep
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.sessions import ending
+from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.vectors import filling
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import STORE_IDLE, Settings
