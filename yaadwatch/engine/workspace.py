@@ -39,6 +39,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.landed import Landed
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.livesessions import LiveSessions
@@ -265,6 +266,7 @@ class Home:
         self.formers = Formers()
         self.below = Below()
         self.unmerged = Unmerged()
+        self.landed = Landed()
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
