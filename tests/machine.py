@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Benchmarks import this without pytest, which would add the folder.
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parent))
 
 from waiting import wait_until
 

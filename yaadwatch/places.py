@@ -63,6 +63,11 @@ def hook_log() -> str:
     return os.path.join(_home(), "log", "hook.log")
 
 
+def hook_untold() -> str:
+    """Return where hooks note the sessions that were not told their brief; as text, likewise."""
+    return os.path.join(_home(), "log", "hook.untold")
+
+
 def receipt() -> "Path":
     """Return the file that says what was written outside of this folder, and where."""
     return _path(_home(), "receipt.json")

@@ -9,9 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.machine import Checkout, Machine, wait_until
-
 from tests.bench.spine import cpu_of, ms
+from tests.machine import Checkout, Machine, wait_until
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15

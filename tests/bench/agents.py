@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.machine import NET, Checkout, Machine
 
 import yaadwatch.client
 from tests.bench.spine import ms
 from tests.e2e.npm_agents import Agent
+from tests.machine import NET, Checkout, Machine
 from yaadwatch.core.text import estimate_tokens
 
 ROUNDS = 15

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from tests.e2e.machine import Checkout, Machine
-
+from tests.machine import Checkout, Machine
 from yaadwatch import places
 from yaadwatch.engine import projects
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Settings
 from yaadwatch.store.sqlite.database import Database

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.e2e.machine import NET, Checkout, Machine, wait_until
-
 from tests.e2e.npm_agents import CLAUDE_CODE
 from tests.e2e.stand_in import StandIn
+from tests.machine import NET, Checkout, Machine, wait_until
 
 KNOWN = "Downloads are tried three times: the retry limit lives in src/net.py, in fetch_with_retry"
 LEARNED = "Downloads are tried five times: the mirror drops every fourth connection"

@@ -13,7 +13,8 @@ import termios
 import time
 
 import pytest
-from tests.e2e.machine import NET
+
+from tests.machine import NET
 
 PATIENCE_S = 60.0
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"

@@ -157,7 +157,8 @@ class Shop(Checkout):
         for number in range(files):
             shop.write(shop.path(number), source(number))
         shop.write("CLAUDE.md", "# Rules\n\n- Prices are integers, in cents.\n")
-        shop.commit("first")
+        shop.git("add", "-A")
+        shop.git("commit", "-q", "--allow-empty", "-m", "first")
         machine.call("add", cwd=shop.root, **adding)
         for number in range(files):
             shop.remember(number)

@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from living_daemon import Living, Shop, required
+from living_daemon import Living, Shop, required, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -51,7 +51,7 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     machine.live()
     shop = Shop.new(machine, files=3, mode="inline")
     shop.ask("remember", text="Always call ship_cart to ship a cart", kind="convention")
-    shop.ask("files_sync")
+    wait_until(lambda: "ship_cart" in (root / "CLAUDE.md").read_text(), "a block of ours")
     before = (root / "CLAUDE.md").read_bytes()
 
     filler = fill(root)

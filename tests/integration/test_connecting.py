@@ -482,6 +482,16 @@ def test_a_whole_file_of_ours_that_nothing_is_known_of_is_written_anew_and_copie
     assert older in [Path(file["backup"]).read_text() for file in one["files"] if "backup" in file]
 
 
+def test_one_that_is_connected_in_a_repository_only_stands_so(home, repo):
+    (home / ".claude").mkdir()
+    connect(world(home, Path(repo.path)), ["claude"])
+
+    (row,) = standing(world(home))
+
+    assert (row["agent"], row["state"]) == ("claude", "unconnected")
+    assert row["todo"] == f"By --project-level it is, in {repo.path}."
+
+
 def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     before = files(samples)
     assert {row["state"] for row in standing(world(samples))} == {"unconnected"}

@@ -50,6 +50,7 @@ class RecordingEngine:
 
     trees: list[Tree] = field(default_factory=list)
     checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
+    syncs: list[frozenset[str] | None] = field(default_factory=list)
     error: Exception | None = None
     waiting: bool = False
     answer: Done = Done()
@@ -62,6 +63,10 @@ class RecordingEngine:
 
     def projects(self) -> dict[str, Path]:
         return {tree.project: tree.common_dir for tree in self.trees} | self.places
+
+    def sync(self, project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        self.syncs.append(paths)
+        return self.waiting
 
     def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
         self.before()
@@ -154,7 +159,7 @@ async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[Wo
             trees=engine.known,
             projects=engine.projects,
             check=engine.check,
-            sync=lambda project, worktree, paths: engine.waiting,
+            sync=engine.sync,
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
@@ -423,6 +428,45 @@ async def test_a_repository_that_is_deleted_and_cloned_again_is_watched_again(wo
     assert world.intake.mode("p") == "full"
 
 
+def mounted(what: Path, where: Path) -> bool:
+    """Have `what` stand at `where` too, as a disk that was put in; return whether that can be."""
+    command = ["mount", "--bind", str(what), str(where)]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_disk_that_is_taken_out_is_told_and_the_next_poll_finds_it_back(tmp_path):
+    async def run() -> None:
+        disk, place = tmp_path / "disk", tmp_path / "r"
+        tree = repository(disk)
+        place.mkdir()
+        if not mounted(disk, place):
+            pytest.skip("nothing can be mounted here")
+        here = replace(tree, root=place, git_dir=place / ".git", common_dir=place / ".git")
+        try:
+            async with watching(RecordingEngine([here])) as world:
+                await world.quiet()
+                subprocess.run(["umount", str(place)], check=True)
+                await world.intake.poll()
+                await world.settled()
+                without = world.intake.mode("p")
+                (disk / "a.py").write_text("written elsewhere")
+                mounted(disk, place)
+                await world.intake.poll()
+                await world.settled()
+                back = world.engine.seen["a.py"]
+                (place / "src/auth/jwt.py").write_text("here again")
+                await world.until(lambda: world.engine.seen["src/auth/jwt.py"] == "here again")
+
+                assert without == "off"
+                assert back == "written elsewhere"
+                assert world.intake.mode("p") == "full"
+        finally:
+            subprocess.run(["umount", "-l", str(place)], capture_output=True)
+
+    asyncio.run(run())
+
+
 @story
 async def test_lost_hints_end_in_a_check_of_everything(world, tree):
     world.intake._hearing.overflow()
@@ -473,6 +517,19 @@ async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
     world.engine.trees[0] = replace(tree, paths=PATHS | {"moved.py"})
     (tree.root / "a.py").write_text("new")
     await world.until(lambda: world.looked_at("moved.py"))
+
+
+@story
+async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_it(world, tree):
+    """Both become one batch, and none of its paths is an agent file."""
+    world.engine.syncs.clear()
+    world.intake.rules_changed("p")
+    (tree.root / "a.py").write_text("new")
+    world.intake._bursts.hint(("p", 1), ["a.py"], time.monotonic())
+    await world.settled()
+
+    assert frozenset({"a.py"}) in world.engine.syncs
+    assert frozenset() in world.engine.syncs
 
 
 @story

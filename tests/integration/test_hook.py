@@ -466,6 +466,76 @@ def test_whatever_is_wrong_an_agent_that_takes_json_only_gets_it_empty(environme
         assert ran.err.startswith("yaadwatch: nothing was told: ")
 
 
+@pytest.fixture
+def logged(environment):
+    """A home in which a daemon has run."""
+    places.log_file().parent.mkdir(parents=True)
+
+
+def said_at(event, agent="claude"):
+    return patiently(PAYLOADS[agent][event], event, "--agent", agent).out
+
+
+@pytest.mark.parametrize("agent", PAYLOADS)
+def test_a_brief_that_was_not_told_comes_with_what_the_model_hears_next(logged, daemon, agent):
+    assert BRIEF not in said_at("session-start", agent)  # nobody listens yet
+    hears = "post-tool-use" if agent in ("cursor", "cline") else "prompt-submit"
+
+    with Served(places.default_socket(), daemon.verbs()):
+        first, again = said_at(hears, agent), said_at(hears, agent)
+
+    assert daemon.brief in told_by(first)
+    assert daemon.brief not in told_by(again)
+    assert NEWS in told_by(again)
+
+
+def told_by(out):
+    """Return the words in an answer, whatever the form."""
+    return json.dumps(json.loads(out), ensure_ascii=False).replace("\\n", "\n")
+
+
+def test_a_brief_that_came_too_late_comes_with_the_first_prompt(logged, daemon, environment):
+    path = places.default_socket()
+    path.parent.mkdir(mode=0o700, parents=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as hanging:
+        hanging.bind(str(path))
+        hanging.listen()
+        for _ in range(50):  # on a very busy machine the time is over before Python has begun
+            late = patiently(PAYLOADS["claude"]["session-start"], limit_s=2)
+            assert late.silent
+            if "not known within" in late.err:
+                break
+    path.unlink()
+
+    with Served(path, daemon.verbs()):
+        assert daemon.blast in told_by(said_at("post-tool-use"))
+        assert daemon.brief in told_by(said_at("prompt-submit"))
+        assert daemon.brief not in told_by(said_at("prompt-submit"))
+
+
+def test_a_session_that_is_over_is_told_nothing_any_more(logged, daemon):
+    said_at("session-start")
+    assert Path(places.hook_untold()).read_bytes()
+
+    with Served(places.default_socket(), daemon.verbs()):
+        assert said_at("session-end") == ""
+
+    assert Path(places.hook_untold()).read_bytes() == b""
+
+
+def test_which_session_it_was_is_seen_in_what_there_was_no_time_to_read():
+    code = (
+        f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
+        "from yaadwatch.client import hook; print(hook._session_at_hand('claude'))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+
+    assert run(STARTUP, command=command).out.strip() == STARTUP["session_id"]
+    assert run(b"", command=command).out.strip() == ""
+    assert run(b'{"session_id": ', command=command).out.strip() == ""
+    assert run(b"[]", command=command).out.strip() == ""
+
+
 def test_an_agent_that_never_closes_its_side_costs_the_time_and_no_more(served):
     with subprocess.Popen(
         [sys.executable, "-I", "-S", str(HOOK), "session-start", "--agent", "claude"],

@@ -133,7 +133,7 @@ def test_the_order_in_which_hints_are_told_does_not_matter(quiet, told_hints):
 
     assert bursts.next_at(()) == pytest.approx(min(0.3 + quiet, 0.1 + BURST_S))
     (batch,) = bursts.due(9.0, lock=lambda tree: None, running=(), room=1)
-    assert batch == Batch(tree=A, paths=frozenset({"a.py", "b.py"}), since=0.1)
+    assert batch == Batch(tree=A, paths=frozenset({"a.py", "b.py"}), since=0.1, bare=True)
 
 
 def test_a_lock_left_behind_is_waited_for_once():

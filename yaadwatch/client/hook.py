@@ -20,7 +20,7 @@ if not __package__:  # run as a file
 
 from yaadwatch import places
 from yaadwatch.client import quick_json as json
-from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
+from yaadwatch.client.hooks.agents import AGENTS, EVENTS, WrongPayloadError
 from yaadwatch.client.reach import reach
 
 TYPE_CHECKING = False
@@ -56,12 +56,14 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     """
     end_s = time.monotonic() + LIMIT_S - _SPARE_S - _age_s()
     told = nothing = b""
-    why = ""
+    event = name = session = why = ""
 
     def end(why: str) -> "NoReturn":
         signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
         _end_quietly()
         _say(nothing)
+        if event == "session-start":
+            _note_untold(name, session or _session_at_hand(name))
         complain(why)
         os._exit(0)
 
@@ -70,9 +72,11 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     signal.signal(signal.SIGALRM, lambda number, frame: end(late))  # noqa: ARG005
     signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
     try:
-        event, agent = _asked(argv)
-        nothing = b"" if AGENTS[agent].nothing is None else _line(AGENTS[agent].nothing)
-        told = _answer(event, agent, end_s)
+        event, name = _asked(argv)
+        nothing = b"" if AGENTS[name].nothing is None else json.line(AGENTS[name].nothing)
+        payload = _payload()
+        session = AGENTS[name].session_of(payload)
+        told = _answer(event, name, payload, end_s)
     except (Trouble, WrongPayloadError) as trouble:
         why = str(trouble)
     except (OSError, ValueError, RuntimeError) as error:
@@ -80,6 +84,8 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     _end_quietly()
     _say(told or nothing)
     if why:
+        if event == "session-start":
+            _note_untold(name, session)
         complain(why)
         _read_out()
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
@@ -91,39 +97,40 @@ def complain(what: str) -> None:
     line = " ".join(what.split())
     sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    entry = json.dumps({"at": stamp, "event": "hook.failed", "why": line})
     try:
-        _append(places.hook_log(), entry)
+        _append(places.hook_log(), json.line({"at": stamp, "event": "hook.failed", "why": line}))
     except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
         return
 
 
-def _answer(event: str, name: str, end_s: float) -> bytes:
+def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> bytes:
     """Return what tells the agent, in JSON of its own form; empty when there is nothing to tell."""
     agent = AGENTS[name]
-    payload = _payload()
     agent.check(payload, event)
     environment = os.environ.get("CLAUDE_PROJECT_DIR")
     folder = agent.folder_of(payload) or environment or os.getcwd()  # noqa: PTH109
-    requests = _requests(event, agent, payload, folder, end_s)
+    requests = _requests(event, name, payload, folder, end_s)
     answers = _ask(folder, name, requests) if requests else []
     pairs = zip(requests, answers, strict=True)
     texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
     text = "\n".join(filter(None, texts))
-    return _line(agent.tell(agent.names[event], text)) if text else b""
+    if event == "session-end" or any(operation == "session_start" for operation, *_ in requests):
+        _forget_untold(name, agent.session_of(payload))
+    return json.line(agent.tell(agent.names[event], text)) if text else b""
 
 
 def _requests(
-    event: str, agent: Agent, payload: "dict[str, Any]", folder: str, end_s: float
+    event: str, name: str, payload: "dict[str, Any]", folder: str, end_s: float
 ) -> "list[tuple[str, dict[str, Any], str]]":
     """Return what to ask the daemon: the operation, its fields, and where its words are."""
+    agent = AGENTS[name]
     named = {"name": agent.session_of(payload)}
     news = ("session_news", named | {"tokens_max": NEWS_TOKENS_MAX}, "news")
-    if event == "session-start":
+    if event == "session-start" or _entry(name, named["name"]) in _untold():
         wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
         limits = {"tokens_max": BRIEF_TOKENS_MAX, "chars_max": BRIEF_CHARS_MAX}
-        return [("session_start", named | limits | {"wait_ms": wait_ms}, "brief")]
-    if event == "prompt-submit":
+        news = ("session_start", named | limits | {"wait_ms": wait_ms}, "brief")
+    if event in ("session-start", "prompt-submit"):
         return [news]
     if event == "session-end":
         return [("session_end", named, "")]
@@ -193,7 +200,7 @@ def _ask(
         for number, (method, fields, _) in enumerate(requests, start=1)
     ]
     daemon.setblocking(True)
-    daemon.sendall(b"".join(map(_line, [hello, *frames])))
+    daemon.sendall(b"".join(map(json.line, [hello, *frames])))
     said = bytearray()
     while said.count(b"\n") < 1 + len(frames):
         chunk = daemon.recv(65536)
@@ -230,6 +237,43 @@ def _say(told: bytes) -> None:
         complain(f"the agent did not take the answer: {error.strerror}")
 
 
+def _note_untold(name: str, session: str) -> None:
+    """Note that a session was not told its brief: its next hook tells it."""
+    if session:
+        try:
+            _append(places.hook_untold(), _entry(name, session))
+        except OSError:  # nobody has a log here: no daemon has ever run
+            return
+
+
+def _forget_untold(name: str, session: str) -> None:
+    noted, entry = _untold(), _entry(name, session)
+    if entry in noted:
+        with open(places.hook_untold(), "wb") as stream:  # noqa: PTH123
+            stream.write(noted.replace(entry, b""))
+
+
+def _untold() -> bytes:
+    try:
+        with open(places.hook_untold(), "rb") as stream:  # noqa: PTH123
+            return stream.read()
+    except OSError:
+        return b""
+
+
+def _entry(name: str, session: str) -> bytes:
+    return json.line([name, session])
+
+
+def _session_at_hand(name: str) -> str:
+    """Return the session in a payload that there was no time to read; '' when it is not there."""
+    try:
+        os.set_blocking(0, False)
+        return AGENTS[name].session_of(json.loads(os.read(0, 65536)))
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return ""
+
+
 def _age_s() -> float:
     """Return how long this process has existed: on a busy machine Python alone takes its time."""
     try:
@@ -240,18 +284,14 @@ def _age_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _append(path: str, entry: str) -> None:
+def _append(path: str, entry: bytes) -> None:
     again = os.path.exists(path) and os.stat(path).st_size > LOG_BYTES_MAX  # noqa: PTH110, PTH116
     how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if again else os.O_APPEND)
     descriptor = os.open(path, how, 0o600)
     try:
-        os.write(descriptor, entry.encode("utf-8", "replace") + b"\n")
+        os.write(descriptor, entry)
     finally:
         os.close(descriptor)
-
-
-def _line(frame: "dict[str, Any]") -> bytes:
-    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 if __name__ == "__main__":

@@ -66,3 +66,12 @@ def dumps(value: object) -> str:
         TypeError: it holds what JSON cannot say.
     """
     return "".join(_encode(value, 0))
+
+
+def line(value: object) -> bytes:
+    """Return a value as the line that our wires and logs have it in: UTF-8, with its line feed.
+
+    Raises:
+        TypeError: it holds what JSON cannot say.
+    """
+    return dumps(value).encode("utf-8", "replace") + b"\n"

@@ -237,7 +237,7 @@ class Shim:
             line = line[os.write(_OUT, line) :]
 
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
-        self._to_agent(_line(_RPC | frame))
+        self._to_agent(json.line(_RPC | frame))
 
     def _refuse(self, identity: object, code: int, told: str) -> None:
         self._tell_agent({"id": identity, "error": {"code": code, "message": told}})
@@ -265,10 +265,10 @@ class Shim:
         self._daemon_rest.clear()
         self._greeted = False
         self._greeting_due_s = time.monotonic() + GREETING_TIME_S
-        self._unsent = bytearray(_line(self._hello))
+        self._unsent = bytearray(json.line(self._hello))
         opening = self._opening
         if opening is not None and opening.frame["id"] not in self._pending:
-            self._unsent += _line(opening.frame | {"id": _REPLAY}) + self._initialized
+            self._unsent += json.line(opening.frame | {"id": _REPLAY}) + self._initialized
         for asked in [*self._subscribed.values(), *self._pending.values()]:
             self._to_daemon(asked.line)
 
@@ -481,10 +481,6 @@ def _lines(rest: bytearray, chunk: bytes) -> list[bytes]:
     *lines, left = rest.split(b"\n")
     rest[:] = left
     return [bytes(line) + b"\n" for line in lines]
-
-
-def _line(frame: "dict[str, Any]") -> bytes:
-    return json.dumps(frame).encode("utf-8", "replace") + b"\n"
 
 
 def _decoded(line: bytes) -> "dict[str, Any] | None":

@@ -62,6 +62,10 @@ class Receipt:
         """Return what connects an agent, in the order in which it was written."""
         return [one for one in self.entries if (one.agent, one.project) == (agent, project)]
 
+    def projects_of(self, agent: str) -> list[str]:
+        """Return the work trees in whose files an agent was connected."""
+        return sorted({one.project for one in self.entries if one.agent == agent} - {""})
+
     def with_entries(self, agent: str, project: str, entries: list[Entry]) -> "Receipt":
         """Return a receipt on which just these connect an agent."""
         left = [one for one in self.entries if (one.agent, one.project) != (agent, project)]

@@ -103,9 +103,12 @@ def _standing(world: World, row: Connection) -> dict[str, Any]:
     if not outdated:
         left = (_left(world, row, plans), *map(_EDITED.format, edited))
         return told | {"state": "connected", "todo": " ".join(filter(None, left))}
-    known = receipts.load(places.receipt()).of(row.agent, world.project)
-    ours = known or any(is_ours(plan.before or "") for plan in plans)
-    return told | {"state": "outdated" if ours else "unconnected", "files": outdated}
+    written = receipts.load(places.receipt())
+    if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
+        return told | {"state": "outdated", "files": outdated}
+    trees = ", ".join(written.projects_of(row.agent))
+    todo = f"By --project-level it is, in {trees}." if trees else ""
+    return told | {"state": "unconnected", "files": outdated, "todo": todo}
 
 
 def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:

@@ -114,7 +114,8 @@ class AgentFacts:
             or 'refused' (its settings cannot be understood).
         said: why it is refused; the files that are outdated.
         hint: what to do about that.
-        todo: what the person still has to do; '' when that is nothing, or is known to be done.
+        todo: what the person still has to do; '' when that is nothing, or is known to be done. Of
+            one that is unconnected: where it is connected all the same.
     """
 
     agent: str
@@ -288,7 +289,7 @@ def _agents(facts: Facts) -> Found:
         connect = f"yaadwatch connect {agent.agent}"
         match agent.state:
             case "unconnected":
-                yield "todo", f"{agent.title} is not connected.", connect, ""
+                yield "todo", f"{agent.title} is not connected.", connect, agent.todo
             case "outdated":
                 what = f"{agent.title}: not as `connect` writes it today: {agent.said}"
                 yield "problem", what, connect, ""

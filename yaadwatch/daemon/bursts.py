@@ -23,12 +23,14 @@ _LOOK_AGAIN_S = 0.05
 class Batch:
     """What to check in a tree. `paths` None: everything; empty: only whether HEAD moved.
 
-    `since` is the instant of the first hint.
+    `since` is the instant of the first hint; `bare`: one of them named no path, so that more than
+    the paths has to be looked at.
     """
 
     tree: Tree
     paths: frozenset[str] | None
     since: float
+    bare: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class _Burst:
     last: float
     not_before: float
     everything: bool = False
+    bare: bool = False
     paths: set[str] = field(default_factory=set)
 
 
@@ -57,11 +60,13 @@ class Bursts:
         return len(self._open)
 
     def hint(self, tree: Tree, paths: Collection[str], at: float) -> None:
-        """Note that `paths` may have changed; without any, that HEAD may have moved.
+        """Note that `paths` may have changed; without any, that HEAD may have moved, or that agent
+        files may have to say something else.
 
         Hints may be told late and in any order; `at` is when they came.
         """
         burst = self._burst(tree, at)
+        burst.bare = burst.bare or not paths
         if not burst.everything:
             burst.paths.update(paths)
         if len(burst.paths) > DIRTY_PATHS_MAX:
@@ -104,7 +109,7 @@ class Bursts:
                 continue
             del self._open[tree]
             paths = None if burst.everything else frozenset(burst.paths)
-            batches.append(Batch(tree=tree, paths=paths, since=burst.first))
+            batches.append(Batch(tree=tree, paths=paths, since=burst.first, bare=burst.bare))
         return batches
 
     def next_at(self, running: Collection[Tree]) -> float | None:

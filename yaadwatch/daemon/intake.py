@@ -370,6 +370,9 @@ class Intake:
         project, worktree = batch.tree
         done = await self._ask(self._engine.check, project, worktree, paths)
         waiting = await self._ask(self._engine.sync, project, worktree, paths)
+        if batch.bare and paths:
+            # None of the paths needs to be an agent file's.
+            waiting |= await self._ask(self._engine.sync, project, worktree, frozenset())
         self._wait_for_git(batch.tree, waiting=waiting)
         if batch.paths is not None:
             self._lags_s[project] = self._monotonic_s() - batch.since

@@ -6,15 +6,15 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.workspace import (
+from yaadwatch.engine.stores import (
     EXCLUDED,
     STORE_FOLDER,
-    Home,
     exclude_file,
     may_return,
     put_back,
     stands,
 )
+from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, snapshots, worktrees
@@ -319,6 +319,7 @@ def _adopt(
                     f"{path} was not made on this machine (or was removed here); it was not used.",
                     hint="If you trust what it says: yaadwatch add --trust. Else delete it.",
                 )
+            _refuse_strange(db)
             _retire(home, known)
             if registered is not None:
                 home.user.write(registry.drop, found)
@@ -335,6 +336,18 @@ def _adopt(
         return Identity(project=moved, again=True, former_root=registered.root)
     finally:
         db.close()
+
+
+def _refuse_strange(db: Database) -> None:
+    """See that nothing runs in a store from elsewhere: one may trust what it says, not that."""
+    strange = db.strange()
+    if strange:
+        raise YaadError(
+            Code.REFUSED,
+            f"{db.path} has triggers or views that no yaadwatch made ({strange[0]}); it was not"
+            " used.",
+            hint="Have whoever made it export it, then: yaadwatch import",
+        )
 
 
 def _retire(home: Home, known: Project | None) -> None:

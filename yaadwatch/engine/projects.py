@@ -5,28 +5,24 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
+from yaadwatch.engine.stores import EXCLUDED, STORE_FOLDER, exclude_file, refuse_unsafe, stands
 from yaadwatch.engine.syncing import releasing, tree
-from yaadwatch.engine.workspace import (
-    EXCLUDED,
-    Call,
-    Home,
-    exclude_file,
-    refuse_unsafe,
-    require_files,
-    require_repository,
-    stands,
-)
+from yaadwatch.engine.workspace import Call, Home, require_files, require_repository
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import nodes
 from yaadwatch.store import projects as registry
-from yaadwatch.system import files
+from yaadwatch.system import config, files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
+
+TEAM_SETTINGS: Final = f"{STORE_FOLDER}/{config.FILE}"
+"""The one file in our folder that a team may track; it can set little."""
 
 
 def add(
@@ -53,11 +49,11 @@ def add(
     repository = home.repository(layout)
     repository.verify()
     folder = identity.store_folder(layout)
-    if layout.root is not None and repository.is_tracked(".yaad"):
+    if layout.root is not None and repository.is_tracked(STORE_FOLDER, but=TEAM_SETTINGS):
         raise YaadError(
             Code.REFUSED,
             f"{layout.root}/.yaad is tracked by git; nothing was read from it or written to it.",
-            hint="Memories do not belong into git: git rm -r --cached .yaad",
+            hint="Memories do not belong into git; only config.toml does: git rm -r --cached .yaad",
         )
     refuse_unsafe(folder / "yaad.db")
     _refuse_linked_exclude(layout, folder)

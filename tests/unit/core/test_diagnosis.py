@@ -202,11 +202,18 @@ def test_a_problem_is_told_with_what_mends_it(changed, check, what, mend):
 
 def test_what_is_left_to_the_person_is_no_problem():
     codex = AgentFacts(agent="codex", title="Codex", state="connected", todo="type /hooks")
-    gemini = AgentFacts(agent="gemini", title="Gemini CLI", state="unconnected", todo="trust it")
+    gemini = AgentFacts(
+        agent="gemini", title="Gemini CLI", state="unconnected", todo="In /x it is."
+    )
 
     assert found(agents=(codex, gemini)) == [
         ("agents", "todo", "Codex needs you", "type /hooks"),
-        ("agents", "todo", "Gemini CLI is not connected.", "yaadwatch connect gemini"),
+        (
+            "agents",
+            "todo",
+            "Gemini CLI is not connected.",
+            "yaadwatch connect gemini\nIn /x it is.",
+        ),
     ]
 
 

@@ -219,6 +219,19 @@ class Database:
             self._closed = True
             self._pool.close()
 
+    def strange(self) -> list[str]:
+        """Return the triggers and views that no version of ours made: they would run with ours.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        ours = apsw.Connection(":memory:")
+        try:
+            migrations.run(ours, migrations.chain())
+            return sorted(name for name, _ in self.read(_running) - _running(ours))
+        finally:
+            ours.close()
+
     def wait_until_unused(self, seconds: float) -> bool:
         """Wait for the calls in progress in a store that was closed; say whether none is left."""
         return self._pool.wait_until_unused(seconds)
@@ -301,6 +314,12 @@ class Database:
             self._restored += 1
             with pool.in_use():
                 _in_one_transaction(pool.writer, _append_restored, str(self.path))
+
+
+def _running(conn: apsw.Connection) -> set[tuple[str, str]]:
+    """Return what in a schema runs by itself: its name, and what it does."""
+    rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+    return set(rows)
 
 
 def _open(path: Path) -> Pool:

@@ -53,9 +53,14 @@ class Pool:
         """Keep everything open for a while.
 
         Raises:
+            OutOfPlace: the file was put back, and another pool has it.
             YaadError: UNAVAILABLE when it was closed.
         """
         with self._guard:
+            if self._abandoned:
+                raise OutOfPlace(
+                    Code.UNAVAILABLE, f"{self._file.path} was just put back.", "Try again."
+                )
             if self._closing:
                 raise unavailable(f"{self._file.path} was closed; nothing was changed.")
             self._users += 1
@@ -119,8 +124,10 @@ class Pool:
 
     def abandon(self) -> None:
         """Close everything, and leave alone what now stands at the path of the file."""
-        self._abandoned = True
-        self.close()
+        with self._guard:
+            self._abandoned = True
+            self._closing = True
+            self._close_if_unused()
 
     def _idle_reader(self) -> apsw.Connection | None:
         with self._guard:

@@ -7,8 +7,10 @@ here; commands that would read work-tree files through a filter are not used at 
 """
 
 import contextlib
+import functools
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +50,9 @@ AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Of one git process, where the system can say so; what it maps from packs does not count."""
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Before a command where the system has that: it does not outlive a daemon that is killed."""
+_SYSTEM_PATH = "/usr/bin:/bin"
 _MESSAGE_BYTES_MAX = 16 * 1024
 _CHUNK_BYTES = 1024 * 1024
 
@@ -175,7 +180,7 @@ class GitRunner:
                 raise _closed_error(arguments[0])
             try:
                 process = subprocess.Popen(
-                    ["git", *_SAFE, *_ONLY.get(arguments[0], ()), *arguments],
+                    [*_git(environment["PATH"]), *_SAFE, *_ONLY.get(arguments[0], ()), *arguments],
                     cwd=cwd,
                     env=environment,
                     stdin=stdin,
@@ -274,6 +279,34 @@ def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[s
             "GIT_ATTR_NOSYSTEM": "1",
         }
     return environment
+
+
+def _git(path: str) -> list[str]:
+    """Return what a git command begins with: git, and before it what has it die with us.
+
+    Raises:
+        FileNotFoundError: there is no git on `path`.
+    """
+    found = shutil.which("git", path=path)
+    if found is None:
+        raise FileNotFoundError(path)
+    return [*_dying_with_us(), found]
+
+
+@functools.cache
+def _dying_with_us() -> tuple[str, ...]:
+    """Return the program that has another one die with its parent; empty where there is none.
+
+    The signal comes when the thread that started the command ends; that one waits for it.
+    """
+    if sys.platform != "linux":
+        return ()
+    program = shutil.which(DIES_WITH_US[0], path=_SYSTEM_PATH)
+    if program is None:
+        return ()
+    command = (program, *DIES_WITH_US[1:])
+    tried = subprocess.run([*command, "true"], capture_output=True, check=False)
+    return command if tried.returncode == 0 else ()
 
 
 def _limit_memory(pid: int) -> None:

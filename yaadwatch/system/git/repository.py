@@ -248,11 +248,12 @@ class Repository(Snapshots):
                 sparse[path] = blob
         return LeftOut(sparse=sparse, modules=frozenset(modules))
 
-    def is_tracked(self, path: str) -> bool:
-        """Return whether the index holds `path`, or a file below it."""
+    def is_tracked(self, path: str, *, but: str = "") -> bool:
+        """Return whether the index holds `path`, or a file below it that is not `but`."""
         if self.layout.root is None:
             return False
-        return bool(self._git.ask(["ls-files", "-z", "--", path]))
+        found = self._git.ask(["ls-files", "-z", "--", path])
+        return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""

@@ -1,0 +1,62 @@
+"""No process that the daemon started is left behind, however the daemon ends.
+
+They are found by their environment, which goes along to whatever they start, in any session or
+group. Workers that embed: `tests/integration/test_embedding_worker.py` and
+`tests/e2e/test_embedding_story.py`.
+"""
+
+import shutil
+import signal
+import sys
+
+import pytest
+from living_daemon import Shop, carrying, required, wait_until
+
+from yaadwatch.system.git.command import DIES_WITH_US
+
+MARK = "YAAD_TEST_MARK"
+
+
+@pytest.fixture
+def hanging(machine):
+    """A daemon whose git hangs, in the middle of a check; return the mark of what it runs."""
+    folder = machine.folder / "bin"
+    folder.mkdir()
+    program = folder / "git"
+    real, mark = shutil.which("git"), f"mark-{machine.folder}"
+    program.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    machine.live(PATH=f"{folder}:/usr/bin:/bin", YAAD_GIT_TIMEOUT_MS="600000")
+    shop = Shop.new(machine, files=2)
+    sleep = shutil.which("sleep")
+    program.write_text(f"#!/bin/sh\n{MARK}='{mark}' exec {sleep} 1000\n")
+    shop.edit(0, 7)
+    shop.commit("unseen")
+    wait_until(lambda: carrying(MARK, mark), "a git that hangs")
+    return mark
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of who died")
+def test_when_it_is_killed_in_the_middle_of_git_that_git_is_gone_at_once(machine, hanging):
+    if shutil.which(DIES_WITH_US[0]) is None:
+        required("setpriv", "there is no setpriv, of util-linux")
+    machine.kill()
+
+    wait_until(lambda: not carrying(MARK, hanging), "the end of git")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_when_it_is_told_to_stop_in_the_middle_of_git_that_git_is_gone_before_it(
+    machine, hanging, number
+):
+    machine.process.send_signal(number)
+
+    assert machine.process.wait(100) == 0
+    assert carrying(MARK, hanging) == []
+
+
+def test_a_client_that_is_told_to_stop_it_sees_it_end_with_all_it_had_started(machine, hanging):
+    machine.run("stop")
+
+    assert machine.process.wait(100) == 0
+    assert carrying(MARK, hanging) == []

@@ -1,0 +1,224 @@
+"""Fault 14: repositories of every sort, a git that is missing, and one that hangs."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from living_daemon import Shop, carrying, source, wait_until
+
+from yaadwatch.model.errors import YaadError
+
+
+def plain(shop, machine):
+    """Nothing special, to see that the test can tell."""
+
+
+def split_index(shop, machine):
+    shop.git("update-index", "--split-index")
+
+
+def untracked_cache_and_new_index(shop, machine):
+    shop.git("update-index", "--index-version", "4", "--untracked-cache")
+
+
+def sparse_index(shop, machine):
+    shop.write("other/a.py", "a = 1\n")
+    shop.commit("other")
+    shop.git("sparse-checkout", "set", "--cone", "--sparse-index", "src")
+
+
+def packed(shop, machine):
+    shop.git("pack-refs", "--all")
+    shop.git("gc", "-q")
+
+
+def in_a_merge(shop, machine):
+    for branch in ("one", "two"):
+        shop.git("checkout", "-q", "-b", branch, "main")
+        shop.write("notes.txt", f"{branch}\n")
+        shop.commit(branch)
+    assert shop.tries("merge", "one") != 0
+
+
+def detached(shop, machine):
+    shop.git("checkout", "-q", "--detach")
+
+
+SHAPES = [
+    *(plain, split_index, untracked_cache_and_new_index, sparse_index, packed),
+    *(in_a_merge, detached),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_in_a_repository_of_any_shape_every_verdict_is_right(machine, shape):
+    machine.live()
+    shop = Shop.new(machine, files=3)
+    shape(shop, machine)
+
+    said_false(shop)
+    assert machine.logged("service.crashed") == 0
+
+
+def said_false(shop):
+    shop.edit(0, 7)
+    shop.settles()
+    shop.edit(0, 0)
+    shop.edit(1, 7)
+    shop.settles()
+    assert shop.false == {1}
+
+
+def made_by(machine, *options):
+    """Return a repository made by `git init` with `options`; None when this git knows them not."""
+    root = machine.home / "code" / "shop"
+    root.mkdir(parents=True)
+    made = subprocess.run(
+        ["git", "init", "-q", "-b", "main", *options], cwd=root, capture_output=True
+    )
+    return made.returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--object-format=sha256", "--ref-format=reftable"])
+def test_in_a_repository_of_another_format_every_verdict_is_right(machine, option):
+    if not made_by(machine, option):
+        pytest.skip(f"this git does not know {option}")
+    machine.live()
+
+    said_false(Shop.new(machine, files=3))
+
+
+@pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]], ids=str)
+def test_in_a_clone_that_lacks_much_every_verdict_is_right_and_nothing_is_fetched(machine, options):
+    machine.live()
+    source_shop = Shop.new(machine, "source", files=3)
+    source_shop.git("config", "uploadpack.allowFilter", "true")
+    source_shop.edit(2, 7)
+    source_shop.commit("a")
+    source_shop.edit(2, 0)
+    source_shop.commit("b")
+    root = machine.home / "code" / "shop"
+    subprocess.run(
+        ["git", "clone", "-q", *options, f"file://{source_shop.root}", str(root)],
+        check=True,
+        env=machine.env,
+        capture_output=True,
+    )
+    shutil.rmtree(source_shop.root / ".git")  # whoever fetched would fail
+
+    said_false(Shop.new(machine, files=3))
+
+
+def test_in_a_submodule_and_around_it_every_verdict_is_right(machine):
+    machine.live()
+    inner = Shop.new(machine, "inner", files=2)
+    outer = Shop.new(machine, "outer", files=2)
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.root), "dep")
+    outer.commit("dep")
+    within = Shop(outer.root / "dep", machine)
+    machine.call("add", cwd=within.root)
+    within.remember(0)
+    within.edit(0, 7)
+    outer.edit(1, 7)
+
+    within.settles()
+    outer.settles()
+    inner.settles()
+    assert (within.false, outer.false, inner.false) == ({0}, {1}, set())
+
+
+def test_a_bare_repository_is_refused_until_it_has_a_work_tree(machine):
+    machine.live()
+    shop = Shop.new(machine, files=2)
+    bare = machine.home / "bare.git"
+    shop.git("clone", "-q", "--bare", str(shop.root), str(bare))
+    with pytest.raises(YaadError) as raised:
+        machine.call("add", cwd=bare)
+    assert "bare repository" in raised.value.message
+
+    tree = machine.home / "tree"
+    subprocess.run(["git", "worktree", "add", "-q", str(tree), "main"], cwd=bare, check=True)
+    beside = Shop(tree, machine)
+    machine.call("add", cwd=tree)
+    beside.remember(0)
+    said = beside.said
+    beside.edit(0, 7)
+    beside.settles()
+    assert beside.false == set(said)
+
+
+def test_a_repository_without_any_commit_is_watched(machine):
+    machine.live()
+    shop = Shop(machine.home / "code" / "unborn", machine)
+    for number in range(2):
+        shop.write(shop.path(number), source(number))
+    machine.call("add", cwd=shop.root)
+    for number in range(2):
+        shop.remember(number)
+    shop.edit(0, 7)
+    shop.settles()
+    shop.commit("first")
+    shop.settles()
+    assert shop.false == {0}
+
+
+@pytest.fixture
+def odd_git(machine):
+    """A folder that is the daemon's PATH, with a git that does as the test wants."""
+    folder = machine.folder / "bin"
+    folder.mkdir()
+
+    def become(script):
+        program = folder / "git"
+        program.unlink(missing_ok=True)
+        if script:
+            program.write_text(f"#!/bin/sh\n{script}\n")
+            program.chmod(0o755)
+
+    become(f'exec {shutil.which("git")} "$@"')
+    become.path = f"{folder}:/nowhere"
+    return become
+
+
+def test_without_git_it_goes_on_and_says_so_and_with_it_all_is_right_again(machine, odd_git):
+    machine.live(PATH=odd_git.path, YAAD_WATCH_POLL_S="1")
+    shop = Shop.new(machine, files=3)
+    odd_git(None)
+    shop.edit(0, 7)
+    shop.commit("unseen")
+
+    assert shop.ask("recall", query="which rate is applied")["results"]
+    assert machine.call("status")["daemon"]["running"]
+    with pytest.raises(YaadError) as raised:
+        Shop.new(machine, "other", files=1)
+    assert "git is not installed" in raised.value.message
+
+    odd_git(f'exec {shutil.which("git")} "$@"')
+    shop.edit(1, 7)
+    shop.settles()
+    assert shop.false == {0, 1}
+    wait_until(lambda: machine.call("status")["problems"] == [], "no problem left")
+    assert machine.logged("service.crashed") == 0
+
+
+def test_a_git_that_hangs_is_ended_the_daemon_answers_meanwhile_and_all_is_right_later(
+    machine, odd_git
+):
+    mark = f"mark-{os.getpid()}-{machine.folder.name}"
+    machine.live(PATH=odd_git.path, YAAD_GIT_TIMEOUT_MS="1000", YAAD_WATCH_POLL_S="1")
+    shop = Shop.new(machine, files=3)
+    odd_git(f"MARK={mark} exec {shutil.which('sleep')} 1000")
+    shop.edit(0, 7)
+    shop.commit("unseen")
+    wait_until(lambda: carrying("MARK", mark), "a git that hangs")
+
+    assert shop.ask("recall", query="which rate is applied")["results"]
+    assert machine.call("status")["daemon"]["running"]
+
+    odd_git(f'exec {shutil.which("git")} "$@"')
+    wait_until(lambda: not carrying("MARK", mark), "the end of each git that hangs")
+    shop.edit(1, 7)
+    shop.settles()
+    assert shop.false == {0, 1}
+    assert machine.logged("service.crashed") == 0
