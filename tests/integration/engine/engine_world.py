@@ -15,8 +15,9 @@ from yaadwatch.engine import projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.syncing import tree as syncing
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
