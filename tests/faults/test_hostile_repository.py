@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from living_daemon import Shop, source, wait_until
+from living_daemon import SOAK, Shop, source, wait_until
 
 from yaadwatch.model.errors import YaadError
 
@@ -248,7 +248,7 @@ def test_one_in_which_every_piece_of_git_is_odd_is_refused_or_read_and_nothing_h
     """A pipe, a folder or a link to somewhere else in the place of each file of git."""
     machine.live(YAAD_GIT_TIMEOUT_MS="5000")
     for piece in ("HEAD", "config", "index", "packed-refs", "info/exclude", "refs/heads/main"):
-        for kind in ("pipe", "folder", "device"):
+        for kind in ("pipe", "folder", "device") if SOAK or piece == "index" else ("pipe",):
             shop = Shop(machine.home / "odd" / f"{piece.replace('/', '-')}-{kind}", machine)
             shop.write("a.py", "a = 1\n")
             shop.commit("first")
