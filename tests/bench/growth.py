@@ -1,6 +1,6 @@
 """How does a store grow? Its size, and what `remember` and `recall` cost, with ever more memories.
 
-    python -m tests.bench.growth [--memories 1000 10000 100000] [--svg docs/growth.svg]
+    python -m tests.bench.growth [--memories 1000 10000 100000]
 
 A store of its own in a temporary folder is filled by an import; the memories are short, of words of
 this project's own pages. Printed are the bytes of a store without slack, and the processor time of
@@ -23,7 +23,8 @@ from yaadwatch import places
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.inout import importing
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.settings import Settings
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
@@ -35,11 +36,6 @@ ROUNDS = 60
 WORDS = 14
 PAGES = sorted((Path(__file__).parents[2] / "docs").rglob("*.md"))
 AT = "2026-01-01T00:00:00.000Z"
-SERIES = (
-    ("store, MiB", "MiB", "#3b6ea5"),
-    ("remember, ms", "ms", "#b5533c"),
-    ("recall, ms", "ms", "#4a8f4f"),
-)
 
 
 def texts(count, chance):
@@ -132,46 +128,11 @@ def measure(count):
     return {"MiB": size, "import": imported, "remember": remembered, "recall": recalled}
 
 
-def plot(counts, rows):
-    """Return a picture of three curves over the number of memories, each with its own scale."""
-    width, height, left, top = 760, 250, 60, 30
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
-        "<style>text { font: 12px sans-serif }</style>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
-    room = (width - left) / len(SERIES)
-    for place, (title, unit, colour) in enumerate(SERIES):
-        values = rows[place]
-        x0, x1, y0, y1 = left + place * room, left + (place + 1) * room - 50, height - 40, top + 20
-        most = max(values) * 1.15
-        points = [
-            (x0 + (x1 - x0) * at / max(len(counts) - 1, 1), y0 - (y0 - y1) * value / most)
-            for at, value in enumerate(values)
-        ]
-        parts.append(f'<text x="{x0}" y="{top}" fill="{colour}">{title}</text>')
-        parts.append(f'<path d="M{x0} {y1}V{y0}H{x1}" stroke="#888" fill="none"/>')
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{line}" stroke="{colour}" stroke-width="2" fill="none"/>')
-        for (x, y), value, count in zip(points, values, counts, strict=True):
-            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
-            parts.append(
-                f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:.3g}</text>'
-            )
-            parts.append(
-                f'<text x="{x:.1f}" y="{y0 + 18}" text-anchor="middle">{count // 1000}k</text>'
-            )
-        del unit
-    return "\n".join([*parts, "</svg>", ""])
-
-
 def main(arguments=None):
     """Print a row for each number of memories."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.growth")
     parser.add_argument("--memories", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    parser.add_argument("--svg", help="where the picture goes")
     args = parser.parse_args(arguments)
-    rows = [[], [], []]
     print(f"{'memories':>9} {'MiB':>8} {'import s':>9} {'remember ms':>17} {'recall ms':>17}")
     for count in args.memories:
         found = measure(count)
@@ -182,10 +143,6 @@ def main(arguments=None):
             f"{middle[0]:>8.2f} ({slow[0]:.2f}) {middle[1]:>8.2f} ({slow[1]:.2f})",
             flush=True,
         )
-        for series, value in zip(rows, (found["MiB"], *middle), strict=True):
-            series.append(value)
-    if args.svg:
-        Path(args.svg).write_text(plot(args.memories, rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

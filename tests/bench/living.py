@@ -7,7 +7,6 @@ own table counts hundredths of a second.
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +15,8 @@ import time
 from pathlib import Path
 
 import yaadwatch.client
-from tests.machine import NET, Checkout, Machine, wait_until
-from yaadwatch import places
+from tests.bench.agents import INITIALIZE, LIST
+from tests.machine import NET, Checkout, Machine
 from yaadwatch.client.connection import Client, NobodyListens
 
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
@@ -27,17 +26,6 @@ import sys
 from yaadwatch.daemon.main import run
 sys.exit(run(foreground=False, on_ready=lambda: print("ready", flush=True)))
 """
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "bench", "version": "1"},
-    },
-}
-LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 QUIET_S = 1.5
 
 
@@ -55,27 +43,13 @@ class Living:
         """Add projects, all alike, until there are `count`; a daemon must run."""
         while len(self.checkouts) < count:
             root = self.machine.home / "code" / f"shop-{len(self.checkouts)}"
-            if self.checkouts:
-                shutil.copytree(self.checkouts[0].root, root, symlinks=True)
-                checkout = object.__new__(Checkout)
-                checkout.root, checkout.env = root, self.machine.env
-            else:
-                checkout = Checkout(root, self.machine.env)
-                checkout.write("src/net.py", NET)
-                checkout.commit("first")
+            checkout = Checkout(root, self.machine.env)
+            checkout.write("src/net.py", NET)
+            checkout.commit("first")
             self.checkouts.append(checkout)
-        for checkout in self.checkouts:
-            client = self.client(checkout.root)
-            if not any(row["path"] == str(checkout.root) for row in self.ask("projects")):
-                client.call("add")
-                client.call("remember", text=TEXT)
-            client.close()
-
-    def ask(self, operation):
-        client = self.client(self.machine.home)
-        try:
-            return client.call(operation)[operation]
-        finally:
+            client = self.client(root)
+            client.call("add")
+            client.call("remember", text=TEXT, symbols=["fetch_with_retry"])
             client.close()
 
     def client(self, folder):
@@ -175,6 +149,3 @@ def living(folder="/dev/shm"):
             living.stop()
             os.environ.clear()
             os.environ.update(before)
-
-
-__all__ = ["NET", "TEXT", "Living", "living", "places", "wait_until"]

@@ -20,6 +20,7 @@ from yaadwatch.client.connection import Client
 ROUNDS = 15
 PROJECTS = 20
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
+SYMBOL = "fetch_with_retry"
 
 Rows = Iterator[tuple[str, str]]
 
@@ -44,7 +45,7 @@ def _one_project(machine: Machine) -> Rows:
     started = time.perf_counter()
     machine.ask("add", checkout.root)
     yield "add, starting the daemon: wall", ms([time.perf_counter() - started])
-    memory = machine.ask("remember", TEXT, cwd=checkout.root)["id"]
+    memory = machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=checkout.root)["id"]
     events = Client(cwd=str(checkout.root)).events()
     saves, commits = [], []
     for number in range(ROUNDS):

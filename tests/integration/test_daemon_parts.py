@@ -428,6 +428,45 @@ async def test_a_repository_that_is_deleted_and_cloned_again_is_watched_again(wo
     assert world.intake.mode("p") == "full"
 
 
+def mounted(what: Path, where: Path) -> bool:
+    """Have `what` stand at `where` too, as a disk that was put in; return whether that can be."""
+    command = ["mount", "--bind", str(what), str(where)]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_disk_that_is_taken_out_is_told_and_the_next_poll_finds_it_back(tmp_path):
+    async def run() -> None:
+        disk, place = tmp_path / "disk", tmp_path / "r"
+        tree = repository(disk)
+        place.mkdir()
+        if not mounted(disk, place):
+            pytest.skip("nothing can be mounted here")
+        here = replace(tree, root=place, git_dir=place / ".git", common_dir=place / ".git")
+        try:
+            async with watching(RecordingEngine([here])) as world:
+                await world.quiet()
+                subprocess.run(["umount", str(place)], check=True)
+                await world.intake.poll()
+                await world.settled()
+                without = world.intake.mode("p")
+                (disk / "a.py").write_text("written elsewhere")
+                mounted(disk, place)
+                await world.intake.poll()
+                await world.settled()
+                back = world.engine.seen["a.py"]
+                (place / "src/auth/jwt.py").write_text("here again")
+                await world.until(lambda: world.engine.seen["src/auth/jwt.py"] == "here again")
+
+                assert without == "off"
+                assert back == "written elsewhere"
+                assert world.intake.mode("p") == "full"
+        finally:
+            subprocess.run(["umount", "-l", str(place)], capture_output=True)
+
+    asyncio.run(run())
+
+
 @story
 async def test_lost_hints_end_in_a_check_of_everything(world, tree):
     world.intake._hearing.overflow()

@@ -89,3 +89,23 @@ def test_what_may_stand_elsewhere_is_told_from_what_may_not():
         assert cues.begins_only(pattern), pattern
     for pattern in ("a", "^a|b", r"\ba", "(?:^a)", "^(?:a)|\\bb"):
         assert not cues.begins_only(pattern), pattern
+
+
+GUARDED = [
+    (pattern, cues.held(pattern))
+    for _, _, pattern in (*cues._PLAIN, *cues._FAINT)
+    if cues.held(pattern)
+]
+
+
+def test_every_guard_is_that_of_a_cue():
+    assert len(GUARDED) == len(cues.HOLDS)
+
+
+@pytest.mark.parametrize(("pattern", "words"), GUARDED)
+@given(st.data())
+def test_what_a_cue_finds_holds_one_of_its_words(pattern, words, data):
+    cue = re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+    text = data.draw(st.from_regex(cue, alphabet=st.characters(max_codepoint=127)))
+    if cue.search(text):
+        assert any(word in text.lower() for word in words)

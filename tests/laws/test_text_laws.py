@@ -1,3 +1,4 @@
+import re
 import unicodedata
 
 from hypothesis import given
@@ -77,6 +78,14 @@ def test_the_parts_of_a_word_are_the_word(word):
     joined = "".join(case_parts(word))
 
     assert joined.casefold() == "".join(filter(str.isalnum, word)).casefold()
+
+
+@given(texts)
+def test_every_word_of_several_parts_has_its_parts_among_the_subtokens(text):
+    words = dict.fromkeys(re.findall(r"[^\W_]+", text))
+    parts = [case_parts(word) for word in words]
+
+    assert subtokens(text) == " ".join(" ".join(several) for several in parts if len(several) > 1)
 
 
 @given(texts)

@@ -23,8 +23,9 @@ from yaadwatch import places
 from yaadwatch.bench.kept_vectors import KeptVectors
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
+from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.vectors import filling, search
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode

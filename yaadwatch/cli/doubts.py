@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short
 
 TYPE_CHECKING = False
@@ -28,6 +28,9 @@ def add_stale(commands: Commands) -> Parser:
         ],
     )
     command.add_argument("--all", action="store_true", help="suspects too, not only warnings")
+    command.add_argument(
+        "--all-branches", action="store_true", help="also memories of branches not merged here"
+    )
     how = command.add_mutually_exclusive_group()
     how.add_argument(
         "--check", action="store_true", help="look at every memory first, changed or not"
@@ -39,7 +42,8 @@ def add_stale(commands: Commands) -> Parser:
 def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print each doubt with its evidence and the commands that settle it."""
     checked = client.call("check") if args.check else None
-    answer = client.call("stale", all=args.all, check=not (args.check or args.no_check))
+    more = {"all_branches": True} if args.all_branches else {}
+    answer = client.call("stale", all=args.all, check=not (args.check or args.no_check), **more)
     if args.json:
         terminal.json(answer if checked is None else answer | {"check": checked})
         return 0
@@ -56,6 +60,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
     unknown = f", {len(answer['unknown'])} could not be judged" if answer["unknown"] else ""
     terminal.line(f"{found} in doubt{unknown}; last check {ago(answer.get('checked_at'), now)}.")
+    tell_hidden(answer, terminal)
     return 0
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, fraction, whole_number
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import count, short
 from yaadwatch.model.nodes import SCOPES
 from yaadwatch.model.recall import DEPTHS, MERGES, STRATEGIES
@@ -117,7 +117,7 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
     results = answer["results"]
     if not results:
         terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
-        _hidden(answer, terminal)
+        tell_hidden(answer, terminal)
         return 0
     for found in results:
         _print(found, terminal)
@@ -132,16 +132,8 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
             "dim",
         )
     )
-    _hidden(answer, terminal)
+    tell_hidden(answer, terminal)
     return 0
-
-
-def _hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    """Say how many answers belong to other branches, when there are any."""
-    if hidden := answer.get("hidden", 0):
-        terminal.line(
-            styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
-        )
 
 
 def _print(found: "dict[str, Any]", terminal: Terminal) -> None:

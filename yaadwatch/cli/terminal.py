@@ -11,7 +11,7 @@ from yaadwatch.cli.words import cells, harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Any, TextIO
 
 UNLIMITED = 1_000_000
 """Width of what is not a terminal: whoever reads it wraps it."""
@@ -162,6 +162,14 @@ class Terminal:
             shown = "".join(text[at] for at in run)
             painted += f"\x1b[{_CODES[style]}m{shown}\x1b[0m" if style else shown
         return painted.rstrip()
+
+
+def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Say how many that were asked for belong to other branches, when there are any."""
+    if hidden := answer.get("hidden", 0):
+        terminal.line(
+            styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
+        )
 
 
 def of_process() -> Terminal:

@@ -20,6 +20,9 @@ _PART = re.compile(
     r"[A-Z]{2,}s(?![^\W_])|\d*[A-Z]+\d*(?![^\W\d_A-Z])|(?:[A-Z]|\d+)?[^\W\d_A-Z][^\W_A-Z]*|\d+|[A-Z]"
 )
 
+# A word in ASCII has several parts only where a capital stands inside, or before a digit.
+_INSIDE = re.compile(r"[^\W_][A-Z]|[A-Z][0-9]|[^\x00-\x7f]")
+
 _TOKENS = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<other>[^\W\d_]+)|(?P<mark>[^\w\s]+|_+)|(?P<line>\n\s*)"
 )
@@ -73,6 +76,8 @@ def subtokens(text: str) -> str:
     The full-text index splits at underscores, slashes and dots by itself; a change of case is what
     it cannot see. Parts are in lower case and in their order, so that a phrase finds them.
     """
+    if _INSIDE.search(text) is None:
+        return ""
     words = dict.fromkeys(_WORD.findall(text))
     return " ".join(
         " ".join(parts)

@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 from yaadwatch.daemon.bursts import Tree
 from yaadwatch.daemon.health import Health
 from yaadwatch.model.settings import Watch
-from yaadwatch.system.watch import Watcher, watch_limit
+from yaadwatch.system.watch import NoWatcher, Watcher, watch_limit
 
 Mode = Literal["full", "poll", "off"]
 """How changes in a tree are noticed: told by the system; polled; not at all, its folder is gone."""
@@ -80,6 +80,7 @@ class Meaning:
 Names = Mapping[str, Meaning]
 
 _RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
+_RAISE_WATCHERS: Final = "sudo sysctl fs.inotify.max_user_instances=512"
 
 _HEAD = Meaning(head=True)
 _REFS = Meaning(head=True, shape=True)
@@ -99,7 +100,14 @@ def budget(settings: Watch) -> int:
 def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> None:
     """Say in `health` what is polled because it cannot be watched."""
     instead = f"looked at every {settings.poll_s} s only"
-    if watcher.refused:
+    if isinstance(watcher, NoWatcher) and watcher.refused:
+        health.degraded(
+            "watch.refused",
+            f"The system has no watcher left for us, so everything is {instead}. Other programs of "
+            "yours may hold them all.",
+            mend=f"{_RAISE_WATCHERS}, then: yaadwatch restart",
+        )
+    elif watcher.refused:
         health.degraded(
             "watch.refused",
             f"The system refuses to watch {watcher.refused} folders; they are {instead}. "
@@ -108,6 +116,16 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
         )
     else:
         health.well("watch.refused")
+    if watcher.unreadable:
+        folder = min(watcher.unreadable)
+        health.degraded(
+            "watch.unreadable",
+            f"{len(watcher.unreadable)} folders may not be read by you, and are {instead}; "
+            f"for instance {folder}.",
+            mend=f"ls -ld {folder}",
+        )
+    else:
+        health.well("watch.unreadable")
     if arms.demoted:
         folders = budget(settings)
         mend = "Raise watch.directories_max in config.toml, then: yaadwatch stop"
@@ -236,12 +254,10 @@ class Arms:
 
     def cares(self, folder: Path, name: str) -> bool:
         """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
-        if name.endswith(".lock") and name != "index.lock":
+        by = self._interest.get(folder)
+        if by is None or (name.endswith(".lock") and name != "index.lock"):
             return False
-        return any(
-            name in names or (name != ITSELF and ANY in names)
-            for names in self._interest.get(folder, _NOBODY).values()
-        )
+        return any(name in names or (name != ITSELF and ANY in names) for names in by.values())
 
     def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
         """Return what a hint means, for each tree to which it means something."""
@@ -320,8 +336,8 @@ class Arms:
         folders = frozenset(wanted.keys() - missing)
         self._release(key, missing | ((before.folders if before else frozenset()) - folders))
         mode: Mode = "poll"
-        if tree.root in missing:
-            mode = "off"
+        if tree.root in missing or tree.git_dir in missing:
+            mode = "off"  # the folder where a disk was mounted may still be there
         elif folders and not demoted and not refused:
             mode = "full"
         self._armed[key] = _Armed(

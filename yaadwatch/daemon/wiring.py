@@ -26,12 +26,13 @@ from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
-from yaadwatch.engine import stale, upkeep
+from yaadwatch.engine import lineage, stale, upkeep
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.sessions import ending
+from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.vectors import filling
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import STORE_IDLE, Settings
@@ -230,7 +231,9 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
         try:
-            return stale.check_tree(home, project, worktree, paths)
+            done = stale.check_tree(home, project, worktree, paths)
+            lineage.look(home, project, worktree)
+            return done
         finally:
             # The check at start wakes the follower for what was left undone, written or not.
             bell.ring(project)

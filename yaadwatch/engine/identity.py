@@ -6,15 +6,15 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.workspace import (
+from yaadwatch.engine.stores import (
     EXCLUDED,
     STORE_FOLDER,
-    Home,
     exclude_file,
     may_return,
     put_back,
     stands,
 )
+from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, snapshots, worktrees

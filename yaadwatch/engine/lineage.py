@@ -5,6 +5,7 @@ work it has (squashed or rebased), and one that a file of a person's says here. 
 (no commit, a history that was cut or rewritten, git that does not answer) is shown.
 """
 
+import contextlib
 from collections.abc import Collection, Mapping, Set
 
 from yaadwatch.engine.workspace import Home, Space
@@ -67,6 +68,32 @@ def require_away(home: Home, space: Space) -> frozenset[str]:
     return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
 
 
+def look(home: Home, project: str, worktree: int) -> None:
+    """Find out of which memories of other branches the work is here by other commits; takes time.
+
+    What cannot be asked now is asked by the next look.
+    """
+    with contextlib.suppress(YaadError), home.tree(project, worktree) as space:
+        look_in(home, space)
+
+
+def look_in(home: Home, space: Space) -> None:
+    """Find out the same for the work tree in `space`; see `look`.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    head = space.repository.head()
+    strange = space.db.read(table.commits) - {head.commit}
+    if not strange:
+        return
+    layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
+    git = Git(layout, home.git)
+    strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
+    if strange:
+        home.landed.look(layout, git, head, strange, monotonic_s)
+
+
 def _unmerged(
     home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool = False
 ) -> frozenset[str]:
@@ -83,7 +110,7 @@ def _unmerged(
     beside = home.unmerged.commits(layout, git, head, now_s)
     strange = beside.commits.intersection(commits)
     if strange:
-        strange -= home.unmerged.landed(layout, git, head, strange, now_s)
+        strange -= home.landed.known(layout, head, strange)
     if unsure and not beside.whole:
         others = frozenset(commits) - beside.commits
         strange |= others - branches.held(git, others)

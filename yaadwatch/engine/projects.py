@@ -9,18 +9,9 @@ from typing import Final
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
+from yaadwatch.engine.stores import EXCLUDED, STORE_FOLDER, exclude_file, refuse_unsafe, stands
 from yaadwatch.engine.syncing import releasing, tree
-from yaadwatch.engine.workspace import (
-    EXCLUDED,
-    STORE_FOLDER,
-    Call,
-    Home,
-    exclude_file,
-    refuse_unsafe,
-    require_files,
-    require_repository,
-    stands,
-)
+from yaadwatch.engine.workspace import Call, Home, require_files, require_repository
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project

@@ -5,13 +5,14 @@ events gives the same flags. What happened in between only decides when it runs 
 first.
 """
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import identity, telling, tracing
+from yaadwatch.engine import identity, lineage, telling, tracing
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.anchored.commit import AtHead
@@ -54,14 +55,19 @@ class WatchedTree:
     paths: frozenset[str]
 
 
-def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> dict[str, object]:
+def stale(
+    home: Home, call: Call, *, all: bool = False, check: bool = True, all_branches: bool = False
+) -> dict[str, object]:
     """Return the memories in doubt here, gravest first; the answer is Stale.
+
+    Those of branches that are not merged here are counted only.
 
     Args:
         home: what may be reached.
         call: whose work tree.
         all: those of level suspect too, and those that deserve no level.
         check: look at the files first, so that the answer is of this moment.
+        all_branches: those of other branches are told, too.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -72,13 +78,15 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
-    living = [flag for flag in found if flag.node in known]
+        away = frozenset[str]() if all_branches else lineage.away(home, space)
+    asked = [
+        flag
+        for flag in found
+        if flag.node in known and (flag.level == "warn" or all or flag.verdict is Verdict.UNKNOWN)
+    ]
+    living = [flag for flag in asked if flag.node not in away]
     shown = sorted(
-        (
-            flag
-            for flag in living
-            if flag.level == "warn" or (all and flag.verdict is not Verdict.UNKNOWN)
-        ),
+        (flag for flag in living if flag.level == "warn" or flag.verdict is not Verdict.UNKNOWN),
         key=lambda flag: (-flag.score, flag.node),
     )
     return {
@@ -88,6 +96,7 @@ def stale(home: Home, call: Call, *, all: bool = False, check: bool = True) -> d
             for flag in living
             if flag.verdict is Verdict.UNKNOWN
         ],
+        "hidden": len(asked) - len(living),
         "checked_at": checked_at,
     }
 
@@ -102,6 +111,8 @@ def check(home: Home, call: Call) -> dict[str, object]:
     """
     with home.space(call) as space:
         done = check_space(home, space, None)
+        with contextlib.suppress(YaadError):  # what is hidden of other branches stays so
+            lineage.look_in(home, space)
         resting = {anchor.node for anchor in space.db.read(anchors.everything)}
     return {
         "checked": len(resting),

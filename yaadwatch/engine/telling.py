@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.workspace import Home, stands
+from yaadwatch.engine.stores import stands
+from yaadwatch.engine.workspace import Home
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
 from yaadwatch.model.edges import Edge

@@ -3,19 +3,18 @@
 import contextlib
 import hashlib
 import os
-import stat
 import threading
-import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import asked
+from yaadwatch.engine.stores import Stores
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.projects import Project, Worktree
@@ -23,14 +22,11 @@ from yaadwatch.model.settings import (
     GAPS_NOTED_MAX,
     ID_CHARS_MAX,
     SHOWN_NOTED_MAX,
-    STORE_CLOSING_S,
-    STORES_OPEN_MAX,
     Settings,
 )
-from yaadwatch.store import meta, nodes, projects, worktrees
+from yaadwatch.store import nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.system import files
 from yaadwatch.system.atwork import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Beside, Loaded
@@ -39,6 +35,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.landed import Landed
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.livesessions import LiveSessions
@@ -50,9 +47,6 @@ CANDIDATES_MAX = 256
 """Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
 SUMMARY_CHARS = 40
-STORE_FOLDER = ".yaad"
-EXCLUDED = f"/{STORE_FOLDER}/"
-"""The line that keeps our folder out of git."""
 AGENT = "agent:"
 """What the origin of a call begins with that an agent made."""
 
@@ -103,145 +97,6 @@ class Space:
         return self.worktree.path
 
 
-class Stores:
-    """The open stores of projects: at most 16, the least recently used closed first.
-
-    Args:
-        on_commit: told the project's id after each transaction in its store.
-        monotonic_s: a clock that never goes back, in seconds.
-    """
-
-    def __init__(
-        self, on_commit: Callable[[str], None], monotonic_s: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._on_commit = on_commit
-        self._monotonic_s = monotonic_s
-        self._used_at: dict[str, float] = {}
-        self._lock = threading.Lock()
-        self._open: OrderedDict[str, Database] = OrderedDict()
-        self._users: dict[str, int] = {}
-        self._checking: dict[tuple[str, int], threading.Lock] = {}
-
-    @contextlib.contextmanager
-    def use(self, project: Project) -> Iterator[Database]:
-        """Lend the project's database, opened if need be.
-
-        Raises:
-            YaadError: UNAVAILABLE (missing, corrupt, newer than the program), REFUSED (the store
-                is not the one that is registered).
-        """
-        db = self._borrow(project)
-        try:
-            yield db
-        finally:
-            self._give_back(project.id)
-
-    def checking(self, project: str, worktree: int) -> threading.Lock:
-        """Return the lock that keeps two checks of one work tree apart."""
-        with self._lock:
-            return self._checking.setdefault((project, worktree), threading.Lock())
-
-    def opened(self, project: str) -> Database | None:
-        """Return a project's store if it is open; it may hold what its file no longer does."""
-        with self._lock:
-            return self._open.get(project)
-
-    def close_one(self, project: str) -> None:
-        """Close a project's store, if it is open; whoever still uses it gets an error.
-
-        What is being read or written just now is waited for: a store that was deleted and is being
-        put back would else come into the place of the next one.
-        """
-        with self._lock:
-            db = self._open.pop(project, None)
-            self._used_at.pop(project, None)
-        if db is not None:
-            db.close()
-            db.wait_until_unused(STORE_CLOSING_S)
-
-    def rest(self, idle: timedelta) -> int:
-        """Close the stores that nobody used for so long; return how many those were."""
-        before = self._monotonic_s() - idle.total_seconds()
-        with self._lock:
-            resting = [
-                project
-                for project in self._open
-                if project not in self._users and self._used_at[project] <= before
-            ]
-            for project in resting:
-                self._close_resting(project)
-        return len(resting)
-
-    def close(self) -> None:
-        """Close every store, after it was put back if its file was deleted underneath."""
-        with self._lock:
-            databases = tuple(self._open.values())
-            self._open.clear()
-        for db in databases:
-            put_back(db)
-            db.close()
-
-    def _borrow(self, project: Project) -> Database:
-        with self._lock:
-            db = self._open.get(project.id)
-            if db is None:
-                db = self._open_store(project)
-                self._open[project.id] = db
-            self._open.move_to_end(project.id)
-            self._users[project.id] = self._users.get(project.id, 0) + 1
-            self._used_at[project.id] = self._monotonic_s()
-            self._make_room()
-            return db
-
-    def _give_back(self, project: str) -> None:
-        with self._lock:
-            left = self._users[project] - 1
-            if left:
-                self._users[project] = left
-            else:
-                del self._users[project]
-            self._make_room()
-
-    def _make_room(self) -> None:
-        for project in list(self._open):
-            if len(self._open) <= STORES_OPEN_MAX:
-                return
-            if project not in self._users:
-                self._close_resting(project)
-
-    def _close_resting(self, project: str) -> None:
-        db = self._open.pop(project)
-        del self._used_at[project]
-        put_back(db)
-        db.close()
-
-    def _open_store(self, project: Project) -> Database:
-        if not stands(project.store):
-            raise YaadError(
-                Code.UNAVAILABLE,
-                f"The store of {project.root} is not at {project.store}.",
-                hint=f"From the newest backup: yaadwatch add --restore {project.root}. "
-                "Without --restore an empty one is made.",
-            )
-        refuse_unsafe(project.store)
-        db = Database.open(
-            project.store,
-            role="project",
-            project=project.id,
-            on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: may_return(project),
-        )
-        found = db.read(meta.get, "project")
-        if found != project.id:
-            db.close()
-            raise YaadError(
-                Code.REFUSED,
-                f"The store at {project.store} belongs to another project; it was not used.",
-                hint="If you copied the repository: yaadwatch add " + str(project.root),
-            )
-        return db
-
-
 class Home:
     """Everything a verb may reach. One per daemon.
 
@@ -265,6 +120,7 @@ class Home:
         self.formers = Formers()
         self.below = Below()
         self.unmerged = Unmerged()
+        self.landed = Landed()
         self.at_work = AtWork()
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
@@ -457,52 +313,6 @@ def require_repository(folder: Path) -> Layout:
     )
 
 
-def refuse_unsafe(store: Path) -> None:
-    """Refuse a store that somebody else may have put there.
-
-    Raises:
-        YaadError: REFUSED when the store or its folder is a link, belongs to another user, or is
-            something else altogether.
-    """
-    for place in (store.parent, store):
-        try:
-            found = place.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        if stat.S_ISLNK(found.st_mode):
-            what = "is a link"
-        elif place == store.parent and not stat.S_ISDIR(found.st_mode):
-            what = "is not a folder"
-        elif found.st_uid != os.getuid():
-            what = "belongs to another user"
-        else:
-            continue
-        raise YaadError(
-            Code.REFUSED,
-            f"{place} {what}; nothing was read from it or written to it.",
-            hint="Remove it, then try again.",
-        )
-
-
-def stands(path: Path) -> bool:
-    """Return whether something is at `path`.
-
-    Raises:
-        YaadError: UNAVAILABLE when that cannot be found out.
-    """
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be looked at ({error.strerror}).",
-            hint="Look at the permissions of the folders above it.",
-        ) from error
-    return True
-
-
 def find_node(db: Database, fragment: str) -> str:
     """Return the id of the one memory that `fragment` names: the id, or a unique end of it.
 
@@ -566,33 +376,3 @@ def require_files(layout: Layout) -> Layout:
             hint="Add one: git worktree add PATH",
         )
     return linked[0]
-
-
-def may_return(project: Project) -> bool:
-    """Return whether a store that was deleted may be put back into the repository at its place.
-
-    After `git clean -fdx` it may. Another clone lacks our line in its exclude file, and says so
-    also where the system gave its folder the number that the former one had.
-    """
-    try:
-        found = project.common_dir.stat()
-        if (found.st_dev, found.st_ino) != (project.device, project.inode):
-            return False
-        if project.store.parent.name != STORE_FOLDER:
-            return True
-        return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
-    except OSError:
-        return False
-
-
-def exclude_file(common_dir: Path) -> Path:
-    """Return the file that tells git, and nobody else, what to leave alone."""
-    return common_dir / "info" / "exclude"
-
-
-def put_back(db: Database) -> None:
-    """Have an open store put its file back if that was deleted underneath, and if that can be."""
-    if not os.path.lexists(db.path):
-        # Any write puts the file back first; this one has nothing to add.
-        with contextlib.suppress(YaadError):
-            db.write(lambda _: None)

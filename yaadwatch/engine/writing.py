@@ -26,6 +26,7 @@ from yaadwatch.store import (
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned
+from yaadwatch.store.whole import derived
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
@@ -201,7 +202,12 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
 
 
 def index(conn: Connection, node: Node, num: int | None = None) -> None:
-    """Make the words of a living memory findable; `num`: its number, looked up when None."""
+    """Make the words of a living memory findable; `num`: its number, looked up when None.
+
+    Things have none, and those of a session are in an index of their own.
+    """
+    if node.kind in derived.NOT_INDEXED:
+        return
     num = nodes.num(conn, node.id) if num is None else num
     fulltext.index(
         conn,

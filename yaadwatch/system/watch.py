@@ -10,14 +10,17 @@ import errno
 import os
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import ObservedWatch
-    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+    _Row = tuple[WatchDescriptor, Mask, int, bytes]
 
 OnHint = Callable[[Path, str], None]
 """Called with a watched folder and a name in it; with '' when the folder itself went and is watched
@@ -33,12 +36,16 @@ _ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
 # of a watch is told in any case.
 _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _MOVE_SELF
 _MASK = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
-_REFUSALS = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EACCES, errno.EPERM})
+_LIMITED = frozenset({errno.ENOSPC, errno.ENOMEM})
+_UNREADABLE = frozenset({errno.EACCES, errno.EPERM})
 _LIMIT_FILES = (
     Path("/proc/sys/fs/inotify/max_user_watches"),
     Path("/proc/sys/user/max_inotify_watches"),
 )
+_Q_OVERFLOW = 0x4000
+_BUFFER_BYTES = 64 * 1024
 _STOP_S = 2.0
+_BREATH_S = 0.002
 
 
 class Watcher(Protocol):
@@ -50,7 +57,11 @@ class Watcher(Protocol):
 
     @property
     def refused(self) -> int:
-        """Return how many folders the system refuses to watch now: its limit, or not readable."""
+        """Return how many folders the system refuses to watch now, because of its limits."""
+
+    @property
+    def unreadable(self) -> frozenset[Path]:
+        """Return the folders that may not be watched, because this user may not read them."""
 
     @property
     def overflows(self) -> int:
@@ -103,6 +114,7 @@ class NoWatcher:
 
     overflows = 0
     events = 0
+    unreadable: frozenset[Path] = frozenset()
 
     def __init__(self) -> None:
         self._refused: set[Path] = set()
@@ -142,7 +154,6 @@ class _Watched:
         self.wd = -1
 
     def on_event(self, event: "InotifyEvent") -> None:
-        self.owner.events += 1
         if event.name:
             self.owner.on_hint(self.folder, os.fsdecode(event.name))
         elif event.mask & _MOVE_SELF:
@@ -171,9 +182,10 @@ class InotifyWatcher:
         self._lock = threading.Lock()
         self._watched: dict[Path, _Watched] = {}
         self._refused: set[Path] = set()
+        self._unreadable: set[Path] = set()
         self._next_id = 0
         self._closed = False
-        self._reader = _reader(self._overflowed)
+        self._reader = _reader(self._overflowed, self._counted)
         self._reader.start()
 
     @property
@@ -186,6 +198,12 @@ class InotifyWatcher:
     def refused(self) -> int:
         """Return how many folders are refused now."""
         return len(self._refused)
+
+    @property
+    def unreadable(self) -> frozenset[Path]:
+        """Return the folders that this user may not read."""
+        with self._lock:
+            return frozenset(self._unreadable)
 
     def watch(self, folder: Path) -> bool:
         """Watch `folder` as it stands now; see `Watcher.watch`."""
@@ -203,12 +221,9 @@ class InotifyWatcher:
             except OSError as error:
                 if known is not None:
                     self._remove(known)
-                if error.errno in _REFUSALS:
-                    self._refused.add(folder)
-                else:
-                    self._refused.discard(folder)
+                self._asked(folder, error.errno)
                 return False
-            self._refused.discard(folder)
+            self._asked(folder, None)
             if known is not None and known.wd == fresh.wd:
                 self._forget(fresh)
                 return True
@@ -220,7 +235,7 @@ class InotifyWatcher:
     def unwatch(self, folder: Path) -> None:
         """Stop watching `folder`."""
         with self._lock:
-            self._refused.discard(folder)
+            self._asked(folder, None)
             known = self._watched.get(folder)
             if known is not None and not self._closed:
                 self._remove(known)
@@ -242,6 +257,17 @@ class InotifyWatcher:
             self._watched.clear()
         self._reader.stop()
         self._reader.join(_STOP_S)
+
+    def _asked(self, folder: Path, error: int | None) -> None:
+        """Note why a folder is not watched, or that nothing speaks against it any more."""
+        for among, errors in ((self._refused, _LIMITED), (self._unreadable, _UNREADABLE)):
+            if error in errors:
+                among.add(folder)
+            else:
+                among.discard(folder)
+
+    def _counted(self, events: int) -> None:
+        self.events += events
 
     def _overflowed(self) -> None:
         self.overflows += 1
@@ -275,15 +301,43 @@ class InotifyWatcher:
         self._reader.remove_callbacks([key])
 
 
-def _reader(overflowed: OnOverflow) -> "InotifyFD":
+def _each_name_once(rows: "Sequence[_Row]") -> "list[_Row]":
+    """Return the events in their order, without those that tell of a name in a folder again."""
+    told: set[tuple[int, bytes]] = set()
+    once = []
+    for row in rows:
+        key = (row[0], row[3])
+        if not row[3] or key not in told:
+            told.add(key)
+            once.append(row)
+    return once
+
+
+def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyFD":
     """Return watchdog's reader, with an ear for the overflow that watchdog only logs."""
-    from watchdog.observers.inotify_c import InotifyFD
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
     class Reader(InotifyFD):
         def __init__(self) -> None:
             super().__init__()
             self.name = "watcher"
+            self.told = False
             os.set_inheritable(self._inotify_fd, False)
+
+        def read_events(self, **_: int) -> "list[InotifyEvent]":
+            # A lone change is told at once. Those that follow on its heels wait a moment: to read
+            # many at once makes a storm cheaper, and what is told twice is told once.
+            if self.told:
+                time.sleep(_BREATH_S)
+            rows = list(self._parse_event_buffer(self._read_event_buffer(_BUFFER_BYTES)))
+            self.told = bool(rows)
+            counted(len(rows))
+            # The overflow is told under no descriptor.
+            return [
+                InotifyEvent(*row)
+                for row in _each_name_once(rows)
+                if row[0] != -1 or row[1] & _Q_OVERFLOW
+            ]
 
         def handle_event(self, event: "InotifyEvent") -> None:
             if event.is_queue_overflow:
@@ -303,6 +357,7 @@ class FSEventsWatcher:
 
     overflows = 0
     refused = 0
+    unreadable: frozenset[Path] = frozenset()
 
     def __init__(self, on_hint: OnHint, on_overflow: OnOverflow) -> None:  # noqa: ARG002
         from watchdog.events import FileSystemEventHandler

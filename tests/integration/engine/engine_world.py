@@ -15,8 +15,9 @@ from yaadwatch.engine import projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.syncing import tree as syncing
-from yaadwatch.engine.workspace import Call, Home, Stores
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
@@ -267,12 +268,12 @@ class Tree:
 
     def doubt(self, id: str):
         """Return the doubt about a memory after a check, or None."""
-        answer = self.stale(all=True)
+        answer = self.stale(all=True, all_branches=True)
         return next((row for row in answer["stale"] if row["id"] == id), None)
 
     def verdict(self, id: str) -> str:
         """Return what a check says of a memory now: fresh, moved, changed, gone or unknown."""
-        answer = self.stale(all=True)
+        answer = self.stale(all=True, all_branches=True)
         found = [row["verdict"] for row in answer["stale"] if row["id"] == id]
         found += ["unknown" for row in answer["unknown"] if row["id"] == id]
         assert len(found) <= 1

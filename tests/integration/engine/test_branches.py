@@ -5,6 +5,7 @@ from engine_world import FIVE_TRIES, RETRY, Tree
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.sessions import handing, news, verbs
+from yaadwatch.engine.sessions import tasks as work
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.workspace import Call
 from yaadwatch.system.git.branches import KEPT_S
@@ -97,6 +98,34 @@ class TestBrief:
 
         assert contradictions.contradictions(tree.home, tree.call)["contradictions"] == []
         assert contexts.context(tree.home, tree.call)["contradictions"] == 0
+
+
+def test_a_task_of_another_branch_is_counted_and_can_be_seen(tree):
+    tree.add(mode="read")
+    on_feature(tree, "Move the parser out", kind="task")
+    tree.git("switch", "-q", "main")
+    tree.remember("Stop the leak", kind="task")
+
+    here = work.tasks(tree.home, tree.call)
+    assert [row["text"] for row in here["tasks"]] == ["Stop the leak"]
+    assert here["hidden"] == 1
+    assert len(work.tasks(tree.home, tree.call, limit=1)["tasks"]) == 1
+    everywhere = work.tasks(tree.home, tree.call, all_branches=True)
+    assert (len(everywhere["tasks"]), everywhere["hidden"]) == (2, 0)
+
+
+def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tree):
+    tree.add(mode="read")
+    tree.git("switch", "-q", "-c", "feature")
+    tree.write("net.py", "def retry():\n    return 3\n")
+    tree.commit("feature")
+    learned = tree.remember("Retries are three, see net.py")
+    tree.git("switch", "-q", "main")
+
+    assert tree.stale()["stale"] == []
+    assert tree.stale()["hidden"] == 1
+    (doubt,) = tree.stale(all_branches=True)["stale"]
+    assert (doubt["id"], doubt["verdict"]) == (learned, "gone")
 
 
 def test_no_session_elsewhere_hears_of_it_as_news(tree):

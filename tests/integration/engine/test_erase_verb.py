@@ -12,6 +12,8 @@ from in_process import ask
 from yaadwatch import places
 from yaadwatch.engine import upkeep
 from yaadwatch.engine.inout import erasing, spool, verifying
+from yaadwatch.engine.recall import verb as recall
+from yaadwatch.engine.sessions import verbs
 from yaadwatch.engine.truth import scrubbing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
@@ -99,6 +101,30 @@ def test_a_rewritten_backup_has_everything_else(repo, world):
     assert texts == ["Pagers are off at night"]
     assert found == 1
     assert repo.show(kept)["text"] == "Pagers are off at night"
+
+
+def test_what_a_session_told_of_it_is_in_no_backup_either(repo):
+    verbs.session_start(repo.home, repo.call, wait_ms=0)
+    memory = repo.remember(SECRET)
+    kept = repo.remember("Pagers are off at night")
+    session = verbs.session_end(repo.home, repo.call)["session"]["id"]
+    with repo.home.space(repo.call) as space:
+        space.db.backup(places.backups(space.project.id) / "20260101T000000000000.db")
+        space.db.write(
+            lambda conn: conn.execute(
+                "UPDATE nodes SET text = 'a session' WHERE id = ?", (session,)
+            )
+        )
+        space.db.backup(places.backups(space.project.id) / "20260102T000000000000.db")
+    assert {name for name, _ in left(repo)} >= {"20260101T000000000000.db"}
+
+    done = erase(repo, memory)
+
+    assert left(repo) == []
+    assert done["backups"] == {"rewritten": 2, "dropped": 0}
+    assert done["remains"] == []
+    answer = recall.recall(repo.home, repo.call, query="pagers off session")
+    assert [row["id"] for row in answer["results"]] == [kept]
 
 
 def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):

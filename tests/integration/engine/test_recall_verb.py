@@ -360,6 +360,7 @@ class TestBranches:
         repo.commit("squashed")
         repo.write("new.py", "y = 3\n")
         repo.commit("later")
+        repo.check()
 
         assert set(found(repo, "bloom filter")) == {half, whole}
 
@@ -377,6 +378,7 @@ class TestBranches:
         repo.remember("More of it needs a second bloom filter")
 
         repo.git("switch", "-q", "main")
+        repo.check()
 
         assert found(repo, "bloom filter") == [before]
         assert asked(repo, "bloom filter")["hidden"] == 1
@@ -393,6 +395,8 @@ class TestBranches:
         assert found(repo, "bloom filter") == []
 
         repo.git("cherry-pick", "main..feature")
+        assert found(repo, "bloom filter") == []  # it is looked for by a check
+        repo.check()
 
         assert found(repo, "bloom filter") == [learned]
 
@@ -406,6 +410,7 @@ class TestBranches:
         repo.git("switch", "-q", "main")
         repo.git("checkout", "-q", "feature", "--", *taken)
         repo.commit("a part of it")
+        repo.check()
 
         assert found(repo, "bloom filter") == []
         assert asked(repo, "bloom filter")["hidden"] == 1

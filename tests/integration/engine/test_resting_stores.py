@@ -7,6 +7,7 @@ from engine_world import World
 
 from yaadwatch.daemon import wiring
 from yaadwatch.engine import stale
+from yaadwatch.engine.sessions import ending
 from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
 
 IDLE_S = STORE_IDLE.total_seconds()
@@ -55,6 +56,16 @@ def test_a_store_in_use_is_not_closed_under_its_user(world):
 
     assert (closed, still) == (0, space.db)
     assert tree.home.stores.rest(timedelta(0)) == 1
+
+
+def test_to_look_for_idle_sessions_every_minute_keeps_no_store_open(world):
+    tree = world.repo()
+    tree.add()
+
+    world.clock.wait(IDLE_S)
+    ending.expire(tree.home)
+
+    assert tree.home.stores.rest(STORE_IDLE) == 1
 
 
 def test_never_more_stores_are_open_than_there_may_be(world):

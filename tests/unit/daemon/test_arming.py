@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import Tree, repository
 
-from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan
+from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan, report
+from yaadwatch.daemon.health import Health
+from yaadwatch.model.settings import Watch
+from yaadwatch.system.watch import NoWatcher
 
 
 class PaperWatcher:
@@ -14,9 +17,14 @@ class PaperWatcher:
     overflows = 0
     events = 0
 
-    def __init__(self, refusing: frozenset[Path] = frozenset()) -> None:
+    def __init__(
+        self,
+        refusing: frozenset[Path] = frozenset(),
+        unreadable: frozenset[Path] = frozenset(),
+    ) -> None:
         self.watched: list[Path] = []
         self.refusing = refusing
+        self.unreadable = unreadable
 
     @property
     def folders(self) -> frozenset[Path]:
@@ -241,6 +249,34 @@ def test_a_refused_folder_makes_the_tree_polled_until_it_is_watched(tmp_path):
     arms.arm(tree, 1.0)
 
     assert (refused, arms.mode(key_of(tree))) == ("poll", "full")
+
+
+def told(watcher, arms=None) -> list[tuple[str, str]]:
+    health = Health()
+    report(health, watcher, arms or arms_of(watcher), Watch())
+    problems = [(one.what, one.mend) for one in health.problems()]
+    report(health, PaperWatcher(), arms_of(PaperWatcher()), Watch())
+    assert health.problems() == []
+    return problems
+
+
+def test_each_reason_for_polling_is_told_with_what_mends_it(tmp_path):
+    limited = PaperWatcher(refusing=frozenset({tmp_path / "a", tmp_path / "b"}))
+    unreadable = PaperWatcher(unreadable=frozenset({tmp_path / "y", tmp_path / "x"}))
+    nobody = NoWatcher()
+    nobody.watch(tmp_path)
+
+    ((watches, more_watches),) = told(limited)
+    ((rights, look),) = told(unreadable)
+    ((watchers, more_watchers),) = told(nobody)
+
+    assert "refuses to watch 2 folders" in watches
+    assert "max_user_watches" in more_watches
+    assert rights.startswith("2 folders may not be read by you")
+    assert rights.endswith(f"for instance {tmp_path / 'x'}.")
+    assert look == f"ls -ld {tmp_path / 'x'}"
+    assert "no watcher left" in watchers
+    assert "max_user_instances" in more_watchers
 
 
 def test_where_the_file_system_does_not_tell_nothing_is_watched(tmp_path):

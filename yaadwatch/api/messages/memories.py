@@ -229,6 +229,7 @@ class Stale:
 
     all: bool = False
     check: bool = True
+    all_branches: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,6 +132,7 @@ class Tasks:
 
     states: tuple[str, ...] = UNFINISHED
     limit: int = 50
+    all_branches: bool = False
 
     def __post_init__(self) -> None:
         check_texts("states", self.states, len(STATES), NAME_CHARS_MAX)

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.tasks import NORMAL, PRIORITIES, STATES, UNFINISHED
@@ -41,6 +41,9 @@ def add_tasks(commands: Commands) -> Parser:
         help="only in this state; may be repeated",
     )
     command.add_argument("--all", action="store_true", help="in every state")
+    command.add_argument(
+        "--all-branches", action="store_true", help="also tasks of branches not merged here"
+    )
     return command
 
 
@@ -72,7 +75,8 @@ def add_task(commands: Commands) -> Parser:
 def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the tasks."""
     states = list(STATES) if args.all else args.states or list(UNFINISHED)
-    answer = client.call("tasks", states=states)
+    more = {"all_branches": True} if args.all_branches else {}
+    answer = client.call("tasks", states=states, **more)
     if args.json:
         terminal.json(answer)
         return 0
@@ -87,6 +91,7 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
             else f"No task is {' or '.join(states)}."
         )
     terminal.line(styled(told, "dim")) if told else None
+    tell_hidden(answer, terminal)
     return 0
 
 

@@ -262,6 +262,7 @@ class _Maker:
         self.standing: dict[str, Sequence[str]] = {}
         self._commit = commit
         self._homes: dict[str, str | None] = {}
+        self._defined: dict[tuple[str, str, str], Anchor | None] = {}
         self._versions: list[str] | None = None
 
     def add(self, one: Sought, made: Anchor | None) -> None:
@@ -283,6 +284,12 @@ class _Maker:
 
     def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
         """Return the anchor on a definition in a file; None when it is not there."""
+        key = (path, symbol, trust)
+        if key not in self._defined:  # many texts of a batch name the same
+            self._defined[key] = self._define(*key)
+        return self._defined[key]
+
+    def _define(self, path: str, symbol: str, trust: str) -> Anchor | None:
         found = self.view.find(path)
         if found is None or found.kind != "file":
             return None

@@ -247,8 +247,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
             _reword(conn, node, words.quoted, now)
         else:
             also.append(one)
-    # Other words for a session gave those that it had to the versions that read as it did.
-    erasing.reword_past_of_sessions(conn, words.quoted)
+    erasing.reword_sessions(conn, words.quoted)
     for one in sorted(words.ids):
         log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=one))
     scrubbing.needed(conn, now)
@@ -274,8 +273,6 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
     )
     nodes.replace(conn, done, expected_version=node.version)
     nodes.add_version(conn, writing.version_of(done, now, "redacted", "erase"))
-    if done.archived_at is None:
-        writing.index(conn, done)
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:

@@ -98,7 +98,7 @@ def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
         roots, apart = _roots(conn, store), _apart(conn)
         for table in rows.tables(conn):
             for stored in rows.everything(conn, table):
-                row = gaps.to_go_out(stored) if table.name == "gaps" else stored
+                row = _going_out(conn, table, stored)
                 if row is None:
                     continue
                 line = rows.to_line(table, _with_paths(table, row, roots))
@@ -410,6 +410,16 @@ def _roots(conn: Connection, store: Meant) -> dict[int, str]:
         return {}
     root = main.path if isinstance(main, Worktree) else main
     return {tree.id: os.path.relpath(tree.path, root) for tree in trees}
+
+
+def _going_out(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a row as it goes out, so that equal stores say the same; None when it stays."""
+    if table.name == "gaps":
+        return gaps.to_go_out(row)
+    if table.name == "node_versions" and row["text"] is not None:
+        # The store keeps the words of a memory that was reworded and back, and need not.
+        return row | {"text": nodes.other_words(conn, row["node"], row["text"])}
+    return row
 
 
 def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _expire_stored(home: Home, project: str) -> None:
     if found is None:
         return
     now = home.clock.now()
-    with home.stores.use(found) as db:
+    with home.stores.use(found, in_passing=True) as db:
         idle = db.read(rows.idle, now - IDLE)
     for session in idle:
         live = Live(project=project, session=session)

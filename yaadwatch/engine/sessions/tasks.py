@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.engine import writing
+from yaadwatch.engine import lineage, writing
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
@@ -24,15 +24,23 @@ KIND = "task"
 
 
 def tasks(
-    home: Home, call: Call, *, states: Sequence[str] = UNFINISHED, limit: int = 50
+    home: Home,
+    call: Call,
+    *,
+    states: Sequence[str] = UNFINISHED,
+    limit: int = 50,
+    all_branches: bool = False,
 ) -> dict[str, object]:
     """List the tasks in these states, what comes first at the front; the answer is Tasks.
+
+    Those of branches that are not merged here are counted only, unless `all_branches`.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        return space.db.read(_listed, states or STATES, limit, space.worktree.id)
+        away = frozenset[str]() if all_branches else lineage.away(home, space)
+        return space.db.read(_listed, states or STATES, limit, space.worktree.id, away)
 
 
 def task_update(
@@ -95,12 +103,14 @@ def task_update(
 
 
 def _listed(
-    conn: Connection, states: Sequence[str], limit: int, worktree: int
+    conn: Connection, states: Sequence[str], limit: int, worktree: int, away: frozenset[str]
 ) -> dict[str, object]:
-    hidden = provenance.hidden(conn, worktree)
-    found = [row for row in rows.of_states(conn, states, limit) if row.node not in hidden]
+    hidden = provenance.hidden(conn, worktree) | away
+    every = rows.of_states(conn, states, limit + len(hidden))
+    found = [row for row in every if row.node not in hidden][:limit]
     known = nodes.many(conn, [row.node for row in found])
     return {
+        "hidden": sum(row.node in away for row in every),
         "tasks": [_row(known[row.node], row) for row in found],
         "counts": dict.fromkeys(STATES, 0) | rows.counts(conn),
     }

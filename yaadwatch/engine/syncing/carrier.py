@@ -15,9 +15,10 @@ from bridges.registry import for_path
 from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
+from yaadwatch.engine.stores import exclude_file
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
-from yaadwatch.engine.workspace import Home, Space, exclude_file
+from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError

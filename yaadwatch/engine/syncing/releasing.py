@@ -10,9 +10,10 @@ from bridges.block import Malformed, Refused
 from yaadwatch import places
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
+from yaadwatch.engine.stores import exclude_file
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
-from yaadwatch.engine.workspace import Home, Space, exclude_file
+from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project

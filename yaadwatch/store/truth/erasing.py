@@ -184,9 +184,24 @@ def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
     )
 
 
-def reword_past_of_sessions(conn: apsw.Connection, texts: Iterable[str]) -> None:
-    """Put INSTEAD where versions of sessions quote `texts`: what they say is nobody's own words."""
+def reword_sessions(conn: apsw.Connection, texts: Iterable[str]) -> int:
+    """Put INSTEAD where sessions quote `texts`: what they say is nobody's own words.
+
+    Returns:
+        How many of them, or of their versions, did.
+    """
+    changed = 0
     for text in texts:
+        conn.execute(
+            """
+            UPDATE nodes
+               SET text = replace(text, ?1, ?2), summary = replace(summary, ?1, ?2)
+             WHERE kind = 'session' AND (instr(text, ?1) > 0 OR instr(summary, ?1) > 0)
+            """,
+            (text, INSTEAD),
+        )
+        changed += conn.changes()
+        # Other words for a session gave those that it had to the versions that read as it did.
         conn.execute(
             """
             UPDATE node_versions
@@ -195,6 +210,8 @@ def reword_past_of_sessions(conn: apsw.Connection, texts: Iterable[str]) -> None
             """,
             (text, INSTEAD),
         )
+        changed += conn.changes()
+    return changed
 
 
 def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
@@ -268,7 +285,8 @@ def rewrite_copy(
             if _has(conn, "tombstones"):
                 drop_tombstones(conn, hashes)
             reword_past(conn, texts)
-            changed = redact(conn, quoted)
+            words = tuple(quoted)
+            changed = redact(conn, words) + reword_sessions(conn, words)
             compact_indexes(conn)
             conn.execute("COMMIT")
             conn.execute("VACUUM")

@@ -1,0 +1,126 @@
+"""Whose work the trunk holds by other commits is found out bit by bit, and never in a question."""
+
+import itertools
+
+import pytest
+
+from yaadwatch.system.git import branches
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.landed import LOOK_S, Landed
+from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.question import Git
+
+
+@pytest.fixture
+def git(repo):
+    """A trunk that took in the first of three branches, squashed."""
+    repo.add("start.py", "a = 1\n", "start")
+    for name in ("one", "two", "three"):
+        repo.git("switch", "-q", "-c", name, "main")
+        repo.add(f"{name}.py", f"{name} = 1\n", f"{name}, one half")
+        repo.add(f"{name}.py", f"{name} = 1\ny = 2\n", f"{name}, the other half")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--squash", "one")
+    repo.commit("one, squashed")
+    runner = GitRunner(repo.TIMEOUT)
+    yield Git(repo.layout, runner)
+    runner.close()
+
+
+@pytest.fixture
+def asked(git, monkeypatch):
+    """Every command that git is asked, as it comes."""
+    commands = []
+    ask = Git.ask
+
+    def note(self, arguments, **options):
+        commands.append(arguments)
+        return ask(self, arguments, **options)
+
+    monkeypatch.setattr(Git, "ask", note)
+    return commands
+
+
+def commits(repo, name):
+    return repo.git("rev-list", f"main..{name}").split()
+
+
+def head(repo):
+    commit, branch = repo.git("rev-parse", "HEAD", "--abbrev-ref", "HEAD").split()
+    return Head(commit=commit, branch=branch)
+
+
+def still():
+    return 1.0
+
+
+def later():
+    return 2.0 + branches.KEPT_S
+
+
+def much_later():
+    return 3.0 + 2 * branches.KEPT_S
+
+
+def look(git, repo, landed, wanted, monotonic_s=still):
+    landed.look(repo.layout, git, head(repo), wanted, monotonic_s)
+    return landed.known(repo.layout, head(repo), wanted)
+
+
+def test_a_squashed_branch_has_landed_with_every_commit_of_it_and_no_other_has(git, repo):
+    wanted = [*commits(repo, "one"), *commits(repo, "two")]
+
+    assert look(git, repo, Landed(), wanted) == frozenset(commits(repo, "one"))
+
+
+def test_branches_that_hold_nothing_of_what_is_asked_are_not_compared(git, repo, asked):
+    look(git, repo, Landed(), commits(repo, "two")[-1:])
+
+    compared = {command[1] for command in asked if command[0] == "merge-base"}
+    assert compared == set(commits(repo, "two"))
+
+
+def test_what_was_found_out_is_not_asked_again_until_a_branch_moves(git, repo, asked):
+    landed = Landed()
+    wanted = commits(repo, "one")
+    look(git, repo, landed, wanted)
+    asked.clear()
+
+    assert look(git, repo, landed, wanted, later) == frozenset(wanted)
+    assert [command for command in asked if command[0] == "merge-base"] == []
+
+    repo.git("branch", "-f", "three", "two")
+    look(git, repo, landed, wanted, much_later)
+    assert [command for command in asked if command[0] == "merge-base"] != []
+
+
+def test_a_look_ends_in_time_and_the_next_one_goes_on(git, repo, asked):
+    landed = Landed()
+    wanted = [*commits(repo, "one"), *commits(repo, "two"), *commits(repo, "three")]
+    times = itertools.count(0, 0.3 * LOOK_S)
+    asked.clear()
+    look(git, repo, landed, wanted, times.__next__)
+    first = [command for command in asked if command[0] == "merge-base"]
+    for _ in wanted:
+        known = look(git, repo, landed, wanted, times.__next__)
+
+    assert 0 < len(first) < len([command for command in asked if command[0] == "merge-base"])
+    assert known == frozenset(commits(repo, "one"))
+
+
+def test_another_head_knows_nothing_of_it(git, repo):
+    landed = Landed()
+    wanted = commits(repo, "one")
+    assert look(git, repo, landed, wanted) == frozenset(wanted)
+
+    repo.git("switch", "-q", "two")
+
+    assert landed.known(repo.layout, head(repo), wanted) == frozenset()
+
+
+def test_a_work_whose_texts_are_lost_has_not_landed_and_holds_up_no_other(git, repo):
+    lost = repo.git("rev-parse", "two:two.py").strip()
+    (repo.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    wanted = [*commits(repo, "two"), *commits(repo, "one")]
+
+    assert look(git, repo, Landed(), wanted) == frozenset(commits(repo, "one"))

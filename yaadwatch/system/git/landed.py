@@ -1,0 +1,203 @@
+"""Whose work does the trunk hold by other commits? Looked for in the background, bit by bit.
+
+One commit of the trunk that changes the same lines of the same files as a branch did in all is the
+branch, squashed; every commit of a branch has its like in the trunk when it was rebased. A work
+that was taken in otherwise (with conflicts, in parts) is not known again.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import branches
+from yaadwatch.system.git.branches import KEPT_S
+from yaadwatch.system.git.layout import Head, Layout
+from yaadwatch.system.git.question import Git
+
+TIPS_MAX: Final = 200
+"""Ends of branches that are known."""
+ASKED_MAX: Final = 200
+"""Commits that are looked for at once."""
+PATHS_MAX: Final = 200
+"""Files that a work may change; a larger one is not looked for."""
+TRUNK_MAX: Final = 200
+"""Commits of the trunk that touched those files and are compared, the newest."""
+WALK_MAX: Final = 2_000
+"""Commits of the trunk since a work began that are gone through, the newest."""
+LOOK_S: Final = 2.0
+"""A look that took longer begins with no other commit; the next look goes on."""
+
+_DIFF: Final = ("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv")
+_NOT_COMPARED: Final = (b"@@", b"index ")
+_NO_TEXT: Final = b"Binary files "
+_TREES_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """What the answers hang on, as hex: the ends of the trunk, and of branches beside it."""
+
+    trunks: tuple[str, ...]
+    tips: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Found:
+    """Of which commits it is known whether the trunk holds their work, and since when."""
+
+    head: Head
+    at_s: float
+    refs: Refs
+    known: dict[str, bool] = field(default_factory=dict)
+
+
+class Landed:
+    """What was found of each work tree. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[Path, _Found] = OrderedDict()
+
+    def known(self, layout: Layout, head: Head, commits: Collection[str]) -> frozenset[str]:
+        """Return those of `commits` whose work a trunk holds, as far as `look` has found out.
+
+        Args:
+            layout: of the work tree.
+            head: where its HEAD is; what was found for another is not told.
+            commits: of branches, not in the trunk.
+        """
+        with self._lock:
+            found = self._found.get(layout.git_dir)
+            if found is None or found.head != head:
+                return frozenset()
+            return frozenset(commit for commit in commits if found.known.get(commit))
+
+    def look(
+        self,
+        layout: Layout,
+        git: Git,
+        head: Head,
+        commits: Collection[str],
+        monotonic_s: Callable[[], float],
+    ) -> None:
+        """Find out whether HEAD or a main branch holds the work of `commits`, for `LOOK_S`.
+
+        Args:
+            layout: of the work tree.
+            git: of the same.
+            head: where its HEAD is.
+            commits: of branches, not in the trunk.
+            monotonic_s: a clock.
+
+        Raises:
+            YaadError: from git.
+        """
+        end_s = monotonic_s() + LOOK_S
+        found = self._current(layout, git, head, monotonic_s())
+        known = found.known
+        asked = sorted(frozenset(commits) - known.keys())[:ASKED_MAX]
+        if not asked:
+            return
+        for commit in (*_ends_above(git, found.refs, asked), *asked):
+            if monotonic_s() > end_s:
+                return
+            if commit not in known:
+                self._note(found, _works(git, commit, found.refs.trunks))
+
+    def _current(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Found:
+        """Return what is known while the branches are where they are."""
+        with self._lock:
+            found = self._found.get(layout.git_dir)
+        if found is not None and found.head == head and now_s - found.at_s < KEPT_S:
+            return found
+        refs = refs_of(git, branches.trunks(git))
+        known = found.known if found is not None and found.refs == refs else {}
+        found = _Found(head, now_s, refs, known)
+        with self._lock:
+            self._found[layout.git_dir] = found
+            self._found.move_to_end(layout.git_dir)
+            while len(self._found) > _TREES_MAX:
+                self._found.popitem(last=False)
+        return found
+
+    def _note(self, found: _Found, answers: dict[str, bool]) -> None:
+        with self._lock:
+            for commit, answer in answers.items():
+                found.known[commit] = answer or found.known.get(commit, False)
+
+
+def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
+    """Return where the trunk, which has these names, and branches end.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    ends = git.ask(["rev-parse", *(f"{name}^{{commit}}" for name in trunks)]).decode().split()
+    options = ["--format=%(objectname)", f"--count={TIPS_MAX}", "--sort=-committerdate"]
+    tips = git.ask(["for-each-ref", *options, "refs/heads"]).decode().split()
+    return Refs(tuple(dict.fromkeys(ends)), tuple(tip for tip in tips if tip not in ends))
+
+
+def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
+    """Return the ends of branches that hold any of `commits`: what was done later lands with it."""
+    holding = [f"--contains={commit}" for commit in commits]
+    found = git.ask(["for-each-ref", "--format=%(objectname)", *holding, "refs/heads"])
+    above = frozenset(found.decode().split())
+    return [tip for tip in refs.tips if tip in above]
+
+
+def _works(git: Git, commit: str, trunks: Sequence[str]) -> dict[str, bool]:
+    """Return whether the trunk holds the work up to a commit; if so, that of all before it, too."""
+    try:
+        if not _is_held(git, commit, trunks):
+            return {commit: False}
+        before = git.ask(["rev-list", f"--max-count={WALK_MAX}", commit, "--not", *trunks])
+    except YaadError as error:
+        if error.code not in (Code.UNAVAILABLE, Code.TIMEOUT):
+            raise
+        return {commit: False}  # too large, or broken: not asked again while the branches stand
+    return dict.fromkeys(before.decode().split(), True)
+
+
+def _is_held(git: Git, commit: str, trunks: Sequence[str]) -> bool:
+    """Return whether the trunk holds all that was done up to a commit since it left the trunk."""
+    base = git.ask(["merge-base", commit, *trunks], allowed=(0, 1)).decode().strip()
+    if not base:
+        return False
+    names = git.ask(["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, commit])
+    paths = [name.decode("utf-8", "surrogateescape") for name in names.split(b"\0") if name]
+    if not 1 <= len(paths) <= PATHS_MAX:
+        return False
+    work = _lines(git.ask(["diff-tree", "-r", *_DIFF, base, commit]))
+    if any(line.startswith(_NO_TEXT) for line in work):
+        return False
+    since = [*trunks, f"^{commit}", *_too_old(git, commit, trunks)]
+    log = ["log", "--first-parent", "-m", *_DIFF, f"--max-count={TRUNK_MAX}", "--format=%x00"]
+    others = git.ask([*log, *since, "--", *paths]).split(b"\0")
+    if any(_lines(other) == work for other in others):
+        return True
+    return any(_is_rebased(git, commit, trunk) for trunk in trunks)
+
+
+def _too_old(git: Git, commit: str, trunks: Sequence[str]) -> list[str]:
+    """Return what leaves out the commits of the trunk that are not gone through."""
+    skip = ["--first-parent", f"--skip={WALK_MAX}", "--max-count=1"]
+    oldest = git.ask(["rev-list", *skip, *trunks, f"^{commit}"]).decode().strip()
+    return [f"^{oldest}"] if oldest else []
+
+
+def _is_rebased(git: Git, commit: str, trunk: str) -> bool:
+    """Return whether the trunk has the like of each commit that it does not have itself."""
+    alone = ["rev-list", "--max-count=1", "--cherry-pick", "--right-only"]
+    since = [f"{trunk}...{commit}", *_too_old(git, commit, [trunk])]
+    return not git.ask([*alone, *since]).strip()
+
+
+def _lines(diff: bytes) -> list[bytes]:
+    """Return what a diff changes, wherever that stood."""
+    lines = diff.strip(b"\n").split(b"\n")
+    return [line for line in lines if not line.startswith(_NOT_COMPARED)]
