@@ -111,8 +111,12 @@ def test_a_definition_that_went_to_another_file_makes_false_what_says_where_it_w
 
 
 def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
-    rules = "- `MAX_TRIES = 3` in src/net.py\n- `MAX_TRIES` is read once\n- `MAX_TRIES` is 3, then give up\n"
-    repo.write("CLAUDE.md", rules)
+    said = (
+        "`MAX_TRIES = 3` in src/net.py",
+        "`MAX_TRIES` is read once",
+        "`MAX_TRIES` is 3, no more",
+    )
+    repo.write("CLAUDE.md", "".join(f"- {one}\n" for one in said))
     repo.add("src/net.py", f"MAX_TRIES = 3\n{NET}", "three")
     repo.add("src/net.py", f"MAX_TRIES: int = 3  # times\n{AROUND}", "the same")
     assert false(repo) == []
