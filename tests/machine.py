@@ -134,6 +134,7 @@ class Checkout:
             env=self.env,
             capture_output=True,
             text=True,
+            errors="replace",
             check=True,
         ).stdout.strip()
 

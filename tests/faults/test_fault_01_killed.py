@@ -90,6 +90,7 @@ def test_after_each_kill_nothing_acknowledged_is_lost_and_every_verdict_is_right
         kept = {node: shop.ask("show", id=node)["text"] for node in acknowledged}
         assert kept == acknowledged
 
+    print({"kills": KILLS, "changes": life.count, "acknowledged": len(acknowledged)})
     assert machine.stop() == 0
     assert shop.is_sound() == "ok"
     machine.live()

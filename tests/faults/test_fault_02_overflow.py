@@ -8,6 +8,8 @@ from living_daemon import source, wait_until
 
 QUEUED_MAX = Path("/proc/sys/fs/inotify/max_queued_events")
 FEASIBLE = 200_000
+FOLDERS = 6
+"""Those of git, the top and `src`."""
 
 
 @pytest.fixture
@@ -22,6 +24,7 @@ def events():
 
 
 def test_what_changed_while_hints_were_lost_is_found(machine, shop, events):
+    wait_until(lambda: machine.watches() >= FOLDERS, "the watch of each folder")
     machine.process.send_signal(signal.SIGSTOP)
     try:
         paths = [shop.root / "src" / name for name in ("noise", "m1.py")]

@@ -80,6 +80,16 @@ def test_it_ends_within_two_seconds(installed):
     assert installed.show("ExecMainStatus") == "0"
 
 
+def test_a_socket_whose_file_was_deleted_while_no_daemon_ran_is_found_again(installed):
+    """The manager believes that it listens; nobody could reach it."""
+    installed.systemctl("stop", "yaadwatch.service")
+    (installed.run_folder / "yaadwatch" / "daemon.sock").unlink()
+
+    installed.ask("list")
+
+    assert installed.ask("status")["daemon"]["pid"] == main_pid(installed)
+
+
 def test_a_daemon_that_hangs_is_killed_and_started_again(installed):
     installed.set(WatchdogSec="2")
     installed.systemctl("restart", "yaadwatch.service")

@@ -19,15 +19,26 @@ ASK_TIME_S = 10.0
 
 
 def manager() -> str | None:
-    """Return the name of the manager that the service was installed with, or None."""
+    """Return the name of the manager that the service was installed with, or None.
+
+    The receipt in a copy of a home tells of the service of another one.
+    """
     import json
 
     try:
-        said = json.loads(places.receipt().read_bytes())
-        found = said[RECEIPT_PART]["manager"]
-    except (OSError, ValueError, TypeError, KeyError):
+        said = json.loads(places.receipt().read_bytes())[RECEIPT_PART]
+        found, home = said["manager"], said.get("home")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    return found if isinstance(found, str) else None
+    if not isinstance(found, str) or not _is_ours(home):
+        return None
+    return found
+
+
+def _is_ours(home: object) -> bool:
+    if not isinstance(home, str) or not home:
+        return True  # an older version did not say
+    return os.path.realpath(home) == os.path.realpath(places.home())
 
 
 def environment() -> dict[str, str]:
@@ -43,7 +54,9 @@ def ask_to_start() -> bool:
     """Ask the manager to start the service, if there is one; say whether it said that it would."""
     named = manager()
     if named == "systemd":
-        return _ran("systemctl", "--user", "start", SOCKET)
+        # Both: a socket whose file was deleted looks well to the manager, and nobody finds it until
+        # the daemon has made it anew.
+        return _ran("systemctl", "--user", "start", "--no-block", SOCKET, SERVICE)
     if named == "launchd":
         domain = f"gui/{os.getuid()}"
         plist = os.path.expanduser(f"~/Library/LaunchAgents/{LABEL}.plist")  # noqa: PTH111

@@ -209,12 +209,15 @@ def index(conn: Connection, node: Node, num: int | None = None) -> None:
     if node.kind in derived.NOT_INDEXED:
         return
     num = nodes.num(conn, node.id) if num is None else num
+    index_words(conn, num, node.text, tags=node.tags, key=node.key)
+
+
+def index_words(
+    conn: Connection, num: int, said: str, *, tags: Sequence[str], key: str | None
+) -> None:
+    """Make the words of the living memory with this number findable."""
     fulltext.index(
-        conn,
-        num,
-        text=node.text,
-        sub=text.subtokens(node.text),
-        tags=" ".join((*node.tags, node.key or "")),
+        conn, num, text=said, sub=text.subtokens(said), tags=" ".join((*tags, key or ""))
     )
 
 

@@ -45,6 +45,8 @@ class Manager(Protocol):
     name: str
     is_read: bool
     """Does the manager look into the folder that units would be written to?"""
+    home: Path | None
+    """HOME, as the manager gives it to what it starts; None: nobody says."""
 
     def wanted(self, service: Service) -> list[Wanted]:
         """Return all that the service consists of."""
@@ -81,13 +83,17 @@ class Systemd:
         folder: where it looks for the units of this person.
         run: runs a command.
         is_read: False: it does not look there.
+        home: HOME of what it starts; None: it did not say.
     """
 
     name = "systemd"
 
-    def __init__(self, folder: Path, run: Run, *, is_read: bool = True) -> None:
+    def __init__(
+        self, folder: Path, run: Run, *, is_read: bool = True, home: Path | None = None
+    ) -> None:
         self.folder = folder
         self.is_read = is_read
+        self.home = home
         self._run = run
 
     def wanted(self, service: Service) -> list[Wanted]:
@@ -166,6 +172,7 @@ class Launchd:
 
     name = "launchd"
     is_read = True
+    home: Path | None = None
 
     def __init__(self, folder: Path, domain: str, run: Run) -> None:
         self.folder = folder
@@ -264,7 +271,14 @@ def here(
     config = environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     folders = [f"{config}/systemd/user", f"{home}/.config/systemd/user"]
     read = next((one for one in folders if _is_among(one, found.out)), None)
-    return Systemd(Path(read or folders[0]), asking, is_read=read is not None), ""
+    its_home = _home_in(asking(("systemctl", "--user", "show-environment")).out)
+    return Systemd(Path(read or folders[0]), asking, is_read=read is not None, home=its_home), ""
+
+
+def _home_in(said: str) -> Path | None:
+    """Return HOME from what systemd tells of its environment; None: quoted, or missing."""
+    found = re.search(r"^HOME=([^$\n]+)$", said, flags=re.MULTILINE)
+    return None if found is None else Path(found[1])
 
 
 def _is_among(folder: str, said: str) -> bool:

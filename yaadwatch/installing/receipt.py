@@ -33,6 +33,7 @@ class Installed:
         folders: those that were made for them, innermost first.
         program: what the units start.
         lingering: whether we had services run without a session, which they did not before.
+        home: the folder of ours that it serves; '' where an older version did not say.
     """
 
     manager: str
@@ -41,6 +42,7 @@ class Installed:
     folders: tuple[str, ...] = ()
     lingering: bool = False
     program: str = ""
+    home: str = ""
 
 
 @contextmanager
@@ -93,6 +95,7 @@ def _installed(said: dict[str, Any]) -> Installed:
         folders=tuple(map(str, said["folders"])),
         lingering=bool(said["lingering"]),
         program=str(said.get("program", "")),
+        home=str(said.get("home", "")),
     )
 
 
@@ -109,4 +112,5 @@ def _told(installed: Installed) -> dict[str, object]:
         "folders": list(installed.folders),
         "lingering": installed.lingering,
         "program": installed.program,
+        "home": installed.home,
     }

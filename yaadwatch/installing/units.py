@@ -180,6 +180,12 @@ def home_in(data: bytes) -> str | None:
     return said.replace("%%", "%")
 
 
+def listens_in(data: bytes) -> str | None:
+    """Return where a socket unit listens, as it stands there; None: it does not say."""
+    found = re.search(r"^ListenStream=(.+)$", data.decode("utf-8", "replace"), flags=re.MULTILINE)
+    return None if found is None else found[1].replace("%%", "%")
+
+
 def _command(words: tuple[str, ...]) -> str:
     """Return a command line in which nothing means anything.
 

@@ -16,6 +16,7 @@ class FakeManager:
     broken: tuple[str, ...] = ()
     loaded: bool = True
     main_pid: int = 0
+    home: str = ""
     told: list[tuple[str, ...]] = field(default_factory=list)
 
     def __call__(self, command):
@@ -32,6 +33,8 @@ class FakeManager:
     def _systemctl(self, what):
         if what[0] == "show" and what[1] == "--property=MainPID":
             return Ran(0, f"{self.main_pid}\n")
+        if what[0] == "show-environment":
+            return Ran(0, f"LANG=C\nHOME={self.home}\nPATH=/bin\n" if self.home else "LANG=C\n")
         if what[0] == "show":
             return Ran(0, self.unit_path) if self.unit_path else Ran(1, err="No medium found\n")
         if what[0] == "is-active":

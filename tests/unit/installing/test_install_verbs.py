@@ -14,6 +14,7 @@ import pytest
 from standing_in import FakeDaemon, FakeManager
 
 from yaadwatch import places
+from yaadwatch.client import service
 from yaadwatch.installing import managers, program, receipt, units, verbs
 from yaadwatch.installing.verbs import World
 from yaadwatch.model.errors import Code, YaadError
@@ -392,6 +393,82 @@ def test_a_copy_of_a_home_with_its_receipt_does_not_take_the_service(
     for verb in (verbs.install, verbs.uninstall):
         assert refusal(verb, world).code is Code.REFUSED
     assert (tree(home), manager.told) == (before, [])
+
+
+def test_with_a_copied_receipt_the_service_is_neither_started_nor_stopped(
+    world, home, manager, monkeypatch, environment
+):
+    """It is the other home's; this one has a daemon of its own, or none."""
+    verbs.install(world)
+    shutil.copytree(places.home(), environment / "copy")
+    monkeypatch.setenv("YAAD_HOME", str(environment / "copy"))
+    manager.told.clear()
+    started = []
+    monkeypatch.setattr(verbs.autostart, "start", lambda: started.append("by itself"))
+
+    assert service.manager() is None
+    assert verbs.stop(world) is None
+    assert verbs.start(world)["by"] is None
+
+    assert (manager.told, started) == ([], ["by itself"])
+
+
+def test_a_receipt_of_an_older_version_is_our_own(world, home):
+    verbs.install(world)
+    said = json.loads(places.receipt().read_bytes())
+    del said["service"]["home"]
+    places.receipt().write_text(json.dumps(said))
+
+    assert service.manager() == "systemd"
+    assert verbs.install(world)["state"] == "unchanged"
+
+
+def test_a_trial_with_another_home_and_the_real_folder_of_settings_takes_nothing(
+    world, home, manager, monkeypatch, environment
+):
+    """The units would be found, and run for the home of the login."""
+    manager.home = str(home)
+    verbs.install(world)
+    before = tree(home)
+    manager.told.clear()
+    trial = environment / "trial"
+    trial.mkdir()
+    monkeypatch.setenv("HOME", str(trial))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+
+    said = refusal(verbs.install, replace(world, home=trial))
+
+    assert said.code is Code.REFUSED
+    assert f"runs services for {home}, not for {trial}" in said.message
+    assert verbs.uninstall(replace(world, home=trial))["state"] == "absent"
+    assert verbs.stop(replace(world, home=trial)) is None
+    assert (tree(home), manager.told) == (before, [])
+
+
+def test_a_socket_that_was_left_over_by_another_home_is_not_taken(
+    world, home, manager, monkeypatch, environment
+):
+    monkeypatch.setenv("YAAD_HOME", str(environment / "other"))
+    verbs.install(world)
+    for path in (unit(home), unit(home).parent / "default.target.wants" / unit(home).name):
+        path.unlink()
+    monkeypatch.delenv("YAAD_HOME")
+    before = tree(home)
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.REFUSED
+    assert f"listens on {environment}/other/run/daemon.sock" in said.message
+    assert tree(home) == before
+
+
+def test_a_socket_that_was_left_over_by_this_home_is_brought_up_to_date(world, home):
+    verbs.install(world)
+    unit(home).unlink()
+    places.receipt().unlink()
+
+    assert verbs.install(world)["state"] == "installed"
+    assert unit(home).exists()
 
 
 def test_a_home_that_is_named_is_the_same_as_when_it_is_not(world, monkeypatch):

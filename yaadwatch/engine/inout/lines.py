@@ -52,6 +52,7 @@ OWNER: Final = dict.fromkeys(
 
 _HEX: Final = re.compile(r"[0-9a-f]{0,64}")
 _WORD: Final = re.compile(r"[a-z][a-z_-]{0,31}|")
+_EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
 """New edges of an acyclic kind for which it is asked at once whether they close a circle."""
 
@@ -135,6 +136,9 @@ class _Taking:
         self._trees = {path: tree for tree, path in _roots(conn, store).items()}
         self._other: dict[str, dict[object, object]] = {name: {} for name in self._tables}
         self._refused: set[object] = set()  # nodes that are otherwise here
+        self._made: set[object] = set()  # nodes that came with this
+        self._versions: set[tuple[object, object]] = set()  # of these
+        self._clean: dict[str, str] = {}  # ids and the like, which come again and again
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
         self._links: dict[str, list[tuple[str, str]]] = {}
         self.told = Told()
@@ -185,7 +189,7 @@ class _Taking:
             return
         if table.name == "node_versions":
             row |= {"text": nodes.other_words(self._conn, row["node"], row.get("text"))}
-        known = rows.find(self._conn, table, row)
+        known = None if self._is_new(table, row) else rows.find(self._conn, table, row)
         if known is not None:
             if table.name == "node_versions":  # one that was reworded, and back, keeps its words
                 known |= {"text": nodes.other_words(self._conn, row["node"], known["text"])}
@@ -199,7 +203,21 @@ class _Taking:
             return
         self._insert(table, row, number)
 
-    def _insert(self, table: Table, row: dict[str, Any], number: int) -> bool:
+    def _is_new(self, table: Table, row: Mapping[str, Any]) -> bool:
+        """Return whether a row is the first version of that number of a memory made here.
+
+        So that it need not be looked for: a memory that has just come had no version before.
+        """
+        if table.name != "node_versions" or row["node"] not in self._made:
+            return False
+        version = row["node"], row["version"]
+        if version in self._versions:
+            return False
+        self._versions.add(version)
+        return True
+
+    def _insert(self, table: Table, row: dict[str, Any], number: int) -> int | None:
+        """Add a row; return its number, None when it was left out."""
         given = row.get(table.number) if table.number else None
         if given is not None and not rows.is_free(self._conn, table, given):
             row = {name: value for name, value in row.items() if name != table.number}
@@ -210,12 +228,12 @@ class _Taking:
             if "FOREIGN KEY" in reason:
                 reason = "it refers to what is not there"
             self.told.leave(table.name, f"line {number}", reason)
-            return False
+            return None
         if given is not None and made != given:
             self._other[table.name][given] = made
         self.told.count(table.name, "new")
         self._after(table, row)
-        return True
+        return made
 
     def _take_node(self, table: Table, row: dict[str, Any], number: int, *, apart: bool) -> None:
         """Add a node; one that reads as a living one is that one, unless it was kept apart."""
@@ -232,13 +250,15 @@ class _Taking:
             digest = text.text_hash(f"{given}\0{said}")
         line = text.summarise(said)
         made_anew = {"text_hash": digest, "summary": "" if line == said else line}
-        if not self._insert(table, row | made_anew, number):
+        num = self._insert(table, row | made_anew, number)
+        if num is None:
             self._refused.add(given)
             return
-        node = nodes.many(self._conn, [given])[given]
-        if node.archived_at is None and node.kind not in NOT_INDEXED:
-            writing.index(self._conn, node)
-        body: dict[str, object] = {"kind": node.kind, "tier": node.tier, "origin": "import"}
+        self._made.add(given)
+        if row.get("archived_ms") is None and row["kind"] not in NOT_INDEXED:
+            tags = json.loads(row.get("tags") or "[]")
+            writing.index_words(self._conn, num, said, tags=tags, key=row.get("key"))
+        body: dict[str, object] = {"kind": row["kind"], "tier": row["tier"], "origin": "import"}
         made = Event(kind=events.NODE_CREATED, at=self._now, subject=given, body=body)
         log.append(self._conn, made)
 
@@ -266,7 +286,14 @@ class _Taking:
         for name, value in row.items():
             if not isinstance(value, str) or _WORD.fullmatch(value) or _HEX.fullmatch(value):
                 continue
-            clean = _mask_json(value) if name in table.trees else _mask(value)
+            if name in table.key or name in table.refers:
+                clean = self._clean.get(value)
+                if clean is None:
+                    clean = self._clean[value] = privacy.mask(value).text
+            elif name in table.trees:
+                clean = value if value in _EMPTY else _mask_json(value)
+            else:
+                clean = _mask(value)
             if clean != value:
                 if name in table.key or name in table.refers:
                     raise Unreadable(f"its {name} looks like a secret")
@@ -378,7 +405,7 @@ def _parsed(number: int, raw: bytes) -> dict[str, Any]:
             hint="It is no line of an export.",
         )
     try:
-        line = json.loads(raw)
+        line = json.loads(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         line = None
     if not isinstance(line, dict):
@@ -450,7 +477,7 @@ def _mask_json(said: str) -> str:
 
 
 def _check_tree(row: Mapping[str, Any], name: str, kind: type) -> None:
-    if row.get(name) is None:
+    if row.get(name) is None or row[name] == ("[]" if kind is list else "{}"):
         return
     found = json.loads(row[name])
     if not isinstance(found, kind) or (

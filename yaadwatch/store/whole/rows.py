@@ -63,6 +63,7 @@ class Table:
         number: the column with a number that the store gives; None without one.
         refers: for a column that refers to another table: which one, and its column there.
         needed: columns that must be given: not null, and without a default.
+        plain: columns of text that say nothing but what stands there.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Table:
     number: str | None
     refers: Mapping[str, tuple[str, str]]
     needed: frozenset[str]
+    plain: frozenset[str]
 
 
 class Unreadable(ValueError):
@@ -180,6 +182,9 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
         column = name
         if column not in table.columns and (name == _AT or name.endswith("_at")):
             column = _AT_MS if name == _AT else f"{name[:-3]}_ms"
+        if column in table.plain and type(value) is str and "\0" not in value:
+            row[column] = value  # most of what there is
+            continue
         if column not in table.columns:
             raise Unreadable(f"{table.name} has no {name}")
         row[column] = _value(table, column, value)
@@ -247,11 +252,12 @@ def _table(conn: apsw.Connection, name: str) -> Table:
             'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
         )
     }
+    trees = frozenset(_CHECKED_JSON.findall(sql)) & types.keys()
     return Table(
         name=name,
         columns=tuple(types),
         types=types,
-        trees=frozenset(_CHECKED_JSON.findall(sql)) & types.keys(),
+        trees=trees,
         key=primary or _unique(conn, name),
         number=number,
         refers=refers,
@@ -259,6 +265,11 @@ def _table(conn: apsw.Connection, name: str) -> Table:
             column
             for column, _, not_null, default, _ in found
             if not_null and default is None and column != number
+        ),
+        plain=frozenset(
+            column
+            for column, kind in types.items()
+            if kind == "TEXT" and column not in trees and not column.endswith("_ms")
         ),
     )
 

@@ -1,0 +1,278 @@
+"""What becomes of the files of the service: look first, decide, then write; then take away.
+
+What will be written stands on the receipt before it is, so that an installation that was cut off
+can be taken back, too.
+"""
+
+import contextlib
+import difflib
+import hashlib
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch import places
+from yaadwatch.installing import receipt, units
+from yaadwatch.installing.managers import Manager, Wanted
+from yaadwatch.installing.receipt import Installed, Written
+from yaadwatch.installing.units import Service
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.files import private_folder, replace_atomically
+
+COPIES: Final = "service"
+"""The folder of units as people had changed them, beside the backups of projects."""
+_CONTEXT_LINES: Final = 2
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of a file or a link: created, changed, removed, kept or same."""
+
+    wanted: Wanted
+    change: str
+    before: bytes = b""
+    was_edited: bool = False
+
+
+def require_read(home: Path, manager: Manager) -> None:
+    """See that units would be written to where the manager looks for them."""
+    if not manager.is_read:
+        raise YaadError(
+            Code.REFUSED,
+            f"The service manager of this user reads no units below {home}; nothing was done.",
+            hint="Run it with the HOME and the XDG_CONFIG_HOME of your login. For a trial beside"
+            " the service: yaadwatch up",
+        )
+    # XDG_CONFIG_HOME may lead to where it looks from a HOME that is not its own.
+    own = os.environ.get("YAAD_HOME")
+    if manager.home is not None and not own and manager.home.resolve() != home.resolve():
+        raise YaadError(
+            Code.REFUSED,
+            f"The service manager of this user runs services for {manager.home}, not for {home};"
+            " nothing was done.",
+            hint="Run it with the HOME of your login. For a trial beside the service: yaadwatch up",
+        )
+
+
+def require_this_home(path: Path) -> None:
+    """See that a unit of ours was not written for another home.
+
+    A trial with a YAAD_HOME of its own, or with a copy of a home, would otherwise take the service
+    from the memories that it serves.
+    """
+    is_ours = path.suffix in {".service", ".socket", ".plist"}
+    if not is_ours or path.is_symlink() or not path.is_file():
+        return
+    data = _read(path)
+    if units.MARK.encode() not in data:
+        return
+    if path.suffix == ".socket":
+        _require_this_socket(path, data)
+        return
+    said = units.home_in(data)
+    theirs = Path(said) if said is not None else Path.home() / ".yaad"
+    if theirs.resolve() != places.home().resolve():
+        as_theirs = "env -u YAAD_HOME" if said is None else f"YAAD_HOME={shlex.quote(said)}"
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} runs the daemon for {theirs}, not for {places.home()}. Nothing was done.",
+            hint=f"Beside it: yaadwatch up. To remove it: {as_theirs} yaadwatch uninstall",
+        )
+
+
+def _require_this_socket(path: Path, data: bytes) -> None:
+    """Likewise for a socket whose service is gone: where it listens tells which home it is for."""
+    said = units.listens_in(data)
+    if said is None or path.with_suffix(".service").exists():
+        return
+    usual = said == units.USUAL.socket
+    theirs = Path.home() / ".yaad" if usual else Path(said).parent.parent
+    if theirs.resolve() == places.home().resolve():
+        return
+    raise YaadError(
+        Code.REFUSED,
+        f"{path} listens on {said}, for {theirs}, not for {places.home()}. Nothing was done.",
+        hint="If its service is gone for good, delete that file. Beside it: yaadwatch up",
+    )
+
+
+def planned(wanted: Wanted, known: Installed | None) -> Change:
+    """Compare what is wanted with what is there.
+
+    Raises:
+        YaadError: REFUSED when what is there is not ours.
+    """
+    path, ours = wanted.path, _on_receipt(wanted.path, known)
+    if wanted.leads_to is not None:
+        if path.is_symlink():
+            same = os.readlink(path) == str(wanted.leads_to)  # noqa: PTH115
+            if same or ours is not None:
+                return Change(wanted=wanted, change="same" if same else "changed")
+        return _free(wanted)
+    if path.is_symlink() or not path.is_file():
+        return _free(wanted)
+    before = _read(path)
+    if before == wanted.data:
+        return Change(wanted=wanted, change="same", before=before)
+    if ours is None and units.MARK.encode() not in before:
+        raise _not_ours(path)
+    return Change(
+        wanted=wanted,
+        change="changed",
+        before=before,
+        was_edited=ours is None or _digest(before) != ours.digest,
+    )
+
+
+def _free(wanted: Wanted) -> Change:
+    if os.path.lexists(wanted.path):
+        raise _not_ours(wanted.path)
+    return Change(wanted=wanted, change="created")
+
+
+def _not_ours(path: Path) -> YaadError:
+    return YaadError(
+        Code.REFUSED,
+        f"{path} is there and was not written by `yaadwatch install`; nothing was done.",
+        hint="Move it away, then run: yaadwatch install",
+    )
+
+
+def state_of(plan: Sequence[Change], known: Installed | None) -> str:
+    """Return what the plan makes of the service: installed, changed or unchanged."""
+    if all(one.change == "same" for one in plan):
+        return "unchanged"
+    return "installed" if known is None else "changed"
+
+
+def write(
+    clock: Clock,
+    manager: Manager,
+    plan: Sequence[Change],
+    known: Installed | None,
+    *,
+    lingering: bool,
+    service: Service,
+) -> Iterator[str]:
+    """Write the receipt and then the files; yield for each where a copy of it is, or ''."""
+    made = {folder for one in plan for folder in settings_files.missing_folders(one.wanted.path)}
+    made |= set(known.folders) if known is not None else set()
+    receipt.save(
+        Installed(
+            manager=manager.name,
+            folder=str(plan[0].wanted.path.parent),
+            written=tuple(_written(one.wanted) for one in plan),
+            folders=tuple(sorted(made, key=lambda one: (-len(Path(one).parts), one))),
+            lingering=lingering or (known is not None and known.lingering),
+            program=service.program[0],
+            home=str(places.home()),
+        )
+    )
+    for one in plan:
+        yield _write_one(clock, one) if one.change != "same" else ""
+
+
+def _write_one(clock: Clock, one: Change) -> str:
+    path, copy = one.wanted.path, ""
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if one.wanted.leads_to is not None:
+            path.unlink(missing_ok=True)
+            path.symlink_to(one.wanted.leads_to)
+            return ""
+        if one.was_edited:
+            folder = places.backups(COPIES)
+            private_folder(folder.parent)
+            private_folder(folder)
+            kept = folder / f"{clock.now():%Y%m%dT%H%M%S}-{path.name}"
+            replace_atomically(kept, one.before)
+            copy = str(kept)
+        replace_atomically(path, one.wanted.data, 0o644)
+    return copy
+
+
+def removal(written: Written) -> Change:
+    """Return what becomes of what was written: it goes, unless somebody has changed it."""
+    path = Path(written.path)
+    leads_to = Path(written.leads_to) if written.leads_to else None
+    wanted = Wanted(path=path, leads_to=leads_to)
+    if not os.path.lexists(path):
+        return Change(wanted=wanted, change="same")
+    if leads_to is not None:
+        ours = path.is_symlink() and os.readlink(path) == written.leads_to  # noqa: PTH115
+        return Change(wanted=wanted, change="removed" if ours else "kept")
+    ours = path.is_file() and not path.is_symlink() and _digest(_read(path)) == written.digest
+    return Change(wanted=wanted, change="removed" if ours else "kept")
+
+
+def remove(plan: Sequence[Change], known: Installed) -> None:
+    """Take away what the plan says, and the folders that were made for it.
+
+    Raises:
+        YaadError: UNAVAILABLE when something cannot be removed.
+    """
+    for one in reversed(plan):
+        if one.change == "removed":
+            with _told(one.wanted.path):
+                one.wanted.path.unlink(missing_ok=True)
+    for folder in known.folders:
+        with contextlib.suppress(OSError):  # somebody has put something there
+            Path(folder).rmdir()
+    with contextlib.suppress(OSError):
+        places.default_socket().parent.rmdir()
+
+
+def row(one: Change, *, diffs: bool = False) -> Answer:
+    """Return what is told of a file."""
+    row: Answer = {"path": str(one.wanted.path), "change": one.change}
+    if one.wanted.leads_to is not None:
+        row["target"] = str(one.wanted.leads_to)
+    elif diffs and one.change != "same":
+        row["diff"] = _diff(str(one.wanted.path), one.before, one.wanted.data)
+    return row
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    old, new = (
+        data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
+    )
+    return "".join(difflib.unified_diff(old, new, path, path, n=_CONTEXT_LINES))
+
+
+def _written(wanted: Wanted) -> Written:
+    if wanted.leads_to is not None:
+        return Written(path=str(wanted.path), leads_to=str(wanted.leads_to))
+    return Written(path=str(wanted.path), digest=_digest(wanted.data))
+
+
+def _on_receipt(path: Path, known: Installed | None) -> Written | None:
+    rows = known.written if known is not None else ()
+    return next((one for one in rows if one.path == str(path)), None)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    with _told(path, "read"):
+        return path.read_bytes()
+
+
+@contextlib.contextmanager
+def _told(path: Path, what: str = "written") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be {what} ({error.strerror}).",
+            hint="Look at the disk and at the permissions of the folder, then run it again.",
+        ) from error
