@@ -67,7 +67,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
     """Return the parts of the line that names a doubt."""
     colour = COLOURS.get(doubt["verdict"], "yellow")
-    level = "" if doubt["level"] == "warn" else f" ({doubt['level']})"
+    level = "" if doubt["level"] == "warn" else f" ({doubt['level'] or 'unlikely'})"
     verdict = "in doubt with another" if doubt.get("via") else doubt["verdict"]
     return (
         styled(f"{verdict}{level}", colour),

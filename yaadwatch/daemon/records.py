@@ -56,10 +56,12 @@ def logs_of(home: Home) -> Logs:
     def stores() -> frozenset[str]:
         return project_ids(home) | {USER}
 
-    def last(store: str) -> int:
+    def last(store: str) -> int | None:
         if store == USER:
-            return _if_readable(lambda: home.user.read(events.last), 0)
-        return _if_readable(lambda: _in_store(home, store, lambda db: db.read(events.last), 0), 0)
+            return _if_readable(lambda: home.user.read(events.last), None)
+        return _if_readable(
+            lambda: _in_store(home, store, lambda db: db.read(events.last), None), None
+        )
 
     def after(store: str, seq: int, limit: int) -> Sequence[Event]:
         if store == USER:

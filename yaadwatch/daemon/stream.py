@@ -25,13 +25,14 @@ class Logs:
 
     Args:
         stores: what the stores are called.
-        last: the number of the newest event of a store.
+        last: the number of the newest event of a store, 0 before the first; None when it cannot be
+            read.
         after: the events of a store after a number, oldest first, at most so many; none when
             the store is gone or cannot be read.
     """
 
     stores: Callable[[], frozenset[str]]
-    last: Callable[[str], int]
+    last: Callable[[str], int | None]
     after: Callable[[str, int, int], Sequence[Event]]
 
 
@@ -63,7 +64,8 @@ class Stream:
         `after`: a cursor; None: listen from now on. Once the first item, `{cursor}`, is there,
         nothing that happens is missed.
 
-        A store that is not in the cursor is younger than it, and is told from its beginning.
+        A store that is not in the cursor is younger than it, and is told from its beginning; one
+        that could not be read when somebody began to listen, from when it can be.
 
         Raises:
             YaadError: BAD_REQUEST when `after` is no cursor of ours.
@@ -93,10 +95,13 @@ class Stream:
             self._subscribers.discard(subscriber)
 
     async def _of_store(
-        self, store: str, places: dict[str, int]
+        self, store: str, places: dict[str, int | None]
     ) -> AsyncIterator[dict[str, object]]:
         while True:
             seen = places.get(store, 0)
+            if seen is None:
+                places[store] = await asyncio.to_thread(self._logs.last, store)
+                return
             found = await asyncio.to_thread(self._logs.after, store, seen, PAGE)
             for event in found:
                 places[store] = event.seq
@@ -112,13 +117,13 @@ class Stream:
                 return
 
 
-def encode_cursor(places: dict[str, int]) -> str:
-    """Return how far each store was told, as one word."""
+def encode_cursor(places: dict[str, int | None]) -> str:
+    """Return how far each store was told, as one word; None: from when it can be read."""
     text = json.dumps(places, separators=(",", ":"), sort_keys=True)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode_cursor(text: str) -> dict[str, int]:
+def decode_cursor(text: str) -> dict[str, int | None]:
     """Return how far each store was told.
 
     Raises:
@@ -129,7 +134,7 @@ def decode_cursor(text: str) -> dict[str, int]:
     except (binascii.Error, ValueError, RecursionError):
         places = None
     if not isinstance(places, dict) or not all(
-        type(seq) is int and seq >= 0 for seq in places.values()
+        seq is None or (type(seq) is int and seq >= 0) for seq in places.values()
     ):
         raise YaadError(
             Code.BAD_REQUEST,

@@ -32,7 +32,7 @@ def test_a_store_that_cannot_be_read_tells_nothing(world, broken):
     logs = logs_of(world.home)
 
     assert logs.stores() == {USER, broken}
-    assert logs.last(broken) == 0
+    assert logs.last(broken) is None
     assert logs.after(broken, 0, 10) == []
 
 
@@ -40,7 +40,7 @@ def test_a_user_store_that_cannot_be_read_tells_nothing(world):
     logs = logs_of(world.home)
     world.home.user.close()
 
-    assert logs.last(USER) == 0
+    assert logs.last(USER) is None
     assert logs.after(USER, 0, 10) == []
 
 

@@ -196,6 +196,20 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
     assert ran.lines[0].startswith("in doubt with another (suspect)  0000beef  The alarm waits")
     assert "    by way of f2e4ab37 -> this; goes when f2e4ab37 is settled" in ran.lines
 
+    # One that deserves no level is shown with --all as well.
+    ran = command(
+        "stale",
+        "--all",
+        answers={
+            "stale": {
+                "stale": [doubt | {"level": "", "via": []}],
+                "unknown": [],
+                "checked_at": None,
+            }
+        },
+    )
+    assert ran.lines[0].startswith("gone (unlikely)  0000beef  The alarm waits")
+
 
 EDGE = {
     "edge": 12,

@@ -18,6 +18,7 @@ class PaperLogs:
 
     def __init__(self, *stores: str) -> None:
         self.logs: dict[str, list[Event]] = {store: [] for store in stores}
+        self.unreadable: set[str] = set()
 
     def append(self, store: str, times: int = 1) -> None:
         log = self.logs.setdefault(store, [])
@@ -27,9 +28,12 @@ class PaperLogs:
     def as_logs(self) -> Logs:
         return Logs(
             stores=lambda: frozenset(self.logs),
-            last=lambda store: len(self.logs[store]),
-            after=lambda store, seq, limit: self.logs.get(store, [])[seq : seq + limit],
+            last=lambda store: None if store in self.unreadable else len(self.logs[store]),
+            after=self._after,
         )
+
+    def _after(self, store: str, seq: int, limit: int) -> list[Event]:
+        return [] if store in self.unreadable else self.logs.get(store, [])[seq : seq + limit]
 
 
 async def taken(stream: Stream, after: str | None, count: int, *, then=lambda: None) -> list[dict]:
@@ -117,7 +121,33 @@ def test_a_project_that_is_added_while_somebody_listens_is_told():
     asyncio.run(story())
 
 
-@given(st.dictionaries(st.text(), st.integers(min_value=0), max_size=5))
+def test_a_store_that_could_not_be_read_is_told_from_when_it_can_be():
+    async def story() -> None:
+        logs = PaperLogs("p", "q")
+        logs.append("p", 3)
+        logs.unreadable = {"p"}
+        stream = Stream(logs.as_logs())
+        found = []
+        async with asyncio.timeout(10), aclosing(stream.events(None)) as events:
+            await anext(events)
+            logs.append("q")
+            stream.wake("q")
+            found.append(await anext(events))
+            logs.unreadable = set()
+            stream.wake("p")
+            logs.append("q")
+            stream.wake("q")  # it is told after p was looked at
+            found.append(await anext(events))
+            logs.append("p")
+            stream.wake("p")
+            found.append(await anext(events))
+
+        assert told(found) == [("q", "n0"), ("q", "n1"), ("p", "n3")]
+
+    asyncio.run(story())
+
+
+@given(st.dictionaries(st.text(), st.none() | st.integers(min_value=0), max_size=5))
 def test_a_cursor_comes_back_as_it_was(places):
     assert decode_cursor(encode_cursor(places)) == places
 
