@@ -94,6 +94,40 @@ def test_what_only_goes_on_around_it_is_clean(repo):
     assert "all that were judged hold" in ran.out
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_definition_that_went_to_another_file_makes_false_what_says_where_it_was(repo, committed):
+    unplaced = "Never call `fetch_with_retry` twice."
+    repo.add("CLAUDE.md", f"{RULES}- {unplaced}\n", "two")
+    head, _, moved = NET.partition("\n\ndef fetch_with_retry")
+    repo.write("src/net.py", head + "\n")
+    repo.write("src/http.py", f"import os\n\n\ndef fetch_with_retry{moved}")
+    if committed:
+        repo.commit("split")
+
+    (found,) = check(repo, "--json").json["false"]
+
+    assert (found["line"], found["verdict"]) == (4, "moved")
+    assert found["suggestion"]["text"] == RULE.replace("src/net.py", "src/http.py")
+
+
+def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
+    said = (
+        "`MAX_TRIES = 3` in src/net.py",
+        "`MAX_TRIES` is read once",
+        "`MAX_TRIES` is 3, no more",
+    )
+    repo.write("CLAUDE.md", "".join(f"- {one}\n" for one in said))
+    repo.add("src/net.py", f"MAX_TRIES = 3\n{NET}", "three")
+    repo.add("src/net.py", f"MAX_TRIES: int = 3  # times\n{AROUND}", "the same")
+    assert false(repo) == []
+    repo.add("src/net.py", f"MAX_TRIES = 5\n{NET}", "five")
+
+    found = check(repo, "--json").json["false"]
+
+    assert [(one["line"], one["verdict"]) for one in found] == [(1, "changed"), (3, "changed")]
+    assert found[0]["reason"] == "MAX_TRIES in src/net.py: was 3, is now 5"
+
+
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)

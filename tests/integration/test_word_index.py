@@ -239,6 +239,20 @@ def test_attributes_that_git_tracks_and_that_are_not_there_leave_it_to_a_search(
     assert opened.files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
 
 
+@pytest.mark.parametrize("rule", ["*.py binary\n", "*.png diff\n*.py -diff\n"])
+def test_attributes_in_a_folder_that_git_tracks_no_more_count_for_its_old_files(
+    new_repo, keeping, at_once, rule
+):
+    repo = new_repo("repo")
+    repo.write("old/a.py", "retry\n")
+    commit = repo.add("a.py", "retry\n")
+    (repo.path / "old/a.py").unlink()
+    repo.commit()
+    repo.write("old/.gitattributes", rule)
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
+
+
 def test_a_file_that_is_no_text_by_its_attributes_is_not_carried_from_a_near_commit(
     new_repo, runner
 ):

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -182,6 +183,15 @@ def test_a_file_that_moved_is_as_grave_as_one_that_is_gone():
     moved = sight(Method.FILE, Seen(place="src/new.py"), path="src/old.py")
 
     assert score(moved) == score(GONE)
+
+
+def test_a_definition_that_went_elsewhere_counts_where_the_text_says_where_it_was():
+    moved = sight(
+        Method.TREE, Seen(place="src/net.py", span=Span.MISSING, elsewhere=("b.py",)), symbol="f"
+    )
+
+    assert found(moved) == {"anchors"}
+    assert score(replace(moved, misplaced=True)) == score(GONE)
 
 
 def test_uses_are_asked_of_what_is_there_only_while_nothing_is_lost():

@@ -169,3 +169,55 @@ def test_links_to_files_of_a_repository_on_its_host_are_paths():
 
 def test_a_method_without_what_it_belongs_to_is_a_name():
     assert "ensure_open" in mentions("Call `await .ensure_open(actor)` first").symbols
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("`LIMIT = 5`", "5"),
+        ("`LIMIT` is 5.", "5"),
+        ("LIMIT=1,000 requests", "1000"),
+        ("the limit (`LIMIT`: 0.5)", "0.5"),
+        ("`LIMIT` (5)", "5"),
+        ("`LIMIT` defaults to -1", "-1"),
+        ("`LIMIT` is 5s", None),
+        ("`LIMIT` is 5%", None),
+        ("`LIMIT` is 5.x", None),
+        ("`MY_LIMIT` is 5", None),
+        ("`LIMIT` is 5, but `LIMIT` is 6 in tests", None),
+        ("`LIMIT`", None),
+    ],
+)
+def test_a_text_says_which_number_a_name_has(text, number):
+    assert values.stated_for(text, "LIMIT") == number
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("LIMIT = 5\n", "5"),
+        ("import LIMIT\nLIMIT: Final[int] = 5\n", None),
+        ("LIMIT: int = 1_000  # a minute\r\nprint(LIMIT, 6)\n", "1000"),
+        ("export const LIMIT: number = 5;\n", "5"),
+        ("pub const LIMIT: usize = 5;\n", "5"),
+        ("\tLIMIT int = 5\n", "5"),
+        ("#define LIMIT 5\n", "5"),
+        ('{"a": 1,\n "LIMIT": 5}\n', "5"),
+        ("a:\n  LIMIT: 5 # now\n", "5"),
+        ("static final int LIMIT = 0.5;\n", "0.5"),
+        ("LIMIT = 5 * 60\n", None),
+        ("LIMIT = other\n", None),
+        ("MY_LIMIT = 5\n", None),
+        ("a.LIMIT = 5\n", None),
+        ("if LIMIT == 5:\n", None),
+        ("LIMIT = 5\nLIMIT = 6\n", None),
+        ("f(LIMIT=5)\n", None),
+        ("", None),
+    ],
+)
+def test_a_file_gives_a_name_one_number(source, number):
+    assert values.assigned(source, "LIMIT") == number
+
+
+def test_a_long_line_is_no_long_wait():
+    assert values.assigned("LIMIT " * 20_000 + "=", "LIMIT") is None

@@ -32,6 +32,8 @@ _NO_THING = frozenset(
 )
 LINES = "lines"
 """The symbol of an anchor on the number of lines of a file."""
+ASSIGNED = " ="
+"""Ends the symbol of an anchor on the number that a name is given."""
 TOLERANCE = 0.1
 """A number of lines is still true when it is off by less than this share of it."""
 PLACES = frozenset(
@@ -51,6 +53,11 @@ PLACES = frozenset(
 )
 """The names of files that say which versions are used."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_PLAIN = r"(-?\d[\d_,]{0,30}(?:\.\d{1,30})?)"
+_GIVES = r"`?\s?(?:=|:|\(|is|of|defaults to|is set to)\s?`?"
+_TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
+_GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
+_END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +111,25 @@ def same_version(stated: str, found: str) -> bool:
     """Return whether one of two versions is the beginning of the other: 3.11 and 3.11.4."""
     short, long = sorted((stated.split("."), found.split(".")), key=len)
     return long[: len(short)] == short
+
+
+def stated_for(text: str, name: str) -> str | None:
+    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is 5"), or None."""
+    if name not in text:
+        return None
+    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_GIVES}{_PLAIN}(?![\w%]|[.,]\w)")
+    found = {_digits(number) for number in said.findall(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def assigned(source: str, name: str) -> str | None:
+    """Return the number that a file gives a name, in whatever language; None unless it is one."""
+    given = re.compile(
+        rf"^[^=:(\n]{{0,200}}(?<![\w.-]){re.escape(name)}{_GIVEN}{_PLAIN}{_END}", re.MULTILINE
+    )
+    found = {_digits(number) for number in given.findall(source)} if name in source else set()
+    return found.pop() if len(found) == 1 else None
+
+
+def _digits(number: str) -> str:
+    return number.replace("_", "").replace(",", "")

@@ -204,6 +204,38 @@ def _alternatives(node: "Node") -> list["Node"]:
     return found
 
 
+def _operation(node: "Node") -> Iterator["Node | bytes"]:
+    """`a & b ^ c` is read by the parser as `a & (b ^ c)`; Python reads `(a & b) ^ c`."""
+    if not _is_misread(node):
+        yield b"<binary_operator"
+        yield from node.children
+        yield b">"
+        return
+    alternatives: list[list[Node]] = [[]]
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if _is_misread(item):
+            stack.extend(reversed(_children(item)))
+        elif item.type == "^":
+            alternatives.append([])
+        elif item.type != "&":
+            alternatives[-1].append(item)
+    yield from [b"<binary_operator"] * (len(alternatives) - 1)
+    for position, operands in enumerate(alternatives):
+        yield from [b"^"] * (position > 0)
+        yield from [b"<binary_operator"] * (len(operands) - 1)
+        yield from operands[:1]
+        for operand in operands[1:]:
+            yield from (b"&", operand, b">")
+        yield from [b">"] * (position > 0)
+
+
+def _is_misread(node: "Node") -> bool:
+    signs = [child.type for child in _children(node)[1:2]]
+    return node.type == "binary_operator" and signs in (["&"], ["^"])
+
+
 def _children(node: "Node") -> list["Node"]:
     return [child for child in node.children if child.type not in _BETWEEN]
 
@@ -369,6 +401,7 @@ def _joined(pieces: Iterable["Node | bytes"]) -> Iterator["Node | bytes"]:
 
 
 _SHAPES = {
+    "binary_operator": _operation,
     "subscript": _subscript,
     "generic_type": _subscript,
     "call": _call,

@@ -110,7 +110,8 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
 def combine(judgements: Sequence[Judgement]) -> Judgement:
     """Return the judgement that stands for a node: the gravest; their order plays no part.
 
-    Of equals, that of a definition stands before that of a file, and the first path and name.
+    Of equals, that of a value stands before that of a definition, and this before that of a file;
+    then the first path and name.
 
     A file that is gone says less than where its definition went: when a symbol of that file was
     found elsewhere, the file's own verdict does not count.
@@ -132,6 +133,7 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
         counted,
         key=lambda j: (
             -_ORDER.index(j.verdict),
+            j.anchor.method is not Method.VALUE,
             not j.anchor.symbol,
             *(j.anchor.path, j.anchor.symbol, j.reason, j.place or ""),
         ),
@@ -183,7 +185,7 @@ def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of a pattern, a word, a target or a value."""
-    name = anchor.symbol
+    name = anchor.symbol.removesuffix(values.ASSIGNED)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
         reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"

@@ -213,6 +213,13 @@ def _value(one: Sought, maker: "_Maker") -> None:
                 files[0], Method.VALUE, symbol=values.LINES, fingerprint=str(counts[0])
             )
             maker.add(one, made)
+    for definition in [made for made in one.found if made.method is Method.TREE]:
+        name = last_part(definition.symbol)
+        number = values.stated_for(one.source.text, name)
+        if number is not None and values.assigned(maker.text(definition.path), name) == number:
+            symbol = f"{definition.symbol}{values.ASSIGNED}"
+            made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
+            maker.add(one, made)
     for stated in one.spoken.versions:
         for path in maker.version_places():
             found = values.version_in(path, maker.text(path), stated.thing)

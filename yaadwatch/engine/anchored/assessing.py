@@ -45,7 +45,10 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     sights = []
     for anchor in anchors:
         seen = seeing.see(anchor, view, head)
-        sights.append(Sight(judgement=judging.judge(anchor, seen), seen=seen))
+        judged = judging.judge(anchor, seen)
+        proposed = judging.suggest(text, judged)
+        misplaced = proposed is not None and proposed.text is not None
+        sights.append(Sight(judgement=judged, seen=seen, misplaced=misplaced))
     changed = max((_changed(anchor, head) for anchor in anchors), default=0)
     found = features(sights, changed_files=changed)
     score = weights.score(found)

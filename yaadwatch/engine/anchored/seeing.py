@@ -199,6 +199,11 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if anchor.symbol == values.LINES:
         now: str | None = str(text.count("\n"))
         same = values.lines_hold(int(anchor.fingerprint), text.count("\n"))
+    elif anchor.symbol.endswith(values.ASSIGNED):
+        # What is given to it elsewhere, or by a formula, is not known to be another number.
+        name = last_part(anchor.symbol.removesuffix(values.ASSIGNED))
+        now = values.assigned(text, name) or anchor.fingerprint
+        same = now == anchor.fingerprint
     else:
         now = values.version_in(seen.place or anchor.path, text, anchor.symbol)
         same = now is not None and values.same_version(anchor.fingerprint, now)

@@ -86,24 +86,34 @@ def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> S
         paths: the files; in their folders attributes count, whether git tracks them or not.
         tracked: the files that git tracks.
     """
+    found = _said_in(layout, _folders(tuple(paths)))
+    if layout.root is None:
+        return found
+    # Some commands of git take those that are not there from the index, and others do not.
+    top = str(layout.root)
+    here = all(os.path.lexists(f"{top}/{path}") for path in _among(tracked))
+    return found if here else Said.MORE
+
+
+def said_above(layout: Layout, paths: Iterable[str]) -> Said:
+    """Return what attributes in the work tree say, those in the folders of a few files.
+
+    Files of an older commit may be in folders that hold nothing git tracks now.
+    """
+    return _said_in(layout, _above(paths))
+
+
+def _said_in(layout: Layout, folders: Iterable[str]) -> Said:
     places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
-    left_out = False
     if layout.root is not None:
         top = str(layout.root)
-        here = (f"{folder}{_NAME}" for folder in _folders(tuple(paths)))
+        here = (f"{folder}{_NAME}" for folder in folders)
         places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
-        # Some commands of git take those from the index then, and others do not.
-        left_out = any(not os.path.lexists(f"{top}/{path}") for path in _among(tracked))
-    found = max(
-        (
-            Said.MORE if seen.kind == "too_large" else lines_say(seen.data or b"")
-            for seen in (
-                files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-                for folder, path in places
-            )
-        ),
-    )
-    return Said.MORE if left_out else found
+    found = Said.NOTHING
+    for folder, path in places:
+        seen = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
+        found = max(found, Said.MORE if seen.kind == "too_large" else lines_say(seen.data or b""))
+    return found
 
 
 def lines_say(data: bytes) -> Said:
@@ -142,6 +152,10 @@ def _among(paths: Iterable[str]) -> list[str]:
 
 @lru_cache(maxsize=_TREES_KEPT)
 def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_above(paths))
+
+
+def _above(paths: Iterable[str]) -> dict[str, None]:
     """Return the folders above some files, each once and with its '/'; '' is the top."""
     found = {"": None}
     for path in paths:
@@ -149,4 +163,4 @@ def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
         while folder not in found:
             found[folder] = None
             folder = folder[: folder.rfind("/", 0, -1) + 1]
-    return tuple(found)
+    return found

@@ -363,7 +363,11 @@ class Repository(Snapshots):
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
                 found = indexed.files_with(kept, self, words, at=at, whole=whole)
-            return self._texts_of(found) if self._said(at) is Said.LESS else found
+            paths = {path for own in found.values() for path in own}
+            said = max(self._said(at), attributes.said_above(self.layout, paths))
+            if said is Said.MORE:
+                return {}
+            return self._texts_of(found) if said is Said.LESS else found
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise

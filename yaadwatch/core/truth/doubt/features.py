@@ -31,10 +31,14 @@ _STEADY = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """An anchor's judgement, and what it rests on."""
+    """An anchor's judgement, and what it rests on.
+
+    `misplaced`: the text says where it was, and it is elsewhere now.
+    """
 
     judgement: Judgement
     seen: Seen
+    misplaced: bool = False
 
 
 def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]:
@@ -63,6 +67,8 @@ def _gravest(known: Sequence[Sight]) -> str:
         for sight in known:
             judged = sight.judgement
             if judged.anchor.method in methods and judged.verdict in verdicts:
+                return name
+            if name == "place_lost" and sight.misplaced:
                 return name
     return ""
 
