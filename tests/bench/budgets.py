@@ -31,7 +31,8 @@ from yaadwatch.model.settings import Watch
 STARTS = 3
 ROUNDS = 11
 PATIENCE_S = 60
-IDLE_S = 40.0
+IDLE_S = 60.0
+"""As long as from one poll to the next."""
 RESTED_S = 75.0
 """Until the poll has closed the stores that nobody uses."""
 CHECKOUTS = 3

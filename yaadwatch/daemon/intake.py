@@ -27,6 +27,8 @@ from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
 _log: Final = logging.getLogger(__name__)
 
 CHECKS_AT_ONCE: Final = 2
+POLLED_AT_ONCE: Final = 25
+"""Work trees looked at before whoever else waits for the thread has its turn."""
 RETRY_MAX_S: Final = 300.0
 _WAIT_MAX_S: Final = 30.0
 """Time between two looks at agent files while git is at work, at most."""
@@ -215,9 +217,11 @@ class Intake:
         registered = await self._look(self._engine.projects)
         for project in sorted(registered.keys() - {project for project, _ in self._trees}):
             await self.refresh(project)
-        for key, tree in list(self._trees.items()):
-            seen = await self._look(self._poller.look, tree)
-            self._take_seen(key, seen)
+        trees = list(self._trees.values())
+        for begin in range(0, len(trees), POLLED_AT_ONCE):
+            some = trees[begin : begin + POLLED_AT_ONCE]
+            for tree, seen in zip(some, await self._look(self._look_at, some), strict=True):
+                self._take_seen(key_of(tree), seen)
         self._hearing.nudge()
 
     async def check_now(self, project: str, worktree: int) -> None:
@@ -428,6 +432,9 @@ class Intake:
         """Watch what `tree` needs; return how its files differ from the last look at them."""
         await self._look(self._arms.arm, tree, now)
         return await self._look(self._poller.look, tree)
+
+    def _look_at(self, trees: Iterable[WatchedTree]) -> list[Differences]:
+        return [self._poller.look(tree) for tree in trees]
 
     async def _forget(self, key: Tree) -> None:
         del self._trees[key]
