@@ -115,7 +115,7 @@ def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
         """,
         (json_list(keys),),
     )
-    return {key: node for key, node in rows}
+    return {str(key): str(node) for key, node in rows}
 
 
 def ways(
