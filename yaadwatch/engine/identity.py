@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
@@ -10,8 +9,7 @@ from yaadwatch.engine.stores import (
     EXCLUDED,
     STORE_FOLDER,
     exclude_file,
-    may_return,
-    put_back,
+    keep_deleted,
     stands,
 )
 from yaadwatch.engine.workspace import Home
@@ -223,11 +221,6 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
         db.write(commit)
 
 
-def backup_path(project: Project, now: datetime) -> Path:
-    """Return where a copy of a project's store that is made now goes."""
-    return places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
-
-
 def newest_backup(project: Project) -> Path | None:
     """Return the last copy that was made of a project's store."""
     return max(places.backups(project.id).glob("*.db"), default=None)
@@ -284,12 +277,8 @@ def _rescue(home: Home, known: Project) -> None:
     in its exclude file, there is nothing to put it back into; then a backup keeps it.
     """
     db = home.stores.opened(known.id)
-    if db is None or stands(known.store):
-        return
-    if may_return(known):
-        put_back(db)
-    else:
-        db.backup(backup_path(known, home.clock.now()))
+    if db is not None and not stands(known.store):
+        keep_deleted(known, db)
 
 
 def _is_its_own(home: Home, known: Project) -> bool:

@@ -9,7 +9,14 @@ from typing import Final
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
-from yaadwatch.engine.stores import EXCLUDED, STORE_FOLDER, exclude_file, refuse_unsafe, stands
+from yaadwatch.engine.stores import (
+    EXCLUDED,
+    STORE_FOLDER,
+    backup_path,
+    exclude_file,
+    refuse_unsafe,
+    stands,
+)
 from yaadwatch.engine.syncing import releasing, tree
 from yaadwatch.engine.workspace import Call, Home, require_files, require_repository
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
@@ -201,7 +208,7 @@ def _back_up(home: Home, project: Project, now: datetime) -> tuple[int, Path | N
         How many memories it holds, the copy, and whether it can be brought back: a store that
         cannot be read is copied as it is.
     """
-    target = identity.backup_path(project, now)
+    target = backup_path(project, now)
     if not stands(project.store):
         db = home.stores.opened(project.id)
         if db is not None:

@@ -1,21 +1,26 @@
 """The stores of projects that are open: lent to whoever asks, closed when nobody does."""
 
 import contextlib
+import logging
 import os
 import stat
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
+from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
 from yaadwatch.store import meta
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
+
+_log: Final = logging.getLogger(__name__)
 
 STORE_FOLDER = ".yaad"
 EXCLUDED = f"/{STORE_FOLDER}/"
@@ -24,6 +29,9 @@ EXCLUDED = f"/{STORE_FOLDER}/"
 
 class Stores:
     """The open stores of projects: at most 16, the least recently used closed first.
+
+    What was deleted underneath is put back before it is closed, or a backup is made of it where it
+    may not return: the open store is the last that has it.
 
     Args:
         on_commit: told the project's id after each transaction in its store.
@@ -36,7 +44,9 @@ class Stores:
         self._on_commit = on_commit
         self._monotonic_s = monotonic_s
         self._used_at: dict[str, float] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._closing: dict[str, Project] = {}
+        self._projects: dict[str, Project] = {}
         self._open: OrderedDict[str, Database] = OrderedDict()
         self._users: dict[str, int] = {}
         self._checking: dict[tuple[str, int], threading.Lock] = {}
@@ -67,6 +77,7 @@ class Stores:
     def opened(self, project: str) -> Database | None:
         """Return a project's store if it is open; it may hold what its file no longer does."""
         with self._lock:
+            self._wait_until_closed(project)
             return self._open.get(project)
 
     def close_one(self, project: str) -> None:
@@ -76,6 +87,7 @@ class Stores:
         put back would else come into the place of the next one.
         """
         with self._lock:
+            self._wait_until_closed(project)
             db = self._open.pop(project, None)
             self._used_at.pop(project, None)
         if db is not None:
@@ -87,35 +99,40 @@ class Stores:
         before = self._monotonic_s() - idle.total_seconds()
         with self._lock:
             resting = [
-                project
-                for project in self._open
+                self._take(project)
+                for project in list(self._open)
                 if project not in self._users and self._used_at[project] <= before
             ]
-            for project in resting:
-                self._close_resting(project)
-        return len(resting)
+        return self._put_to_rest(resting)
 
     def close(self) -> None:
-        """Close every store, after it was put back if its file was deleted underneath."""
+        """Close every store."""
         with self._lock:
-            databases = tuple(self._open.values())
+            self._lock.wait_for(lambda: not self._closing, STORE_CLOSING_S)
+            found = [(self._projects[project], db) for project, db in self._open.items()]
             self._open.clear()
-        for db in databases:
-            put_back(db)
+        for project, db in found:
+            try:
+                keep_deleted(project, db)
+            except YaadError:
+                _log.exception("store.lost", extra={"project": project.id})
             db.close()
 
     def _borrow(self, project: Project, *, in_passing: bool) -> Database:
         with self._lock:
+            self._wait_until_closed(project.id)
             db = self._open.get(project.id)
             if db is None:
                 db = self._open_store(project)
                 self._open[project.id] = db
+                self._projects[project.id] = project
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
             if not in_passing or project.id not in self._used_at:
                 self._used_at[project.id] = self._monotonic_s()
-            self._make_room()
-            return db
+            resting = self._too_many()
+        self._put_to_rest(resting)
+        return db
 
     def _give_back(self, project: str) -> None:
         with self._lock:
@@ -124,20 +141,50 @@ class Stores:
                 self._users[project] = left
             else:
                 del self._users[project]
-            self._make_room()
+            resting = self._too_many()
+        self._put_to_rest(resting)
 
-    def _make_room(self) -> None:
-        for project in list(self._open):
-            if len(self._open) <= STORES_OPEN_MAX:
-                return
-            if project not in self._users:
-                self._close_resting(project)
+    def _wait_until_closed(self, project: str) -> None:
+        """Wait until a store that is being put to rest is closed; the lock is held."""
+        self._lock.wait_for(lambda: project not in self._closing)
 
-    def _close_resting(self, project: str) -> None:
+    def _too_many(self) -> list[tuple[Project, Database]]:
+        """Take the stores out that there is no room for; the lock is held."""
+        idle = [project for project in self._open if project not in self._users]
+        return [
+            self._take(project) for project in idle[: max(len(self._open) - STORES_OPEN_MAX, 0)]
+        ]
+
+    def _take(self, project: str) -> tuple[Project, Database]:
+        """Take a store out, to be put to rest; until then nobody opens it again. It is locked."""
         db = self._open.pop(project)
         del self._used_at[project]
-        put_back(db)
-        db.close()
+        self._closing[project] = self._projects[project]
+        return self._projects[project], db
+
+    def _put_to_rest(self, resting: Iterable[tuple[Project, Database]]) -> int:
+        """Close stores, whose disks may be slow, while others are lent; return how many those were.
+
+        One that was deleted, and of which no copy can be made now, stays open.
+        """
+        closed = 0
+        for project, db in resting:
+            kept = False
+            try:
+                keep_deleted(project, db)
+                kept = True
+                db.close()
+                closed += 1
+            except YaadError:
+                _log.exception("store.not_closed", extra={"project": project.id})
+            finally:
+                with self._lock:
+                    if not kept:
+                        self._open[project.id] = db
+                        self._used_at[project.id] = self._monotonic_s()
+                    del self._closing[project.id]
+                    self._lock.notify_all()
+        return closed
 
     def _open_store(self, project: Project) -> Database:
         if not stands(project.store):
@@ -218,6 +265,26 @@ def put_back(db: Database) -> None:
         # Any write puts the file back first; this one has nothing to add.
         with contextlib.suppress(YaadError):
             db.write(lambda _: None)
+
+
+def keep_deleted(project: Project, db: Database) -> None:
+    """See that nothing is lost of an open store whose file was deleted underneath.
+
+    After `git clean -fdx` it is put back. With another clone at its place, or none, there is
+    nothing to put it back into; then a backup keeps it.
+
+    Raises:
+        YaadError: UNAVAILABLE when it could neither be put back nor copied.
+    """
+    if may_return(project):
+        put_back(db)
+    if not os.path.lexists(db.path):
+        db.backup(backup_path(project, datetime.now(UTC)))
+
+
+def backup_path(project: Project, now: datetime) -> Path:
+    """Return where a copy of a project's store that is made now goes."""
+    return places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
 
 
 def may_return(project: Project) -> bool:

@@ -1,10 +1,12 @@
 """A daemon at rest holds no store of a project open, and nobody notices."""
 
+import shutil
 from datetime import timedelta
 
 import pytest
 from engine_world import World
 
+from yaadwatch import places
 from yaadwatch.daemon import wiring
 from yaadwatch.engine import stale
 from yaadwatch.engine.sessions import ending
@@ -43,6 +45,58 @@ def test_a_store_that_nobody_used_for_a_while_is_closed_and_opened_again_when_as
     assert before is opened
     assert after is None
     assert [row["id"] for row in stale.stale(tree.home, tree.call)["stale"]] == [node]
+
+
+def rest(world):
+    world.clock.wait(IDLE_S)
+    wiring.rest(world.home)
+
+
+def close(world):
+    world.home.close()
+    world.reopen()
+
+
+@pytest.mark.parametrize("end", [rest, close])
+@pytest.mark.parametrize("first", ["closed", "cloned"])
+def test_the_memories_of_a_repository_that_is_cloned_again_can_be_had_back(world, first, end):
+    """The open store was the last that had them."""
+    tree = world.repo()
+    source = tree.copy("source")
+    tree.add()
+    tree.remember("Retry five times")
+    shutil.rmtree(tree.path)
+    if first == "closed":
+        end(world)
+    tree.path.mkdir()
+    tree.git("clone", "-q", f"file://{source.path}", ".")
+    if first == "cloned":
+        end(world)
+
+    tree.add(restore=True)
+
+    assert tree.memories() == ["Retry five times"]
+
+
+def test_a_deleted_store_of_which_no_copy_can_be_made_stays_open_until_one_can(world):
+    tree = world.repo()
+    tree.add()
+    tree.remember("Retry five times")
+    project = project_of(tree)
+    backups = places.backups(project.id)
+    shutil.rmtree(backups, ignore_errors=True)
+    backups.parent.mkdir(parents=True, exist_ok=True)
+    backups.write_text("no folder")
+    shutil.rmtree(tree.path)
+
+    rest(world)
+    opened = world.home.stores.opened(project.id)
+    assert opened is not None
+
+    backups.unlink()
+    rest(world)
+    assert world.home.stores.opened(project.id) is None
+    assert [path.suffix for path in backups.iterdir()] == [".db"]
 
 
 def test_a_store_in_use_is_not_closed_under_its_user(world):
