@@ -29,6 +29,7 @@ from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.indexed import COST
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.git.words.remembered import Remembered
 
 STANDING = (
     "Retries go through `fetch_with_retry` in src/core/retry.py",
@@ -111,7 +112,10 @@ def memories(texts, commit):
 
 
 def judged(layout, head, texts, base, rests_on=None, words=None):
-    """Return what became of texts at a commit; what they rest on may be known already."""
+    """Return what became of texts at a commit, in a process of its own, which nothing is known to.
+
+    What they rest on may be known already.
+    """
     judge = bench.Judge(layout, head, frozenset(), words)
     written = memories(texts, base)
     if rests_on is None:
@@ -130,6 +134,20 @@ def checked(folder, runner, texts, rests_on):
     return [
         assessing.assess(text, own, tree, head) for text, own in zip(texts, rests_on, strict=True)
     ]
+
+
+def by_index(folder, runner, head, texts, base, rests_on=None):
+    """Return what became of texts at a commit, as a daemon finds it that has not searched there.
+
+    It knows which files are tracked, and has the index of words. What the texts rest on may be
+    known already.
+    """
+    runner.remembered = Remembered()
+    if rests_on is None:
+        history = History(Repository(layouts.find(folder), runner))
+        then = AtHead(history=history, head=Head(commit=base, branch=""), names={})
+        rests_on = anchoring.anchor([Source(text=text) for text in texts], then, base)
+    return asked_again(folder, runner, head, texts, rests_on)
 
 
 def asked_again(folder, runner, head, texts, rests_on):
@@ -171,7 +189,7 @@ def measure(folder, base, head, rounds, words):
         ),
         "the same, with the index": (
             STANDING,
-            lambda: judged(layout, head, STANDING, base, words=words),
+            lambda: by_index(folder, runner, head, STANDING, base),
         ),
         "remembered in the work tree": (STANDING, lambda: remembered(folder, runner, STANDING)),
         "judged at a commit": (STANDING, lambda: judged(layout, head, STANDING, base, lasting)),
@@ -179,7 +197,7 @@ def measure(folder, base, head, rounds, words):
         "judged at a commit, name is gone": (LOST, lambda: judged(layout, head, LOST, base, lost)),
         "the same, with the index ": (
             LOST,
-            lambda: judged(layout, head, LOST, base, lost, words=words),
+            lambda: by_index(folder, runner, head, LOST, base, lost),
         ),
         "the same, by a later job": (LOST, lambda: asked_again(folder, runner, head, LOST, lost)),
         "judged in the work tree, name is gone": (

@@ -128,6 +128,30 @@ def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
     assert found[0]["reason"] == "MAX_TRIES in src/net.py: was 3, is now 5"
 
 
+@pytest.mark.parametrize("path", [".claude/rules/yaad.md", ".cursor/rules/yaad.mdc", "GEMINI.md"])
+def test_what_an_agent_file_no_longer_names_is_not_used_less(repo, path):
+    said = "<!-- yaad:begin v=1 nl=0 -->\n- Ask `{}` for each host\n<!-- yaad:end -->\n"
+    repo.write(path, said.format("fetch_with_retry"))
+    repo.add("docs/hosts.md", "Ask fetch_with_retry for each host\n", "two")
+    repo.add(path, said.format("fetch_for_ever"), "our own words")
+    assert false(repo) == []
+
+    repo.add("docs/hosts.md", "Ask fetch_for_ever for each host\n", "another page")
+
+    assert false(repo, "--base", "HEAD~1") == [("CLAUDE.md:4", "changed")]
+
+
+def test_a_word_that_stands_only_in_an_agent_file_is_gone_from_the_code(repo):
+    repo.write("CLAUDE.md", "- Set `legacy_transport` for old servers.\n")
+    repo.write(".cursor/rules/yaad.mdc", "- Set `legacy_transport` for old servers.\n")
+    repo.add("src/hosts.py", "connect(legacy_transport=True)\n", "two")
+    repo.add("src/hosts.py", "connect()\n", "three")
+
+    found = check(repo, "--json").json["false"]
+
+    assert ("CLAUDE.md", "gone") in [(one["path"], one["verdict"]) for one in found]
+
+
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)

@@ -279,6 +279,19 @@ class TestTwoStores:
         assert found(repo, "indent tabs spaces") == [here]
         assert found(repo, "indent with tabs") == [here]
 
+    def test_a_key_that_only_another_branch_has_shadows_nothing_here(self, repo):
+        own = repo.remember("Indent with tabs", scope="user", key="indent")
+        repo.git("switch", "-q", "-c", "feature")
+        repo.write("new.py", "x = 1\n")
+        repo.commit("feature")
+        there = repo.remember("Indent with four spaces", key="indent")
+        assert found(repo, "indent") == [there]
+
+        repo.git("switch", "-q", "main")
+
+        assert found(repo, "indent") == [own]
+        assert found(repo, "indent", all_branches=True) == [there]
+
     def test_both_stores_answer_and_the_better_answer_is_first(self, repo):
         own = repo.remember("Write short commit messages in the imperative", scope="user")
         here = repo.remember("Messages of the queue are short")

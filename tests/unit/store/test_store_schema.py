@@ -55,7 +55,7 @@ LOOKUPS = {
     "candidates.sketches": lambda conn: candidates.sketches(conn, [1]),
     "candidates.fitting": lambda conn: candidates.fitting(conn, [1], FILTER),
     "candidates.named": lambda conn: candidates.named(conn, key="x", text_hash="x", ids=["a"]),
-    "candidates.keys": lambda conn: candidates.keys(conn, ["x"]),
+    "candidates.keyed": lambda conn: candidates.keyed(conn, ["x"]),
     "candidates.ways": lambda conn: candidates.ways(conn, [1], 9),
     "then.words": lambda conn: then.words(conn, ["a"], NOW),
     "provenance.hidden": lambda conn: provenance.hidden(conn, 1, ["a"]),

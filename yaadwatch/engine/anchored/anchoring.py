@@ -13,6 +13,7 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
+from yaadwatch.engine.anchored.told import tells_agents
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
@@ -70,7 +71,10 @@ def begin(sources: Sequence[Source], view: View) -> list[Sought]:
 def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor]]:
     """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
     maker = _Maker(view, commit)
-    maker.standing = view.standing(words_of(sought))
+    standing = view.standing(words_of(sought))
+    maker.standing = {
+        word: [path for path in paths if not tells_agents(path)] for word, paths in standing.items()
+    }
     for one in sought:
         _define(one, maker)
     for one in sought:

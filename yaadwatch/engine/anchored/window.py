@@ -10,6 +10,7 @@ from itertools import islice
 
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
+from yaadwatch.engine.anchored.told import tells_agents
 from yaadwatch.engine.asking import History
 from yaadwatch.system.git.changes import Change
 
@@ -146,7 +147,8 @@ class Window:
     def _may_be_read(self, change: Change) -> bool:
         if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
             return False
-        return not f"/{change.new or change.old}".endswith(_NOT_READ)
+        path = change.new or change.old or ""
+        return not f"/{path}".endswith(_NOT_READ) and not tells_agents(path)
 
 
 @dataclass(frozen=True)

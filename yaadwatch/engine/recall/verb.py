@@ -30,7 +30,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
 from yaadwatch.model.times import instant
-from yaadwatch.store import edges, nodes
+from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
 from yaadwatch.store.recall import candidates, then
@@ -205,7 +205,7 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         own = list(gathered.known.values())
         if shelf is there.own and there.project is not None:
             keys = [one.key for one in own if one.key is not None]
-            taken = there.project.db.read(candidates.keys, keys) if keys else set()
+            taken = _taken(home, there.project, keys, question)
             shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
             own = [one for one in own if one.id not in shadowed]
         shelf_of |= {one.id: shelf for one in own}
@@ -223,6 +223,16 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         best=best,
         shelf=shelf_of,
     )
+
+
+def _taken(home: Home, project: Shelf, keys: Collection[str], question: Question) -> set[str]:
+    """Return those of the keys that a memory of the project has which is told here."""
+    taken = project.db.read(candidates.keyed, keys) if keys else {}
+    if not taken or project.space is None or question.everywhere:
+        return {*taken}
+    away = lineage.away(home, project.space)
+    away |= project.db.read(provenance.hidden, project.worktree, taken.values())
+    return {key for key, node in taken.items() if node not in away}
 
 
 def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:

@@ -103,19 +103,19 @@ def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str]
     return {num for (num,) in rows}
 
 
-def keys(conn: apsw.Connection, given: Iterable[str]) -> set[str]:
-    """Return those of these keys that living memories of a project have."""
+def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
+    """Return those of these keys that living memories of a project have, and the memories' ids."""
     rows = conn.execute(
         """
-        SELECT key
+        SELECT key, id
           FROM nodes
          WHERE archived_ms IS NULL AND scope = 'project'
            AND key IN (SELECT value FROM json_each(?))
          ORDER BY key
         """,
-        (json_list(given),),
+        (json_list(keys),),
     )
-    return {key for (key,) in rows}
+    return {str(key): str(node) for key, node in rows}
 
 
 def ways(
