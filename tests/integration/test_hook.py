@@ -549,7 +549,8 @@ def test_a_note_says_nothing_of_the_session_and_is_the_users_own(logged):
 
     (note,) = notes()
     assert note.read_bytes() == b""
-    assert PAYLOADS["claude"]["session-start"]["session_id"] not in note.name
+    session = PAYLOADS["claude"]["session-start"]["session_id"]
+    assert session not in note.name, "what an agent calls it may be a secret"
     assert (note.stat().st_mode & 0o777, note.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
@@ -637,12 +638,16 @@ def test_notes_are_bounded_in_number_and_age(logged, monkeypatch):
     assert len(notes()) == 5
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(PAYLOADS)), st.text()), unique=True))
-def test_each_session_has_a_note_of_its_own(sessions):
-    names = {yaadwatch.client.hook._note(*one) for one in sessions}
+def test_sessions_of_two_agents_and_of_any_name_are_noted_apart(logged):
+    hook = yaadwatch.client.hook
+    sessions = [("claude", "1"), ("codex", "1"), ("claude", "\ud800/../x"), ("claude", "x" * 9999)]
+    for one in sessions:
+        hook._note_untold(*one)
+    hook._note_untold("claude", "")
 
-    assert len(names) == len(sessions)
-    assert {Path(name).parent for name in names} <= {Path(places.hook_untold())}
+    assert len(notes()) == len(sessions)
+    assert all(hook._is_untold(*one) for one in sessions)
+    assert not hook._is_untold("claude", "")
 
 
 def test_which_session_it_was_is_seen_in_what_there_was_no_time_to_read():

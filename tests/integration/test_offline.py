@@ -152,6 +152,19 @@ def test_a_word_that_stands_only_in_an_agent_file_is_gone_from_the_code(repo):
     assert ("CLAUDE.md", "gone") in [(one["path"], one["verdict"]) for one in found]
 
 
+@pytest.mark.parametrize(
+    "said", ["Tries are three, see `src/net.py`.", "src/net.py: max tries (3)"]
+)
+def test_a_number_is_said_in_words_beside_the_file_that_has_it(repo, said):
+    repo.write("CLAUDE.md", f"- {said}\n- The host is up, see src/net.py.\n")
+    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{NET}", "three")
+    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{AROUND}", "the same")
+    assert false(repo) == []
+    repo.add("src/net.py", f"TRIES = 5\nMAX_TRIES = 5\n{NET}", "five")
+
+    assert false(repo) == [("CLAUDE.md:1", "changed")]
+
+
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)

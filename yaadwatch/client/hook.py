@@ -14,6 +14,7 @@ import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
 import time
+from binascii import crc32
 
 if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
@@ -44,7 +45,6 @@ NOTE_AGE_MAX_S = 7 * 86_400
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
-_NAMES = 2**127 - 1  # how many names notes can have; a prime, so that each byte of a session counts
 _SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
 
 
@@ -301,9 +301,9 @@ def _is_untold(name: str, session: str) -> bool:
 
 
 def _note(name: str, session: str) -> str:
-    """Return the file that notes a session; its name is a number made of agent and session."""
-    number = int.from_bytes(json.line([name, session]), "big") % _NAMES
-    return os.path.join(places.hook_untold(), f"{number:032x}")  # noqa: PTH118
+    """Return the file that stands for a session: what an agent calls it is written nowhere."""
+    number = crc32(session.encode("utf-8", "surrogatepass"))
+    return os.path.join(places.hook_untold(), f"{name}-{number:08x}")  # noqa: PTH118
 
 
 def _session_at_hand(name: str) -> str:

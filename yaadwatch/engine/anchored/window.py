@@ -99,10 +99,9 @@ class Window:
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = using.Tally(words)
-        plain = [word.encode() for word in words]
         for change in self._naming(words):
             old = self.history.read_blob(change.old_blob) or b""
-            if len(old) > _BYTES_MAX or not any(word in old for word in plain):
+            if len(old) > _BYTES_MAX or not tally.may_count(old):
                 continue
             new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
             if len(new) <= _BYTES_MAX:
