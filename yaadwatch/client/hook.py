@@ -278,9 +278,8 @@ def _forget_old(folder: str) -> None:
     """Take away the notes that are too old, and the oldest of too many."""
     with os.scandir(folder) as found:
         notes = sorted((entry.stat().st_mtime, entry.path) for entry in found)
-    oldest = time.time() - NOTE_AGE_MAX_S
     for place, (noted, path) in enumerate(reversed(notes)):
-        if noted < oldest or place >= NOTES_MAX:
+        if noted < notes[-1][0] - NOTE_AGE_MAX_S or place >= NOTES_MAX:
             _remove(path)
 
 
