@@ -515,7 +515,10 @@ def test_a_brief_that_came_too_late_comes_with_the_first_prompt(logged, daemon, 
 
 def test_a_session_that_is_over_is_told_nothing_any_more(logged, daemon):
     said_at("session-start")
-    assert Path(places.hook_untold()).read_bytes()
+    noted = Path(places.hook_untold()).read_bytes()
+    assert noted
+    session = PAYLOADS["claude"]["session-start"]["session_id"]
+    assert session.encode() not in noted, "what an agent calls it may be a secret"
 
     with Served(places.default_socket(), daemon.verbs()):
         assert said_at("session-end") == ""

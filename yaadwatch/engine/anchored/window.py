@@ -99,10 +99,9 @@ class Window:
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = using.Tally(words)
-        plain = [word.encode() for word in words]
         for change in self._naming(words):
             old = self._text(change.old_blob)
-            if len(old) > _BYTES_MAX or not any(word in old for word in plain):
+            if len(old) > _BYTES_MAX or not tally.may_count(old):
                 continue
             new = self._text(change.new_blob)
             if len(new) <= _BYTES_MAX:
