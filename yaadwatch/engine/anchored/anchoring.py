@@ -14,7 +14,7 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
-from yaadwatch.engine.anchored.told import tells_agents
+from yaadwatch.engine.anchored.told import is_ours
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
@@ -77,7 +77,7 @@ def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor
     maker = _Maker(view, commit)
     standing = view.standing(words_of(sought))
     maker.standing = {
-        word: [path for path in paths if not tells_agents(path)] for word, paths in standing.items()
+        word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
     }
     for one in sought:
         _define(one, maker)
