@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import branches
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.landed import LOOK_S, Landed
@@ -58,13 +59,13 @@ def later():
     return 2.0 + branches.KEPT_S
 
 
-def much_later():
-    return 3.0 + 2 * branches.KEPT_S
-
-
 def look(git, repo, landed, wanted, monotonic_s=still):
     landed.look(repo.layout, git, head(repo), wanted, monotonic_s)
-    return landed.known(repo.layout, head(repo), wanted)
+    return known(git, repo, landed, wanted, monotonic_s)
+
+
+def known(git, repo, landed, wanted, monotonic_s=still):
+    return landed.known(repo.layout, git, head(repo), wanted, monotonic_s())
 
 
 def test_a_squashed_branch_has_landed_with_every_commit_of_it_and_no_other_has(git, repo):
@@ -80,18 +81,14 @@ def test_branches_that_hold_nothing_of_what_is_asked_are_not_compared(git, repo,
     assert compared == set(commits(repo, "two"))
 
 
-def test_what_was_found_out_is_not_asked_again_until_a_branch_moves(git, repo, asked):
+def test_what_was_found_out_is_not_asked_again_while_the_branches_stand(git, repo, asked):
     landed = Landed()
-    wanted = commits(repo, "one")
+    wanted = [*commits(repo, "one"), *commits(repo, "two")]
     look(git, repo, landed, wanted)
     asked.clear()
 
-    assert look(git, repo, landed, wanted, later) == frozenset(wanted)
+    assert look(git, repo, landed, wanted, later) == frozenset(commits(repo, "one"))
     assert [command for command in asked if command[0] == "merge-base"] == []
-
-    repo.git("branch", "-f", "three", "two")
-    look(git, repo, landed, wanted, much_later)
-    assert [command for command in asked if command[0] == "merge-base"] != []
 
 
 def test_a_look_ends_in_time_and_the_next_one_goes_on(git, repo, asked):
@@ -108,14 +105,60 @@ def test_a_look_ends_in_time_and_the_next_one_goes_on(git, repo, asked):
     assert known == frozenset(commits(repo, "one"))
 
 
-def test_another_head_knows_nothing_of_it(git, repo):
+def test_what_a_trunk_held_it_holds_when_it_has_grown(git, repo):
+    landed = Landed()
+    wanted = commits(repo, "one")
+    look(git, repo, landed, [*wanted, *commits(repo, "two")])
+
+    repo.add("start.py", "a = 2\n", "more")
+
+    assert known(git, repo, landed, wanted) == frozenset(wanted)
+
+
+def test_a_grown_trunk_is_compared_only_with_what_it_may_have_brought(git, repo, asked):
+    landed = Landed()
+    wanted = [*commits(repo, "two"), *commits(repo, "three")]
+    assert look(git, repo, landed, wanted) == frozenset()
+    repo.add("start.py", "a = 2\n", "more")
+    asked.clear()
+    assert look(git, repo, landed, wanted) == frozenset()
+    assert [command for command in asked if command[0] == "log"] == []
+
+    repo.git("merge", "-q", "--squash", "two")
+    repo.commit("two, squashed")
+
+    assert look(git, repo, landed, wanted) == frozenset(commits(repo, "two"))
+
+
+def test_a_trunk_that_lost_the_work_holds_it_no_more(git, repo):
     landed = Landed()
     wanted = commits(repo, "one")
     assert look(git, repo, landed, wanted) == frozenset(wanted)
 
-    repo.git("switch", "-q", "two")
+    repo.git("reset", "-q", "--hard", "HEAD~1")
 
-    assert landed.known(repo.layout, head(repo), wanted) == frozenset()
+    assert known(git, repo, landed, wanted) == frozenset()
+    assert look(git, repo, landed, wanted) == frozenset()
+
+
+def test_that_no_branch_can_be_read_is_known_for_a_while(git, repo, asked):
+    lost = repo.git("rev-parse", "two~1").strip()
+    for name in ("one", "three"):
+        repo.git("branch", "-q", "-D", name)
+    repo.git("switch", "-q", "--detach", "main")
+    repo.git("branch", "-q", "-D", "main")
+    (repo.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    unmerged = branches.Unmerged()
+    counts = []
+
+    for now_s in (1.0, 2.0, 1.0 + branches.KEPT_S):
+        asked.clear()
+        with pytest.raises(YaadError):
+            unmerged.commits(repo.layout, git, head(repo), now_s)
+        counts.append(len(asked))
+
+    assert counts[1] == 0
+    assert counts[0] == counts[2] > 0
 
 
 def test_a_work_whose_texts_are_lost_has_not_landed_and_holds_up_no_other(git, repo):

@@ -231,14 +231,13 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
         try:
-            done = stale.check_tree(home, project, worktree, paths)
-            lineage.look(home, project, worktree)
-            return done
+            return stale.check_tree(home, project, worktree, paths)
         finally:
             # The check at start wakes the follower for what was left undone, written or not.
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        lineage.look(home, project, worktree)
         done = syncing.sync_tree(home, project, worktree, paths)
         return done.waiting or done.watching
 

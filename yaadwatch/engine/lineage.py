@@ -12,7 +12,6 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store import provenance
 from yaadwatch.store.recall import learned as table
-from yaadwatch.system.git import branches
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.question import Git
 
@@ -74,24 +73,15 @@ def look(home: Home, project: str, worktree: int) -> None:
     What cannot be asked now is asked by the next look.
     """
     with contextlib.suppress(YaadError), home.tree(project, worktree) as space:
-        look_in(home, space)
-
-
-def look_in(home: Home, space: Space) -> None:
-    """Find out the same for the work tree in `space`; see `look`.
-
-    Raises:
-        YaadError: git does not answer.
-    """
-    head = space.repository.head()
-    strange = space.db.read(table.commits) - {head.commit}
-    if not strange:
-        return
-    layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
-    git = Git(layout, home.git)
-    strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
-    if strange:
-        home.landed.look(layout, git, head, strange, monotonic_s)
+        head = space.repository.head()
+        strange = space.db.read(table.commits) - {head.commit}
+        if not strange:
+            return
+        layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
+        git = Git(layout, home.git)
+        strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
+        if strange:
+            home.landed.look(layout, git, head, strange, monotonic_s)
 
 
 def _unmerged(
@@ -110,8 +100,8 @@ def _unmerged(
     beside = home.unmerged.commits(layout, git, head, now_s)
     strange = beside.commits.intersection(commits)
     if strange:
-        strange -= home.landed.known(layout, head, strange)
+        strange -= home.landed.known(layout, git, head, strange, now_s)
     if unsure and not beside.whole:
         others = frozenset(commits) - beside.commits
-        strange |= others - branches.held(git, others)
+        strange |= others - home.unmerged.held(layout, git, head, others, now_s)
     return strange

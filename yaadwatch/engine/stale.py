@@ -5,7 +5,6 @@ events gives the same flags. What happened in between only decides when it runs 
 first.
 """
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -111,8 +110,6 @@ def check(home: Home, call: Call) -> dict[str, object]:
     """
     with home.space(call) as space:
         done = check_space(home, space, None)
-        with contextlib.suppress(YaadError):  # what is hidden of other branches stays so
-            lineage.look_in(home, space)
         resting = {anchor.node for anchor in space.db.read(anchors.everything)}
     return {
         "checked": len(resting),

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import projects, upkeep
+from yaadwatch.engine import lineage, projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
@@ -256,6 +256,12 @@ class Tree:
 
     def check(self):
         return checking.check(self.home, self.call)
+
+    def look(self) -> None:
+        """Look for work that came in by other commits, as the daemon does after a check."""
+        with self.home.space(self.call) as space:
+            project, worktree = space.project.id, space.worktree.id
+        lineage.look(self.home, project, worktree)
 
     def check_tree(self, paths: frozenset[str] | None = None) -> checking.Checked:
         """Check as the daemon does after a hint about `paths`."""

@@ -373,7 +373,7 @@ class TestBranches:
         repo.commit("squashed")
         repo.write("new.py", "y = 3\n")
         repo.commit("later")
-        repo.check()
+        repo.look()
 
         assert set(found(repo, "bloom filter")) == {half, whole}
 
@@ -391,7 +391,7 @@ class TestBranches:
         repo.remember("More of it needs a second bloom filter")
 
         repo.git("switch", "-q", "main")
-        repo.check()
+        repo.look()
 
         assert found(repo, "bloom filter") == [before]
         assert asked(repo, "bloom filter")["hidden"] == 1
@@ -408,8 +408,8 @@ class TestBranches:
         assert found(repo, "bloom filter") == []
 
         repo.git("cherry-pick", "main..feature")
-        assert found(repo, "bloom filter") == []  # it is looked for by a check
-        repo.check()
+        assert found(repo, "bloom filter") == []  # it is looked for afterwards
+        repo.look()
 
         assert found(repo, "bloom filter") == [learned]
 
@@ -423,7 +423,7 @@ class TestBranches:
         repo.git("switch", "-q", "main")
         repo.git("checkout", "-q", "feature", "--", *taken)
         repo.commit("a part of it")
-        repo.check()
+        repo.look()
 
         assert found(repo, "bloom filter") == []
         assert asked(repo, "bloom filter")["hidden"] == 1

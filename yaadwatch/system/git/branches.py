@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +42,8 @@ class Beside:
 class _Known:
     head: Head
     at_s: float
-    beside: Beside
+    beside: Beside | YaadError
+    held: dict[str, bool] = field(default_factory=dict)
 
 
 class Unmerged:
@@ -67,18 +68,52 @@ class Unmerged:
         Raises:
             YaadError: from git.
         """
+        beside = self._known_of(layout, git, head, now_s).beside
+        if isinstance(beside, YaadError):
+            raise beside.with_traceback(None)
+        return beside
+
+    def held(
+        self, layout: Layout, git: Git, head: Head, commits: Collection[str], now_s: float
+    ) -> frozenset[str]:
+        """Return those of `commits` that HEAD or a main branch has.
+
+        Args:
+            layout: of the work tree.
+            git: of the same.
+            head: where its HEAD is.
+            commits: those that are asked for.
+            now_s: a monotonic clock.
+
+        Raises:
+            YaadError: from git.
+        """
+        known = self._known_of(layout, git, head, now_s).held
+        asked = frozenset(commits) - known.keys()
+        if asked:
+            found = held(git, asked)
+            known |= {commit: commit in found for commit in asked}
+        return frozenset(commit for commit in commits if known[commit])
+
+    def _known_of(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Known:
+        """Return what git said a while ago at most; that it could not answer is an answer, too."""
         place = layout.git_dir
         with self._lock:
             known = self._known.get(place)
         if known is not None and known.head == head and now_s - known.at_s < KEPT_S:
-            return known.beside
-        beside = unmerged(git, COMMITS_MAX) if head.commit else Beside(frozenset())
+            return known
+        beside: Beside | YaadError
+        try:
+            beside = unmerged(git, COMMITS_MAX) if head.commit else Beside(frozenset())
+        except YaadError as error:
+            beside = error
+        known = _Known(head=head, at_s=now_s, beside=beside)
         with self._lock:
-            self._known[place] = _Known(head=head, at_s=now_s, beside=beside)
+            self._known[place] = known
             self._known.move_to_end(place)
             while len(self._known) > _TREES_MAX:
                 self._known.popitem(last=False)
-        return beside
+        return known
 
 
 def trunks(git: Git) -> list[str]:

@@ -47,12 +47,16 @@ class Refs:
 
 @dataclass(slots=True)
 class _Found:
-    """Of which commits it is known whether the trunk holds their work, and since when."""
+    """Of which commits it is known whether the trunk holds their work, and since when.
+
+    `compared`: the ends of the trunk that a commit was compared with before it grew, in vain.
+    """
 
     head: Head
     at_s: float
     refs: Refs
     known: dict[str, bool] = field(default_factory=dict)
+    compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Landed:
@@ -62,18 +66,23 @@ class Landed:
         self._lock = threading.Lock()
         self._found: OrderedDict[Path, _Found] = OrderedDict()
 
-    def known(self, layout: Layout, head: Head, commits: Collection[str]) -> frozenset[str]:
+    def known(
+        self, layout: Layout, git: Git, head: Head, commits: Collection[str], now_s: float
+    ) -> frozenset[str]:
         """Return those of `commits` whose work a trunk holds, as far as `look` has found out.
 
         Args:
             layout: of the work tree.
-            head: where its HEAD is; what was found for another is not told.
+            git: of the same.
+            head: where its HEAD is.
             commits: of branches, not in the trunk.
+            now_s: a monotonic clock.
+
+        Raises:
+            YaadError: from git.
         """
+        found = self._current(layout, git, head, now_s)
         with self._lock:
-            found = self._found.get(layout.git_dir)
-            if found is None or found.head != head:
-                return frozenset()
             return frozenset(commit for commit in commits if found.known.get(commit))
 
     def look(
@@ -106,7 +115,8 @@ class Landed:
             if monotonic_s() > end_s:
                 return
             if commit not in known:
-                self._note(found, _works(git, commit, found.refs.trunks))
+                compared = found.compared.get(commit, ())
+                self._note(found, commit, _works(git, commit, found.refs.trunks, compared))
 
     def _current(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Found:
         """Return what is known while the branches are where they are."""
@@ -115,8 +125,7 @@ class Landed:
         if found is not None and found.head == head and now_s - found.at_s < KEPT_S:
             return found
         refs = refs_of(git, branches.trunks(git))
-        known = found.known if found is not None and found.refs == refs else {}
-        found = _Found(head, now_s, refs, known)
+        found = _Found(head, now_s, refs, *self._kept(git, found, refs))
         with self._lock:
             self._found[layout.git_dir] = found
             self._found.move_to_end(layout.git_dir)
@@ -124,10 +133,29 @@ class Landed:
                 self._found.popitem(last=False)
         return found
 
-    def _note(self, found: _Found, answers: dict[str, bool]) -> None:
+    def _kept(
+        self, git: Git, found: _Found | None, refs: Refs
+    ) -> tuple[dict[str, bool], dict[str, tuple[str, ...]]]:
+        """Return what is known still: a trunk that only grew holds what it held."""
+        if found is None:
+            return {}, {}
+        if found.refs == refs:
+            return found.known, found.compared
+        try:
+            left = git.ask(["rev-list", "--max-count=1", *found.refs.trunks, "--not", *refs.trunks])
+        except YaadError:  # what it held is not even there any more
+            return {}, {}
+        if left.strip():
+            return {}, {}
         with self._lock:
-            for commit, answer in answers.items():
-                found.known[commit] = answer or found.known.get(commit, False)
+            landed = {commit: True for commit, answer in found.known.items() if answer}
+            return landed, dict(found.compared)
+
+    def _note(self, found: _Found, commit: str, answers: dict[str, bool]) -> None:
+        with self._lock:
+            found.compared[commit] = found.refs.trunks
+            for each, answer in answers.items():
+                found.known[each] = answer or found.known.get(each, False)
 
 
 def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
@@ -150,10 +178,12 @@ def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
     return [tip for tip in refs.tips if tip in above]
 
 
-def _works(git: Git, commit: str, trunks: Sequence[str]) -> dict[str, bool]:
+def _works(
+    git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str]
+) -> dict[str, bool]:
     """Return whether the trunk holds the work up to a commit; if so, that of all before it, too."""
     try:
-        if not _is_held(git, commit, trunks):
+        if not _is_held(git, commit, trunks, compared):
             return {commit: False}
         before = git.ask(["rev-list", f"--max-count={WALK_MAX}", commit, "--not", *trunks])
     except YaadError as error:
@@ -163,8 +193,11 @@ def _works(git: Git, commit: str, trunks: Sequence[str]) -> dict[str, bool]:
     return dict.fromkeys(before.decode().split(), True)
 
 
-def _is_held(git: Git, commit: str, trunks: Sequence[str]) -> bool:
-    """Return whether the trunk holds all that was done up to a commit since it left the trunk."""
+def _is_held(git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str]) -> bool:
+    """Return whether the trunk holds all that was done up to a commit since it left the trunk.
+
+    It did not where it ended at `compared`, if that is any.
+    """
     base = git.ask(["merge-base", commit, *trunks], allowed=(0, 1)).decode().strip()
     if not base:
         return False
@@ -172,6 +205,10 @@ def _is_held(git: Git, commit: str, trunks: Sequence[str]) -> bool:
     paths = [name.decode("utf-8", "surrogateescape") for name in names.split(b"\0") if name]
     if not 1 <= len(paths) <= PATHS_MAX:
         return False
+    if compared:
+        newer = ["rev-list", "--max-count=1", *trunks, "--not", commit, *compared, "--", *paths]
+        if not git.ask(newer).strip():
+            return False
     work = _lines(git.ask(["diff-tree", "-r", *_DIFF, base, commit]))
     if any(line.startswith(_NO_TEXT) for line in work):
         return False
