@@ -19,7 +19,7 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
     """Return the JSON of an anchor: path, and symbol and line where it has them."""
     shown: dict[str, object] = {"path": anchor.path}
     if anchor.symbol:
-        shown["symbol"] = anchor.symbol
+        shown["symbol"] = anchor.name
     if anchor.line is not None:
         shown["line"] = anchor.line
     return shown

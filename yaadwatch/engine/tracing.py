@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import definitions, hunks
+from yaadwatch.core.truth import definitions, hunks, numbers
 from yaadwatch.core.truth.definitions import State
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import ASSIGNED, Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
 
@@ -55,7 +55,7 @@ def explain(
     found = [
         Evidence(
             path=step.path,
-            symbol=anchor.symbol,
+            symbol=anchor.name,
             commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
             summary=privacy.mask(step.summary).text,
         )
@@ -66,7 +66,7 @@ def explain(
         found.append(
             Evidence(
                 path=worst.place or anchor.path,
-                symbol=anchor.symbol,
+                symbol=anchor.name,
                 commit=None,
                 summary=privacy.mask(f"{worst.reason} {told}").text,
             )
@@ -135,7 +135,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         if after is None:
             continue
         if departure is None and before and after.differs_from(before, anchor, path, history):
-            yield Step(path=path, commit=commit, summary=_done(before, after, anchor.symbol, path))
+            yield Step(path=path, commit=commit, summary=_done(before, after, anchor.name, path))
         before = after
 
 
@@ -192,6 +192,9 @@ class _Shape:
                 return None
             there = found.state is State.FOUND
             return cls(blob=blob, there=there, fingerprint=found.fingerprint)
+        if anchor.symbol.endswith(ASSIGNED):
+            number = numbers.given(data, path, anchor.name) or ""
+            return cls(blob=blob, there=True, fingerprint=number)
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         return cls(blob=blob, there=line is not None, fingerprint="")
 
@@ -200,7 +203,7 @@ class _Shape:
             return True
         if not self.there:
             return False
-        if anchor.method is Method.TREE:
+        if anchor.method is Method.TREE or anchor.symbol.endswith(ASSIGNED):
             return self.fingerprint != before.fingerprint
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:

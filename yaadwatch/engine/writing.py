@@ -260,7 +260,7 @@ def _touch(
     touched: set[str] = set()
     for anchor in rests_on:
         kind = "entity" if anchor.symbol else "file"
-        name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
+        name = f"{anchor.name} ({anchor.path})" if anchor.symbol else anchor.path
         found = None if together is None else together.things.get(name)
         if found is None:
             found = thing(conn, home, node, name, now, kind=kind)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 
 class Verdict(StrEnum):
@@ -53,6 +54,10 @@ REFERENCES = {
 }
 
 
+ASSIGNED: Final = " ="
+"""Ends the symbol of an anchor on the number that a name is given."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
     """A node rests on a file, or on a definition in it, as it was at a commit.
@@ -73,6 +78,11 @@ class Anchor:
     line: int | None
     trust: str = "text"
     spread: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the symbol as people say it; '' for a whole file or folder."""
+        return self.symbol.removesuffix(ASSIGNED)
 
     @property
     def reference(self) -> Reference:

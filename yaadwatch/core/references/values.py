@@ -35,8 +35,6 @@ LINES = "lines"
 """The symbol of an anchor on the number of lines of a file."""
 PHRASES_MAX = 16
 """Numbers of one text that are looked up where it only says in plain words what has them."""
-ASSIGNED = " ="
-"""Ends the symbol of an anchor on the number that a name is given."""
 TOLERANCE = 0.1
 """A number of lines is still true when it is off by less than this share of it."""
 PLACES = frozenset(
@@ -64,6 +62,7 @@ _WORDS = (
 )
 _COUNTS = {word: str(count) for count, word in enumerate(_WORDS, 1)}
 # A word is a number only where nothing follows it: "one of them", "two or more", "five times".
+_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$))"
 _WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
 _SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
@@ -187,4 +186,10 @@ def _number(digits: str, word: str) -> str:
 
 
 def _digits(number: str) -> str:
-    return number.replace("_", "").replace(",", "")
+    """Return a number as all who write it in another way would: 30.0 is 30, and 1,000 is 1000."""
+    plain = number.replace("_", "").rstrip(",")
+    if _THOUSANDS.fullmatch(plain):
+        plain = plain.replace(",", "")
+    whole, point, rest = plain.partition(".")
+    rest = rest.rstrip("0")
+    return f"{whole}.{rest}" if point and rest else whole

@@ -185,7 +185,7 @@ def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of a pattern, a word, a target or a value."""
-    name = anchor.symbol.removesuffix(values.ASSIGNED)
+    name = anchor.name
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
         reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"

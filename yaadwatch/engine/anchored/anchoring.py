@@ -12,11 +12,12 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
+from yaadwatch.core.truth import numbers
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.told import is_ours
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
@@ -224,8 +225,11 @@ def _value(one: Sought, maker: "_Maker") -> None:
     for definition in [made for made in one.found if made.method is Method.TREE]:
         name = last_part(definition.symbol)
         number = values.stated_for(one.source.text, name)
-        if number is not None and values.assigned(maker.text(definition.path), name) == number:
-            symbol = f"{definition.symbol}{values.ASSIGNED}"
+        if number is None:
+            continue
+        text = maker.text(definition.path).encode()
+        if numbers.given(text, definition.path, definition.symbol) == number:
+            symbol = f"{definition.symbol}{ASSIGNED}"
             made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
             maker.add(one, made)
     _value_in_words(one, maker)
@@ -248,7 +252,7 @@ def _value_in_words(one: Sought, maker: "_Maker") -> None:
             name = values.meant(maker.text(path), wording, phrase.number)
             if name is None:
                 continue
-            symbol = f"{name}{values.ASSIGNED}"
+            symbol = f"{name}{ASSIGNED}"
             if not any(f".{made.symbol}".endswith(f".{symbol}") for made in one.found):
                 made = maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=phrase.number)
                 maker.add(one, made)

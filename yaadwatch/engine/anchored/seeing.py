@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
+from yaadwatch.core.truth import numbers
 from yaadwatch.core.truth.doubt import successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
@@ -17,7 +18,7 @@ from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import WORD_FILES_MAX
 
@@ -199,10 +200,10 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if anchor.symbol == values.LINES:
         now: str | None = str(text.count("\n"))
         same = values.lines_hold(int(anchor.fingerprint), text.count("\n"))
-    elif anchor.symbol.endswith(values.ASSIGNED):
+    elif anchor.symbol.endswith(ASSIGNED):
         # What is given to it elsewhere, or by a formula, is not known to be another number.
-        name = last_part(anchor.symbol.removesuffix(values.ASSIGNED))
-        now = values.assigned(text, name) or anchor.fingerprint
+        now = numbers.given(text.encode(), seen.place or anchor.path, anchor.name)
+        now = now or anchor.fingerprint
         same = now == anchor.fingerprint
     else:
         now = values.version_in(seen.place or anchor.path, text, anchor.symbol)

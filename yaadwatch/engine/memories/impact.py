@@ -119,7 +119,7 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
     rows = anchors.on_paths(conn, paths)
     on: dict[str, list[Anchor]] = {}
     for anchor in rows:
-        if not target.symbol or _is_meant(anchor.symbol, target.symbol):
+        if not target.symbol or _is_meant(anchor.name, target.symbol):
             on.setdefault(anchor.node, []).append(anchor)
     if not target.symbol:
         for flag in flags.of_worktree(conn, worktree):
@@ -143,7 +143,7 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
         on=on,
         central=central,
         doubts=doubting.of_nodes(conn, worktree, [come.node for come in shown]),
-        symbols=sorted({anchor.symbol for anchor in rows if anchor.symbol}),
+        symbols=sorted({anchor.name for anchor in rows if anchor.symbol}),
     )
 
 
