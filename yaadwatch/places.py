@@ -64,8 +64,8 @@ def hook_log() -> str:
 
 
 def hook_untold() -> str:
-    """Return where hooks note the sessions that were not told their brief; as text, likewise."""
-    return os.path.join(_home(), "log", "hook.untold")
+    """Return the folder of notes on sessions that were not told their brief; as text, likewise."""
+    return os.path.join(_home(), "log", "untold")
 
 
 def receipt() -> "Path":

@@ -129,7 +129,7 @@ def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
 
 
 @pytest.mark.parametrize("path", [".claude/rules/yaad.md", ".cursor/rules/yaad.mdc", "GEMINI.md"])
-def test_what_an_agent_file_no_longer_names_is_not_used_less(repo, path):
+def test_what_we_write_ourselves_is_no_use_that_is_lost(repo, path):
     said = "<!-- yaad:begin v=1 nl=0 -->\n- Ask `{}` for each host\n<!-- yaad:end -->\n"
     repo.write(path, said.format("fetch_with_retry"))
     repo.add("docs/hosts.md", "Ask fetch_with_retry for each host\n", "two")
@@ -141,7 +141,7 @@ def test_what_an_agent_file_no_longer_names_is_not_used_less(repo, path):
     assert false(repo, "--base", "HEAD~1") == [("CLAUDE.md:4", "changed")]
 
 
-def test_a_word_that_stands_only_in_an_agent_file_is_gone_from_the_code(repo):
+def test_a_word_that_stands_only_in_a_file_of_ours_is_gone_from_the_code(repo):
     repo.write("CLAUDE.md", "- Set `legacy_transport` for old servers.\n")
     repo.write(".cursor/rules/yaad.mdc", "- Set `legacy_transport` for old servers.\n")
     repo.add("src/hosts.py", "connect(legacy_transport=True)\n", "two")
@@ -150,6 +150,19 @@ def test_a_word_that_stands_only_in_an_agent_file_is_gone_from_the_code(repo):
     found = check(repo, "--json").json["false"]
 
     assert ("CLAUDE.md", "gone") in [(one["path"], one["verdict"]) for one in found]
+
+
+@pytest.mark.parametrize(
+    "said", ["Tries are three, see `src/net.py`.", "src/net.py: max tries (3)"]
+)
+def test_a_number_is_said_in_words_beside_the_file_that_has_it(repo, said):
+    repo.write("CLAUDE.md", f"- {said}\n- The host is up, see src/net.py.\n")
+    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{NET}", "three")
+    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{AROUND}", "the same")
+    assert false(repo) == []
+    repo.add("src/net.py", f"TRIES = 5\nMAX_TRIES = 5\n{NET}", "five")
+
+    assert false(repo) == [("CLAUDE.md:1", "changed")]
 
 
 def test_what_is_not_committed_counts(repo):

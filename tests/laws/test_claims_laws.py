@@ -1,9 +1,11 @@
 """Laws of claims: nothing makes extraction fail, and what it takes stands in the text."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.recall.asked import form
+from yaadwatch.core.truth.claiming import statements
 from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract, sense
 
 pieces = st.sampled_from(
@@ -82,3 +84,27 @@ def test_comparing_twice_is_comparing_once_for_words(value):
 @given(st.lists(st.sampled_from(["how", "do", "we", "deploy", "the", "API", "to", "staging"])))
 def test_a_question_is_known_by_its_words_in_any_order_and_case(words):
     assert form(" ".join(words)) == form(" ".join(reversed(words)).upper() + "?")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (statements._REASON, statements.REASONS),
+        (statements._REPLACED, statements.REPLACINGS),
+        (statements._BARE_PORT, statements.PORTS),
+        (statements._LISTENS, statements.PORTS),
+    ],
+)
+@given(st.data())
+def test_what_is_looked_for_only_beside_some_words_always_has_one_of_them(pattern, words, data):
+    """Texts with other letters, which may fold to these, are always looked at."""
+    letters = st.characters(max_codepoint=383)
+    text = data.draw(st.from_regex(pattern, alphabet=letters))
+
+    assert statements.may_hold(text, words)
+
+
+@given(st.text("ab.!\n`) *"))
+def test_a_text_without_an_end_inside_is_one_sentence(text):
+    if not any(mark in text for mark in ".!\n"):
+        assert statements._END.split(text) == [text]

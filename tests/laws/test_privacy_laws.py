@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from yaadwatch.core import privacy
 from yaadwatch.core.privacy import mask, mask_tree
 from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
@@ -207,6 +208,20 @@ def test_a_text_without_a_secret_comes_back_as_the_same_object(text):
 
     assert masked.text is text
     assert masked.kinds == ()
+
+
+@given(st.lists(texts, max_size=4), st.one_of(st.none(), secrets()), st.data())
+def test_texts_that_can_hold_no_secret_as_one_are_masked_nowhere(several, secret, data):
+    if secret is not None:
+        several.insert(data.draw(st.integers(0, len(several))), secret)
+    several += data.draw(st.lists(st.text("abdfghijlmnoquvxyz0123456789 \n,!()")))
+
+    assert privacy.may_hold(several) or all(mask(text).text is text for text in several)
+
+
+def test_ids_as_they_are_usually_given_hold_no_secret():
+    assert not privacy.may_hold(f"note-{number}" for number in range(100))
+    assert privacy.may_hold(["note-1", "my password is hunter2", "note-2"])
 
 
 @given(st.text())

@@ -14,6 +14,7 @@ import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
 import time
+from binascii import crc32
 
 if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
@@ -37,6 +38,9 @@ TOUCHED_TOKENS_MAX = 200
 PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
 """The log of hooks begins anew when it is longer than this."""
+NOTES_MAX = 200
+NOTE_AGE_MAX_S = 7 * 86_400
+"""How many sessions are noted as not told, and for how long: who never asks again, is forgotten."""
 
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
 _AGE_UNKNOWN_S = 0.050
@@ -57,6 +61,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     end_s = time.monotonic() + LIMIT_S - _SPARE_S - _age_s()
     told = nothing = b""
     event = name = session = why = ""
+    settled = False
 
     def end(why: str) -> "NoReturn":
         signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
@@ -76,16 +81,18 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         nothing = b"" if AGENTS[name].nothing is None else json.line(AGENTS[name].nothing)
         payload = _payload()
         session = AGENTS[name].session_of(payload)
-        told = _answer(event, name, payload, end_s)
+        told, settled = _answer(event, name, payload, end_s)
     except (Trouble, WrongPayloadError) as trouble:
         why = str(trouble)
     except (OSError, ValueError, RuntimeError) as error:
         why = f"{type(error).__name__}: {error}"
     _end_quietly()
-    _say(told or nothing)
+    said = _say(told or nothing)
+    if said and settled:
+        _forget_untold(name, session)
+    elif event == "session-start":
+        _note_untold(name, session)
     if why:
-        if event == "session-start":
-            _note_untold(name, session)
         complain(why)
         _read_out()
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
@@ -103,8 +110,11 @@ def complain(what: str) -> None:
         return
 
 
-def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> bytes:
-    """Return what tells the agent, in JSON of its own form; empty when there is nothing to tell."""
+def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> "tuple[bytes, bool]":
+    """Return what tells the agent, in JSON of its own form; empty when there is nothing to tell.
+
+    And whether nothing is owed to the session when that was said: it is its brief, or it is over.
+    """
     agent = AGENTS[name]
     agent.check(payload, event)
     environment = os.environ.get("CLAUDE_PROJECT_DIR")
@@ -114,9 +124,8 @@ def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> b
     pairs = zip(requests, answers, strict=True)
     texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
     text = "\n".join(filter(None, texts))
-    if event == "session-end" or any(operation == "session_start" for operation, *_ in requests):
-        _forget_untold(name, agent.session_of(payload))
-    return json.line(agent.tell(agent.names[event], text)) if text else b""
+    told = json.line(agent.tell(agent.names[event], text)) if text else b""
+    return told, any(operation in ("session_start", "session_end") for operation, *_ in requests)
 
 
 def _requests(
@@ -126,7 +135,7 @@ def _requests(
     agent = AGENTS[name]
     named = {"name": agent.session_of(payload)}
     news = ("session_news", named | {"tokens_max": NEWS_TOKENS_MAX}, "news")
-    if event == "session-start" or _entry(name, named["name"]) in _untold():
+    if event == "session-start" or _is_untold(name, named["name"]):
         wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
         limits = {"tokens_max": BRIEF_TOKENS_MAX, "chars_max": BRIEF_CHARS_MAX}
         news = ("session_start", named | limits | {"wait_ms": wait_ms}, "brief")
@@ -230,39 +239,70 @@ def _end_quietly() -> None:
     signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
 
 
-def _say(told: bytes) -> None:
+def _say(told: bytes) -> bool:
+    """Write the answer; return whether the agent took it."""
     try:
         os.write(1, told)
     except OSError as error:
         complain(f"the agent did not take the answer: {error.strerror}")
+        return False
+    return True
 
 
 def _note_untold(name: str, session: str) -> None:
-    """Note that a session was not told its brief: its next hook tells it."""
-    if session:
-        try:
-            _append(places.hook_untold(), _entry(name, session))
-        except OSError:  # nobody has a log here: no daemon has ever run
-            return
+    """Note that a session was not told its brief: its next hook tells it.
+
+    A note is a file of its own, so that hooks that run at once need no lock.
+    """
+    if not session:
+        return
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    folder = places.hook_untold()
+    try:
+        if not os.path.isdir(folder):  # noqa: PTH112
+            _make_folder(folder)
+        os.close(os.open(_note(name, session), how, 0o600))
+        _forget_old(folder)
+    except OSError:  # it is noted already, or nobody has a log here: no daemon has ever run
+        return
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)  # noqa: PTH102
+    except FileExistsError:  # another hook was as quick
+        return
+
+
+def _forget_old(folder: str) -> None:
+    """Take away the notes that are too old, and the oldest of too many."""
+    with os.scandir(folder) as found:
+        notes = sorted((entry.stat().st_mtime, entry.path) for entry in found)
+    for place, (noted, path) in enumerate(reversed(notes)):
+        if noted < notes[-1][0] - NOTE_AGE_MAX_S or place >= NOTES_MAX:
+            _remove(path)
 
 
 def _forget_untold(name: str, session: str) -> None:
-    noted, entry = _untold(), _entry(name, session)
-    if entry in noted:
-        with open(places.hook_untold(), "wb") as stream:  # noqa: PTH123
-            stream.write(noted.replace(entry, b""))
+    if session:
+        _remove(_note(name, session))
 
 
-def _untold() -> bytes:
+def _remove(path: str) -> None:
     try:
-        with open(places.hook_untold(), "rb") as stream:  # noqa: PTH123
-            return stream.read()
-    except OSError:
-        return b""
+        os.unlink(path)  # noqa: PTH108
+    except OSError:  # there was none, or another hook was as quick
+        return
 
 
-def _entry(name: str, session: str) -> bytes:
-    return json.line([name, session])
+def _is_untold(name: str, session: str) -> bool:
+    return bool(session) and os.path.exists(_note(name, session))  # noqa: PTH110
+
+
+def _note(name: str, session: str) -> str:
+    """Return the file that stands for a session: what an agent calls it is written nowhere."""
+    number = crc32(session.encode("utf-8", "surrogatepass"))
+    return os.path.join(places.hook_untold(), f"{name}-{number:08x}")  # noqa: PTH118
 
 
 def _session_at_hand(name: str) -> str:

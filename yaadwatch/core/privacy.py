@@ -42,6 +42,16 @@ def mask(text: str) -> Masked:
     return Masked(text=text, kinds=tuple(kinds))
 
 
+def may_hold(texts: Iterable[str]) -> bool:
+    """Return whether one of these may have a secret in it: where not, none need be masked.
+
+    All of them are looked at as one, for the words and marks without which there is no secret.
+    """
+    joined = "\n".join(texts)
+    lowered = _lowered(joined)
+    return bool(_worth_trying(joined, lowered)) or any(True for _ in names(joined, lowered))
+
+
 @overload
 def mask_tree(value: str) -> str: ...
 @overload
@@ -87,9 +97,7 @@ _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 
 def _spans(text: str) -> list[_Span]:
     """Return where the secrets are: in order, none overlapping another."""
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters are longer in lower case; positions must agree
-        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    lowered = _lowered(text)
     found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
     if not found:
         return []
@@ -103,6 +111,14 @@ def _spans(text: str) -> list[_Span]:
         else:
             merged.append(span)
     return merged
+
+
+def _lowered(text: str) -> str:
+    """Return a text in lower case, as long as it is: a few letters are longer in lower case."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lowered
 
 
 def _worth_trying(text: str, lowered: str) -> set[int]:

@@ -6,7 +6,7 @@ gives none, so look before the first check.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,8 +60,7 @@ class Poller:
         """Look at a tree; return what differs from the last look. New anchors do not count."""
         root = str(tree.root)
         now = _Look(
-            # A folder looks different when a file came or went.
-            files={path: _signature(f"{root}/{path.removesuffix('/*')}") for path in tree.paths},
+            files=_signatures(root, tree.paths),
             head=_head(tree),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
         )
@@ -93,6 +92,22 @@ class Poller:
             first = True
         found = folders.look(tree.paths)
         return frozenset() if first else found
+
+
+def _signatures(root: str, paths: Iterable[str]) -> dict[str, int]:
+    """Return how each path looks; a folder, `x/*`, looks different when a file came or went.
+
+    In a folder at the top that is not there nothing is looked for: most agents have none here.
+    """
+    tops: dict[str, bool] = {}
+    found = {}
+    for path in paths:
+        top, inside, _ = path.partition("/")
+        if inside and top not in tops:
+            tops[top] = os.path.lexists(f"{root}/{top}")
+        there = not inside or tops[top]
+        found[path] = _signature(f"{root}/{path.removesuffix('/*')}") if there else 0
+    return found
 
 
 def _signature(path: str) -> int:

@@ -1,7 +1,7 @@
 """Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -30,6 +30,26 @@ from yaadwatch.store.whole import derived
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
+
+
+@dataclass(slots=True)
+class Together:
+    """What many memories that are stored in one transaction of one store ask or do only once.
+
+    Args:
+        said: hashes of what living memories may say: those that do, and maybe some that do not.
+        things: files and entities that were looked up or made, by name.
+        paths: files that the next check is to read again; `finish` says so.
+    """
+
+    said: set[str]
+    things: dict[str, Node] = field(default_factory=dict)
+    paths: set[str] = field(default_factory=set)
+
+    def finish(self, conn: Connection) -> None:
+        """Do what was left for the end of the transaction."""
+        if self.paths:
+            sightings.drop_everywhere(conn, self.paths)
 
 
 def confirm(
@@ -169,10 +189,12 @@ def rest_on(
     now: datetime,
     *,
     fresh: bool = False,
+    together: Together | None = None,
 ) -> set[str]:
     """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
 
-    One that is `fresh`, stored in this transaction, rested on nothing before.
+    One that is `fresh`, stored in this transaction, rested on nothing before. `together`: what it
+    has in common with others that are stored in it.
 
     Returns:
         The ids of the files and definitions that it touches so.
@@ -180,8 +202,11 @@ def rest_on(
     if not fresh:
         anchors.drop(conn, node.id)
     anchors.insert(conn, rests_on)
-    look_again(conn, rests_on)
-    touched = _touch(conn, home, node, rests_on, now, fresh=fresh)
+    if together is None:
+        look_again(conn, rests_on)
+    else:
+        together.paths.update(anchor.path for anchor in rests_on)
+    touched = _touch(conn, home, node, rests_on, now, fresh=fresh, together=together)
     if fresh:
         return touched
     for edge in edges.of_node(conn, node.id):
@@ -229,13 +254,18 @@ def _touch(
     now: datetime,
     *,
     fresh: bool,
+    together: Together | None,
 ) -> set[str]:
     """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
     touched: set[str] = set()
     for anchor in rests_on:
         kind = "entity" if anchor.symbol else "file"
         name = f"{anchor.symbol} ({anchor.path})" if anchor.symbol else anchor.path
-        found = thing(conn, home, node, name, now, kind=kind)
+        found = None if together is None else together.things.get(name)
+        if found is None:
+            found = thing(conn, home, node, name, now, kind=kind)
+            if together is not None:
+                together.things[name] = found
         edge = Edge(
             from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )

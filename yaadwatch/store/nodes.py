@@ -120,6 +120,20 @@ def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -
     return None if found is None else _node(found)
 
 
+def said_of(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
+    """Return those of `hashes` that are of what a living node of `scope` says."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT text_hash
+          FROM nodes
+         WHERE scope = ? AND text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         ORDER BY text_hash
+        """,
+        (scope, json_list(hashes)),
+    )
+    return {text_hash for (text_hash,) in rows}
+
+
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
     """Return the living node of `scope` that is kept under `key`."""
     found = conn.execute(

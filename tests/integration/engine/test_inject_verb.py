@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from engine_world import NET, RETRY, dump, every_byte_below
+from engine_world import NET, RETRY, dump, every_byte_below, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +115,41 @@ def test_a_node_rests_on_what_its_text_names(repo):
 
     assert "src/net.py" in [anchor["path"] for anchor in repo.show("req-1")["anchors"]]
     assert repo.doubt("req-1")
+
+
+def test_a_batch_makes_of_each_memory_what_it_would_be_alone(repo):
+    """What the memories of a batch share is looked up once; words and files are shared here."""
+    texts = [RETRY, "src/net.py sends mail, see port 8080", RETRY, "Mail goes to port 8080", "x y"]
+
+    def of(start):
+        rows = []
+        with repo.db() as db:
+            for number in range(len(texts)):
+                shown = repo.show(f"{start}-{number}")
+                touched = {(edge["kind"], edge["to"]) for edge in shown["edges"]}
+                anchors = [anchor | {"node": ""} for anchor in shown["anchors"]]
+                rows.append((shown["text"], shown["kind"], shown["tier"], touched, anchors))
+            unchecked = table(db, "sightings")
+        return rows, unchecked
+
+    for number, said in enumerate(texts):
+        inject(repo, [{"id": f"alone-{number}", "text": said}])
+    alone = of("alone")
+    repo.check()
+    inject(repo, [{"id": f"batch-{number}", "text": said} for number, said in enumerate(texts)])
+
+    assert of("batch") == alone
+    assert alone[0][0][3], "the law needs memories that touch something"
+
+
+def test_words_that_a_batch_takes_back_and_gives_again_stay_apart(repo):
+    inject(repo, [LOGIN, SIGNUP])
+
+    inject(repo, [LOGIN | {"text": "Login is by key"}, {"id": "req-4", "text": "Login is by key"}])
+
+    assert repo.memories().count("Login is by key") == 2
+    said = repo.remember("Login is by key")
+    assert said == "req-1"
 
 
 def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):

@@ -54,6 +54,36 @@ def test_binary_files_use_nothing():
     assert uses("retry", ("a", "a", b"\0retry", b"\0")).lost == ()
 
 
+pieces = st.sampled_from(["a", "b", "ab", "_", "9", "-", "/", ".", "é", "-é"])
+written = st.lists(pieces | st.sampled_from([" ", "\n"]), max_size=40).map("".join)
+many_words = st.lists(
+    st.lists(pieces, min_size=1, max_size=5).map("".join), min_size=17, max_size=40, unique=True
+)
+changed_files = st.lists(
+    st.tuples(written.map(str.encode), written.map(str.encode)), min_size=1, max_size=4
+)
+
+
+@given(many_words, changed_files)
+def test_many_words_are_found_in_one_pass_as_each_of_them_is_found_alone(words, files):
+    """One word alone is looked for in every file; many are looked for where they may be."""
+    tally = Tally(words)
+    for number, (old, new) in enumerate(files):
+        tally.add(f"{number}", f"{number}", old, new)
+
+    for word, found in tally.found().items():
+        assert found == uses(word, *((f"{n}", f"{n}", *both) for n, both in enumerate(files)))
+
+
+@given(many_words, written.map(str.encode))
+def test_a_file_that_is_not_looked_into_has_lost_no_word(words, old):
+    tally = Tally(words)
+    counts = tally.may_count(old)
+    tally.add("a", None, old, b"")
+
+    assert counts or not any(found.lost for found in tally.found().values())
+
+
 @given(st.binary(max_size=300), st.binary(max_size=300), st.sampled_from(["a", "ab", "--a", "$b"]))
 def test_any_bytes_have_an_answer(old, new, word):
     found = uses(word, ("x", "x", old, new))

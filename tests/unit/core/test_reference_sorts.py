@@ -180,6 +180,13 @@ def test_a_method_without_what_it_belongs_to_is_a_name():
         ("the limit (`LIMIT`: 0.5)", "0.5"),
         ("`LIMIT` (5)", "5"),
         ("`LIMIT` defaults to -1", "-1"),
+        ("`LIMIT` is five.", "5"),
+        ("`LIMIT` (Three)", "3"),
+        ("LIMIT are twelve", "12"),
+        ("`LIMIT` is one of many", None),
+        ("`LIMIT` is five or six", None),
+        ("`LIMIT` is two-fold", None),
+        ("`LIMIT` isone", None),
         ("`LIMIT` is 5s", None),
         ("`LIMIT` is 5%", None),
         ("`LIMIT` is 5.x", None),
@@ -219,5 +226,43 @@ def test_a_file_gives_a_name_one_number(source, number):
     assert values.assigned(source, "LIMIT") == number
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Retries are three, see net.py", [("Retries", "3")]),
+        ("The retry limit is 3.", [("retry limit", "3")]),
+        ("Our own maximum retry limit (3)", [("limit", "3")]),
+        ("One of three is a retry", []),
+        ("Retries are three times as slow", []),
+    ],
+)
+def test_a_text_gives_a_number_to_what_it_says_in_words(text, said):
+    found = list(values.phrases(text))
+
+    assert len(found) == len(said)
+    assert all(
+        one in (p.wordings[-1:] + p.wordings[-2:-1])
+        for (one, _), p in zip(said, found, strict=True)
+    )
+    assert [one.number for one in found] == [number for _, number in said]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("RETRY_LIMIT = 3\n", "RETRY_LIMIT"),
+        ("const retryLimit = 3;\n", "retryLimit"),
+        ("retry-limit: 3\n", "retry-limit"),
+        ("RETRY_LIMIT = 5\n", None),
+        ("RETRY_LIMIT = 3\nretry_limit = 4\n", None),
+        ("RETRY_LIMIT = 3\nRETRY_LIMIT = 4\n", None),
+        ("MAX_RETRY_LIMIT = 3\n", None),
+    ],
+)
+def test_a_name_in_a_file_is_meant_by_words(source, name):
+    assert values.meant(source, "retry limit", "3") == name
+
+
 def test_a_long_line_is_no_long_wait():
     assert values.assigned("LIMIT " * 20_000 + "=", "LIMIT") is None
+    assert list(values.phrases("the retry limit " * 20_000)) == []

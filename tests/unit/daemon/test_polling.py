@@ -66,6 +66,21 @@ def test_an_anchored_file_that_appears_is_seen(tree):
     assert poller.look(tree).paths == {"gone.py"}
 
 
+def test_files_that_come_and_go_with_their_folder_are_seen(tree):
+    tree = replace(tree, paths=tree.paths | {".agent/rules.md", ".agent/more/*"})
+    poller = Poller()
+    poller.look(tree)
+
+    (tree.root / ".agent/more").mkdir(parents=True)
+    (tree.root / ".agent/rules.md").touch()
+    came = poller.look(tree).paths
+    (tree.root / ".agent").rename(tree.root / "elsewhere")
+    went = poller.look(tree).paths
+    (tree.root / ".agent").symlink_to("elsewhere")
+
+    assert came == went == poller.look(tree).paths == {".agent/rules.md", ".agent/more/*"}
+
+
 def test_the_first_look_finds_nothing(tree):
     assert not Poller().look(tree)
 

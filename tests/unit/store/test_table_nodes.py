@@ -164,6 +164,15 @@ def test_the_same_text_lives_once_in_a_scope(conn):
         nodes.insert(conn, node("b", kind="bug", text_hash="same"))
 
 
+def test_of_some_hashes_those_are_told_that_the_living_of_a_scope_have(conn):
+    nodes.insert(conn, node("a", text_hash="one"))
+    nodes.insert(conn, node("b", text_hash="two", archived_at=NOW))
+    nodes.insert(conn, node("c", text_hash="three", scope="user"))
+
+    assert nodes.said_of(conn, "project", ["one", "two", "three", "four"]) == {"one"}
+    assert nodes.said_of(conn, "project", []) == set()
+
+
 def test_what_an_archived_memory_said_may_be_said_again(conn):
     nodes.insert(conn, node("a", text_hash="same", archived_at=NOW))
 

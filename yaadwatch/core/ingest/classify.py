@@ -235,7 +235,7 @@ _COMPILED_FAINT: Final = _compiled(_FAINT)
 def _first(cues: _Compiled, head: str) -> tuple[str, str] | None:
     lower = head.lower() if head.isascii() else ""
     for kind, said, look, held_ in cues:
-        if lower and held_ and not any(word in lower for word in held_):
+        if lower and held_ and not any(map(lower.__contains__, held_)):
             continue
         if found := look(head):
             return kind, f'{kind}: {said} ("{found[0].strip()[:60]}")'

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
 _VERSION = re.compile(
@@ -32,6 +33,8 @@ _NO_THING = frozenset(
 )
 LINES = "lines"
 """The symbol of an anchor on the number of lines of a file."""
+PHRASES_MAX = 16
+"""Numbers of one text that are looked up where it only says in plain words what has them."""
 ASSIGNED = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
 TOLERANCE = 0.1
@@ -54,7 +57,19 @@ PLACES = frozenset(
 """The names of files that say which versions are used."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _PLAIN = r"(-?\d[\d_,]{0,30}(?:\.\d{1,30})?)"
-_GIVES = r"`?\s?(?:=|:|\(|is|of|defaults to|is set to)\s?`?"
+_GIVES = r"`?\s?(?:=|:|\(|is|are|of|defaults to|is set to)\s?`?"
+_WORDS = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    "twelve",
+)
+_COUNTS = {word: str(count) for count, word in enumerate(_WORDS, 1)}
+# A word is a number only where nothing follows it: "one of them", "two or more", "five times".
+_ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$))"
+_WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
+_SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
+_PHRASE = re.compile(
+    r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})" + _GIVES + _SAID
+)
 _TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
 _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
 _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
@@ -66,6 +81,14 @@ class Version:
 
     thing: str
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that a text gives a number to, from the most of them to the last one alone."""
+
+    wordings: tuple[str, ...]
+    number: str
 
 
 def line_counts(text: str) -> Iterator[int]:
@@ -114,21 +137,53 @@ def same_version(stated: str, found: str) -> bool:
 
 
 def stated_for(text: str, name: str) -> str | None:
-    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is 5"), or None."""
+    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None."""
     if name not in text:
         return None
-    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_GIVES}{_PLAIN}(?![\w%]|[.,]\w)")
-    found = {_digits(number) for number in said.findall(text)}
+    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_GIVES}{_SAID}")
+    found = {_number(*number) for number in said.findall(text)}
     return found.pop() if len(found) == 1 else None
+
+
+def phrases(text: str) -> Iterator[Phrase]:
+    """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
+    for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
+        words = found.group(1).split()
+        wordings = tuple(" ".join(words[start:]) for start in range(len(words)))
+        yield Phrase(wordings, _number(found.group(2), found.group(3)))
 
 
 def assigned(source: str, name: str) -> str | None:
     """Return the number that a file gives a name, in whatever language; None unless it is one."""
+    found = _given(source, re.escape(name), 0) if name in source else {}
+    return found.get(name)
+
+
+def meant(source: str, wording: str, number: str) -> str | None:
+    """Return the one name in a file that says a few words as code does, and has that number.
+
+    `RETRY_LIMIT` and `retryLimit` say "retry limit".
+    """
+    words, lower = re.split("[ -]", wording), source.lower()
+    if not all(word.lower() in lower for word in words):
+        return None
+    found = _given(source, "[_-]?".join(map(re.escape, words)), re.IGNORECASE)
+    return next(iter(found)) if list(found.values()) == [number] else None
+
+
+def _given(source: str, name: str, flags: int) -> dict[str, str]:
+    """Return the names of a pattern to which a file gives one number each, and no other."""
     given = re.compile(
-        rf"^[^=:(\n]{{0,200}}(?<![\w.-]){re.escape(name)}{_GIVEN}{_PLAIN}{_END}", re.MULTILINE
+        rf"^[^=:(\n]{{0,200}}(?<![\w.-])({name}){_GIVEN}{_PLAIN}{_END}", re.MULTILINE | flags
     )
-    found = {_digits(number) for number in given.findall(source)} if name in source else set()
-    return found.pop() if len(found) == 1 else None
+    found: dict[str, set[str]] = {}
+    for said, number in given.findall(source):
+        found.setdefault(said, set()).add(_digits(number))
+    return {said: numbers.pop() for said, numbers in found.items() if len(numbers) == 1}
+
+
+def _number(digits: str, word: str) -> str:
+    return _digits(digits) if digits else _COUNTS[word.lower()]
 
 
 def _digits(number: str) -> str:

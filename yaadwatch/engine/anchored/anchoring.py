@@ -6,6 +6,7 @@ code, what a command runs, a value. A word that stands everywhere anchors nothin
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
@@ -13,12 +14,15 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
-from yaadwatch.engine.anchored.told import tells_agents
+from yaadwatch.engine.anchored.told import is_ours
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
+
+VALUE_FILES_MAX = 4
+"""Files that a text names in which the numbers are looked up that it gives in plain words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,7 @@ def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor
     maker = _Maker(view, commit)
     standing = view.standing(words_of(sought))
     maker.standing = {
-        word: [path for path in paths if not tells_agents(path)] for word, paths in standing.items()
+        word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
     }
     for one in sought:
         _define(one, maker)
@@ -224,6 +228,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
             symbol = f"{definition.symbol}{values.ASSIGNED}"
             made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
             maker.add(one, made)
+    _value_in_words(one, maker)
     for stated in one.spoken.versions:
         for path in maker.version_places():
             found = values.version_in(path, maker.text(path), stated.thing)
@@ -233,6 +238,21 @@ def _value(one: Sought, maker: "_Maker") -> None:
                 )
                 maker.add(one, made)
                 break
+
+
+def _value_in_words(one: Sought, maker: "_Maker") -> None:
+    """Anchor the number that a file the text names gives to what the text says in plain words."""
+    files = [path for path in one.files if looking.is_code(path)][:VALUE_FILES_MAX]
+    for phrase in values.phrases(one.source.text) if files else ():
+        for path, wording in product(files, phrase.wordings):
+            name = values.meant(maker.text(path), wording, phrase.number)
+            if name is None:
+                continue
+            symbol = f"{name}{values.ASSIGNED}"
+            if not any(f".{made.symbol}".endswith(f".{symbol}") for made in one.found):
+                made = maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=phrase.number)
+                maker.add(one, made)
+            break
 
 
 def _spell(one: Sought, maker: "_Maker") -> None:

@@ -6,7 +6,7 @@ from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.told import tells_agents
+from yaadwatch.engine.anchored.told import is_ours
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.engine.asking import History
 from yaadwatch.model.anchors import Anchor, Method
@@ -57,7 +57,7 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 def is_prose(path: str) -> bool:
     """Return whether a file speaks of definitions and holds none."""
-    return path.lower().endswith(_PROSE) or tells_agents(path)
+    return path.lower().endswith(_PROSE) or is_ours(path)
 
 
 def is_code(path: str) -> bool:

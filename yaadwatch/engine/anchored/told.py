@@ -1,28 +1,17 @@
-"""Which files tell agents of the project? That one of them names a thing is no use of it.
+"""What do we write in files of the project ourselves? That it names a thing is no use of it."""
 
-We write in such files ourselves, and what stands there is what is to be judged.
-"""
-
-from functools import cache, lru_cache
-from typing import Final
-
-from bridges.registry import bridges, for_path
-
-PATHS_KEPT: Final = 2_000
-"""Paths of which it is known whether they are agent files: to find out takes 30 µs."""
+from bridges import block
+from bridges.agents import CARRIERS
 
 
-def tells_agents(path: str) -> bool:
-    """Return whether a file of this path is an agent file, of whatever format we know."""
-    return path.endswith(_endings()) and _is_agent_file(path)
+def is_ours(path: str) -> bool:
+    """Return whether a file of this path is one that we write, as a whole, for agents."""
+    return path in CARRIERS
 
 
-@cache
-def _endings() -> tuple[str, ...]:
-    """Return how the paths of agent files end."""
-    return tuple({path.rpartition("*")[2] for bridge in bridges() for path in bridge.paths})
-
-
-@lru_cache(maxsize=PATHS_KEPT)
-def _is_agent_file(path: str) -> bool:
-    return for_path(path) is not None
+def without_ours(data: bytes | None) -> bytes:
+    """Return what others wrote in a file: our block in it is blank; nothing for None."""
+    if not data or b"yaad:begin" not in data:
+        return data or b""
+    found = block.find(data)
+    return block.outside(data, found) if isinstance(found, block.Block) else data

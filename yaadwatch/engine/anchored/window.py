@@ -10,7 +10,7 @@ from itertools import islice
 
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
-from yaadwatch.engine.anchored.told import tells_agents
+from yaadwatch.engine.anchored.told import is_ours, without_ours
 from yaadwatch.engine.asking import History
 from yaadwatch.system.git.changes import Change
 
@@ -83,10 +83,10 @@ class Window:
         """Return whether a word came to stand in a file without it; it may read many."""
         plain = word.encode()
         for change in self._changed([word]):
-            new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
+            new = self._text(change.new_blob)
             if plain not in new or len(new) > _BYTES_MAX:
                 continue
-            old = (self.history.read_blob(change.old_blob) or b"") if change.old_blob else b""
+            old = self._text(change.old_blob)
             tally = using.Tally([word])
             tally.add(change.old, change.new, old, new)
             if len(old) <= _BYTES_MAX and tally.found()[word].gained:
@@ -99,15 +99,18 @@ class Window:
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = using.Tally(words)
-        plain = [word.encode() for word in words]
         for change in self._naming(words):
-            old = self.history.read_blob(change.old_blob) or b""
-            if len(old) > _BYTES_MAX or not any(word in old for word in plain):
+            old = self._text(change.old_blob)
+            if len(old) > _BYTES_MAX or not tally.may_count(old):
                 continue
-            new = (self.history.read_blob(change.new_blob) or b"") if change.new_blob else b""
+            new = self._text(change.new_blob)
             if len(new) <= _BYTES_MAX:
                 tally.add(change.old, change.new, old, new)
         return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
+
+    def _text(self, blob: str | None) -> bytes:
+        """Return what others than we wrote in a file; nothing when it is not there."""
+        return without_ours(self.history.read_blob(blob)) if blob else b""
 
     def _naming(self, words: Sequence[str]) -> Iterator[Change]:
         """Yield the changed files that may have held one of the words before."""
@@ -149,7 +152,7 @@ class Window:
         if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
             return False
         path = change.new or change.old or ""
-        return not f"/{path}".endswith(_NOT_READ) and not tells_agents(path)
+        return not f"/{path}".endswith(_NOT_READ) and not is_ours(path)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
+from yaadwatch.core.text import text_hash
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.drafts import (
@@ -22,12 +23,13 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.writing import Together
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge, GivenNode
-from yaadwatch.model.nodes import THINGS, Node, canonical_key, canonical_kind
+from yaadwatch.model.nodes import PROJECT, THINGS, Node, canonical_key, canonical_kind
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store import events as log
@@ -132,6 +134,7 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
         YaadError: BAD_REQUEST.
     """
     seen = set()
+    may_be_secret = privacy.may_hold(one.id for one in given)
     for place, one in enumerate(given):
         if one.id in seen:
             raise YaadError(
@@ -140,7 +143,7 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
                 hint="Give every node an id of its own.",
             )
         seen.add(one.id)
-        if privacy.mask(one.id).kinds:
+        if may_be_secret and privacy.mask(one.id).kinds:
             raise YaadError(
                 Code.BAD_REQUEST,
                 f"The id of nodes[{place}] looks like a secret; nothing was stored.",
@@ -224,8 +227,14 @@ def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
 def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     done = _Done()
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
+    hashes = {text_hash(item.text) for item in batch.ready.values()}
+    together = Together(said=nodes.said_of(conn, PROJECT, hashes))
     for one, created_at in batch.nodes:
-        _store_node(conn, home, batch, done, one, known=known.get(one.id), created_at=created_at)
+        node = known.get(one.id)
+        _store_node(
+            conn, home, batch, done, one, together=together, known=node, created_at=created_at
+        )
+    together.finish(conn)
     _store_edges(conn, batch, done)
     return done
 
@@ -237,6 +246,7 @@ def _store_node(
     done: _Done,
     one: GivenNode,
     *,
+    together: Together,
     known: Node | None,
     created_at: datetime,
 ) -> None:
@@ -263,7 +273,9 @@ def _store_node(
     if item.draft.key is not None:
         _refuse_key(conn, item.draft.key, one.id)
     if node is None:
-        storing.store_as(conn, home, item, batch.now, id=one.id, created_at=created_at)
+        storing.store_as(
+            conn, home, item, batch.now, id=one.id, created_at=created_at, together=together
+        )
         done.nodes[NEW] += 1
         return
     if item.text != node.text and provenance.said(conn, [node.id]):
@@ -277,7 +289,8 @@ def _store_node(
         reason = f"conflict: a person said it in other words; yaadwatch edit {node.id[-8:]}"
         done.left_out.append({"id": one.id, "reason": reason})
         return
-    storing.store_over(conn, home, item, node, batch.now)
+    changed = storing.store_over(conn, home, item, node, batch.now)
+    together.said.add(changed.node.text_hash)
     done.nodes[CHANGED] += 1
 
 

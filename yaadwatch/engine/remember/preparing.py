@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
+from yaadwatch.core.privacy import Masked
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
@@ -43,15 +44,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             is not there).
     """
     masked = [draft.cleaned or clean(draft.text) for draft in drafts]
-    cleaned = [
-        replace(
-            draft,
-            text=m.text,
-            tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
-            attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
-        )
-        for draft, m in zip(drafts, masked, strict=True)
-    ]
+    cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     known = db.read(_look, cleaned, scope)
     budget.refuse_beyond(home, db, known.used)
@@ -86,6 +79,17 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             )
         )
     return ready
+
+
+def _cleaned(draft: Draft, masked: Masked) -> Draft:
+    if masked.text is draft.text and not draft.tags and not draft.attributes:
+        return draft
+    return replace(
+        draft,
+        text=masked.text,
+        tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
+        attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
+    )
 
 
 def _is_of_file(draft: Draft) -> bool:

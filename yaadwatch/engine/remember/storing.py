@@ -18,6 +18,7 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.workspace import AGENT, Home
+from yaadwatch.engine.writing import Together
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -56,11 +57,21 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
 
 
 def store_as(
-    conn: Connection, home: Home, item: Ready, now: datetime, *, id: str, created_at: datetime
+    conn: Connection,
+    home: Home,
+    item: Ready,
+    now: datetime,
+    *,
+    id: str,
+    created_at: datetime,
+    together: Together,
 ) -> Admitted:
-    """Store a prepared draft inside a transaction under an id of its own."""
+    """Store a prepared draft inside a transaction under an id of its own, with others."""
     node = _made(item, now, id=id, created_at=created_at, tier=item.tier)
-    return _keep(conn, home, item, _apart(conn, node), now)
+    if node.text_hash in together.said:
+        node = _apart(conn, node)
+    together.said.add(node.text_hash)
+    return _keep(conn, home, item, node, now, together=together)
 
 
 def store_over(
@@ -202,12 +213,24 @@ def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
     )
 
 
-def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
+def _keep(
+    conn: Connection,
+    home: Home,
+    item: Ready,
+    node: Node,
+    now: datetime,
+    *,
+    together: Together | None = None,
+) -> Admitted:
     writing.index(conn, node, nodes.insert(conn, node))
     claiming.take(conn, node, now, headings=item.draft.headings)
     nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    touched = writing.rest_on(conn, home, node, rests_on, now, fresh=True) if rests_on else set()
+    touched = (
+        writing.rest_on(conn, home, node, rests_on, now, fresh=True, together=together)
+        if rests_on
+        else set()
+    )
     others = not item.draft.has_id and not item.draft.baseline
     if item.entities or (rests_on and others):
         relating.relate(conn, home, node, item.entities, now, others=others, fresh=touched)

@@ -185,6 +185,9 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
         if column in table.plain and type(value) is str and "\0" not in value:
             row[column] = value  # most of what there is
             continue
+        if type(value) is int and table.types.get(column) == "INTEGER" and _fits_sql(value):
+            row[column] = value  # and most of the rest
+            continue
         if column not in table.columns:
             raise Unreadable(f"{table.name} has no {name}")
         row[column] = _value(table, column, value)
@@ -192,6 +195,10 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
     if missing:
         raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
     return {name: row[name] for name in table.columns if name in row}
+
+
+def _fits_sql(number: int) -> bool:
+    return -(2**63) <= number < 2**63
 
 
 def _value(table: Table, column: str, value: Any) -> Any:
@@ -217,7 +224,7 @@ def _value(table: Table, column: str, value: Any) -> Any:
     fits: tuple[type, ...] = _FITS.get(kind, ())
     if isinstance(value, bool) or not isinstance(value, fits):
         raise Unreadable(f"{column} must be {kind.lower()}")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not _fits_sql(value):
         raise Unreadable(f"{column} is too large")
     if isinstance(value, str) and "\0" in value:
         raise Unreadable(f"{column} holds a zero character")

@@ -71,7 +71,7 @@ def said(repository: Asked, commit: str, named: Named | None) -> Said:
     here = said_here(repository.layout, (*tracked, *others), tracked)
     if here is Said.MORE:
         return here
-    paths = dict.fromkeys((_NAME, *_among(tracked), *others))
+    paths = dict.fromkeys((_NAME, *_among(tuple(tracked)), *others))
     blobs = {repository.blob_at(commit, path) for path in paths}
     return max(
         (here, *(_said(repository.read_blob(blob, _BYTES_MAX)) for blob in blobs if blob)),
@@ -91,7 +91,7 @@ def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> S
         return found
     # Some commands of git take those that are not there from the index, and others do not.
     top = str(layout.root)
-    here = all(os.path.lexists(f"{top}/{path}") for path in _among(tracked))
+    here = all(os.path.lexists(f"{top}/{path}") for path in _among(tuple(tracked)))
     return found if here else Said.MORE
 
 
@@ -146,8 +146,10 @@ def _said(data: bytes | None) -> Said:
     return Said.MORE if data is None else lines_say(data)
 
 
-def _among(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if path == _NAME or path.endswith(f"/{_NAME}")]
+@lru_cache(maxsize=_TREES_KEPT)
+def _among(paths: tuple[str, ...]) -> tuple[str, ...]:
+    end = f"/{_NAME}"
+    return tuple(path for path in paths if path == _NAME or path.endswith(end))
 
 
 @lru_cache(maxsize=_TREES_KEPT)

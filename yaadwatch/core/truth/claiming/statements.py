@@ -170,6 +170,10 @@ _LEAD = re.compile(
     r"|the repo(?:sitory)?|the team|our team|everyone|it) (?=\S)",
     re.IGNORECASE,
 )
+REASONS: Final = ("because", "so that", "due to", "as it", "which", "; ")
+REPLACINGS: Final = ("not ", "instead of ", "rather than ", "never ")
+PORTS: Final = ("port",)
+"""Of these words every match of the pattern in ASCII has one; most sentences have none."""
 _MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+|\*\*|`|\"|“|”")
 _END = re.compile(r"(?<=[\w`)\]\"'*])[.!](?=\s|$)|\n+")
 _ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNORECASE)
@@ -235,15 +239,20 @@ def _may_claim(text: str) -> bool:
 def _sentences(text: str) -> Iterator[str]:
     if not _may_claim(text):
         return
-    for piece in _END.split(text, maxsplit=SENTENCES_MAX)[:SENTENCES_MAX]:
+    may_end = "." in text or "!" in text or "\n" in text
+    pieces = _END.split(text, maxsplit=SENTENCES_MAX)[:SENTENCES_MAX] if may_end else [text]
+    for piece in pieces:
         sentence = " ".join(piece.split())
         if len(sentence) <= SENTENCE_CHARS_MAX and _may_claim(sentence):
             yield sentence
 
 
 def _claim(sentence: str) -> Claim | None:
-    plain = _REASON.sub("", " ".join(_MARK.sub("", sentence).split())).rstrip(" .!,;")
-    replaced = _REPLACED.search(plain)
+    plain = " ".join(_MARK.sub("", sentence).split())
+    if may_hold(plain, REASONS):
+        plain = _REASON.sub("", plain)
+    plain = plain.rstrip(" .!,;")
+    replaced = _REPLACED.search(plain) if may_hold(plain, REPLACINGS) else None
     if replaced:
         plain = plain[: replaced.start()]
     while lead := _LEAD.match(plain):
@@ -257,6 +266,14 @@ def _claim(sentence: str) -> Claim | None:
     )
     # Few sentences fit a form, and to look for all that may stand in the way takes long.
     return None if claim is None or _NOT_SURE.search(plain) else claim
+
+
+def may_hold(plain: str, words: tuple[str, ...]) -> bool:
+    """Return whether one of these words is in a text; one that is not all ASCII may fold to it."""
+    if not plain.isascii():
+        return True
+    lowered = plain.lower()
+    return any(map(lowered.__contains__, words))
 
 
 def _version(plain: str) -> Claim | None:
@@ -302,6 +319,8 @@ def _choice(plain: str, replaced: str) -> Claim | None:
 
 
 def _port(plain: str) -> Claim | None:
+    if not may_hold(plain, PORTS):
+        return None
     bare = _BARE_PORT.fullmatch(plain)
     found = bare or _LISTENS.fullmatch(plain)
     if found is None or int(found["value"]) > PORT_MAX:

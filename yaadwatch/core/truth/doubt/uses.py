@@ -5,7 +5,8 @@ are gone, or name another thing in its place.
 """
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 LINES_MAX = 40
@@ -16,6 +17,11 @@ _LINE_BYTES_MAX = 600
 _ALIKE = 0.5
 """Words that a line and the one in its place share, of all that both have."""
 _WORDS = re.compile(rb"[\w./@-]*\w")
+_PARTS = re.compile(rb"\w+")
+_APART = bytes(byte if _PARTS.fullmatch(bytes([byte])) else 32 for byte in range(256))
+"""Makes a space of each byte that is in no word, so that `split` finds what `_PARTS` would."""
+_FEW = 16
+"""So many words are sooner looked for one by one than among all the words of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +55,19 @@ class Tally:
     def __init__(self, words: Iterable[str]) -> None:
         self._words = [(word, word.encode(), _whole(word)) for word in dict.fromkeys(words)]
         self._counted = {word: _Counted() for word, _, _ in self._words}
+        self._likely = _Likely([plain for _, plain, _ in self._words])
+
+    def may_count(self, old: bytes) -> bool:
+        """Return whether a file that was `old` may have lost a word; False: it has not."""
+        return any(self._words[at][1] in old for at in self._likely.among(old))
 
     def add(self, old_path: str | None, new_path: str | None, old: bytes, new: bytes) -> None:
         """Take a file into account that was `old` and is `new`; a missing one is empty."""
         if b"\0" in old[:4096] or b"\0" in new[:4096]:
             return
         lines: _Lines | None = None
-        for word, plain, whole in self._words:
+        for at in sorted({*self._likely.among(old), *self._likely.among(new)}):
+            word, plain, whole = self._words[at]
             before = plain in old and whole.search(old) is not None
             after = plain in new and whole.search(new) is not None
             if not before and not after:
@@ -110,6 +122,32 @@ def _whole(word: str) -> re.Pattern[bytes]:
     # What stands before the word is looked at behind it: a pattern that begins with plain bytes
     # is found many times as fast.
     return re.compile(plain + rb"(?<!" + before + plain + rb")(?!\w)")
+
+
+class _Likely:
+    """Which of many words may a text hold as whole words? One pass over it, however many they are.
+
+    A text that holds a word holds each part of it, between two characters that are in no word, as
+    a word of its own: of each word the part is looked for that fewest of the others have.
+    """
+
+    def __init__(self, words: Sequence[bytes]) -> None:
+        parts = [_PARTS.findall(word) for word in words] if len(words) > _FEW else []
+        having = Counter(part for own in parts for part in set(own))
+        self._all = range(len(words))
+        self._always = [at for at, own in enumerate(parts) if not own]
+        self._by_part: dict[bytes, list[int]] = {}
+        for at, own in enumerate(parts):
+            if own:
+                rarest = min(own, key=lambda part: (having[part], -len(part)))
+                self._by_part.setdefault(rarest, []).append(at)
+
+    def among(self, text: bytes) -> Sequence[int]:
+        """Return the places, in the list of words, of those that a text may hold."""
+        if len(self._all) <= _FEW:
+            return self._all
+        parts = self._by_part.keys() & text.translate(_APART).split()
+        return [*self._always, *(at for part in parts for at in self._by_part[part])]
 
 
 class _Lines:
