@@ -31,6 +31,8 @@ from yaadwatch.store.sqlite.database import Database
 OWN: Final = "user"
 """What the user's own store is called: where there would be the folder of a project."""
 HELD_SHOWN: Final = 10
+_FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What work with a value that we never wrote may raise."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -163,7 +165,7 @@ def _named(where: str, failed: list[str]) -> Iterator[None]:
         yield
     except YaadError as error:
         failed.append(f"{where}: {error.message}")
-    except Exception as error:  # noqa: BLE001  (what is in one store keeps nobody from the others)
+    except _FAULTS as error:
         lines = "".join(traceback.format_exception(error))
         _log.error("store.upkeep_failed", extra={"store": where, "traceback": lines})
         failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")

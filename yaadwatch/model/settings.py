@@ -17,8 +17,6 @@ HALF_LIFE_DAYS: Final = {
     "session": 14.0,
 }
 """Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
-HALF_LIFE_DAYS_MIN: Final = 0.001
-"""Some 86 seconds; far shorter ones would be no time at all, in whole microseconds."""
 
 TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
@@ -160,10 +158,9 @@ class Memory:
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if not HALF_LIFE_DAYS_MIN <= self.half_life_days <= 100_000:
+        if not 0.001 <= self.half_life_days <= 100_000:
             raise ValueError(
-                f"half_life_days must be within {HALF_LIFE_DAYS_MIN} and 100000, "
-                f"got {self.half_life_days}"
+                f"half_life_days must be within 0.001 and 100000, got {self.half_life_days}"
             )
         _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
@@ -194,10 +191,8 @@ def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
             table[canonical_kind(kind)] = float(days)
         except ValueError:
             raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
-        if not HALF_LIFE_DAYS_MIN <= table[canonical_kind(kind)] <= 100_000:
-            raise ValueError(
-                f"half_lives must be days from {HALF_LIFE_DAYS_MIN} to 100000, got {row!r}"
-            )
+        if not 0.001 <= table[canonical_kind(kind)] <= 100_000:
+            raise ValueError(f"half_lives must be days from 0.001 to 100000, got {row!r}")
     return table
 
 
