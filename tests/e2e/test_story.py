@@ -220,7 +220,7 @@ def test_up_prints_each_doubt_as_it_is_raised_and_ends_on_ctrl_c(machine, checko
         read_until("holds again")
     finally:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
 
     assert process.returncode == 0, (lines, out, err)
     assert "Traceback" not in err

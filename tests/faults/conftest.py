@@ -1,7 +1,19 @@
 """A machine with a daemon of its own, and a repository whose truth the test knows."""
 
+from pathlib import Path
+
 import pytest
 from living_daemon import Living, Shop
+
+LIMIT_S = 600
+"""Against what hangs: more than any of these tests takes where a busy machine has others to run."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        here = Path(__file__).parent in item.path.parents
+        if here and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LIMIT_S))
 
 
 @pytest.fixture

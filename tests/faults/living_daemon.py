@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -77,6 +78,11 @@ class Living(Machine):
         """Ask the daemon, which must be there."""
         with contextlib.closing(Client(cwd=str(cwd or self.folder))) as client:
             return client.call(operation, **fields)
+
+    def rss_bytes(self):
+        """What the daemon holds: the middle of several looks, each after a question."""
+        looks = [self.call("status")["daemon"]["rss_bytes"] for _ in range(5)]
+        return statistics.median(looks)
 
     def kill(self):
         """Kill the daemon the hard way; return when it is gone."""

@@ -62,7 +62,7 @@ class Life:
             self.shop.git("checkout", "-q", "--", "src")  # what is not committed is given up
 
 
-@pytest.mark.timeout(3600 if SOAK else 300)
+@pytest.mark.timeout(3600 if SOAK else 600)
 def test_after_each_kill_nothing_acknowledged_is_lost_and_every_verdict_is_right(machine, shop):
     """0 lost, 0 false: memories, verdicts, the store, the person's words in their own file."""
     chance = random.Random(20261122)

@@ -8,7 +8,7 @@ import threading
 import pytest
 from living_daemon import SOAK, Shop
 
-FILES = 50_000 if SOAK else 3_000
+FILES = 50_000 if SOAK else 1_500
 
 
 @pytest.mark.parametrize("where", ["node_modules", "src/vendored"])

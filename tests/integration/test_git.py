@@ -702,7 +702,7 @@ def fake_git(folder: Path, script: str) -> Path:
     return program
 
 
-def wait_until(happened, what, seconds=5.0):
+def wait_until(happened, what, seconds=60.0):
     until = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < until, f"waited {seconds} s for {what}"

@@ -1,6 +1,7 @@
 """What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?"""
 
 import os
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from bridges import registry as registry_of_formats
@@ -13,8 +14,10 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import jobs
 from yaadwatch.store import projects as registry
 from yaadwatch.system import processes
-from yaadwatch.system.config import value_of
+from yaadwatch.system.config import FILE, value_of
 
+UNUSED_TOLD_MAX: Final = 5
+"""Of what one project's file sets in vain; `config list` there tells all."""
 SOON_DAYS: Final = 30
 """A budget that is reached within so many days is a problem now."""
 NEARLY: Final = 0.9
@@ -51,7 +54,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
         ],
         "search": by,
         "search_why": why,
-        "problems": _problems(home, rows),
+        "problems": _problems(home, rows) + _unused(home, watched, rows),
     }
 
 
@@ -103,6 +106,18 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
+
+
+def _unused(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return what stands in the files of settings of projects and is not used."""
+    return [
+        {"what": what, "mend": f"change or delete that line: {project.store.parent / FILE}"}
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for what in home.settings_beside(project.store).warnings[:UNUSED_TOLD_MAX]
+    ]
 
 
 def _full(row: dict[str, object]) -> list[dict[str, str]]:

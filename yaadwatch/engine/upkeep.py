@@ -4,7 +4,10 @@ Everything is computed from what is stored and from the time, so two runs equal 
 was cut off goes on where it stopped.
 """
 
+import contextlib
+import logging
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -28,6 +31,9 @@ from yaadwatch.store.sqlite.database import Database
 OWN: Final = "user"
 """What the user's own store is called: where there would be the folder of a project."""
 HELD_SHOWN: Final = 10
+_FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What work with a value that we never wrote may raise."""
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,20 +147,28 @@ def _each(
 
     One that cannot be had, or written, keeps nobody from the others: why is returned.
     """
-    failed = []
+    failed = list[str]()
     for project in home.user.read(projects.everything):
         if only(project.id):
-            try:
-                with home.stores.use(project) as db:
-                    work(_Store(id=project.id, where=str(project.root), db=db))
-            except YaadError as error:
-                failed.append(f"{project.root}: {error.message}")
+            with _named(str(project.root), failed), home.stores.use(project) as db:
+                work(_Store(id=project.id, where=str(project.root), db=db))
     if only(OWN):
-        try:
+        with _named(OWN, failed):
             work(_Store(id=OWN, where=OWN, db=home.user))
-        except YaadError as error:
-            failed.append(f"{OWN}: {error.message}")
     return failed
+
+
+@contextlib.contextmanager
+def _named(where: str, failed: list[str]) -> Iterator[None]:
+    """Note what keeps a store from being looked after, a fault of ours too, and go on."""
+    try:
+        yield
+    except YaadError as error:
+        failed.append(f"{where}: {error.message}")
+    except _FAULTS as error:
+        lines = "".join(traceback.format_exception(error))
+        _log.error("store.upkeep_failed", extra={"store": where, "traceback": lines})
+        failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")
 
 
 def _refuse(failed: Sequence[str], outcome: str) -> None:

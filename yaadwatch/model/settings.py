@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from yaadwatch.model.nodes import canonical_kind
@@ -158,9 +158,9 @@ class Memory:
     prune_after_days: float = 90.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.half_life_days <= 100_000:
+        if not 0.001 <= self.half_life_days <= 100_000:
             raise ValueError(
-                f"half_life_days must be positive, at most 100000, got {self.half_life_days}"
+                f"half_life_days must be within 0.001 and 100000, got {self.half_life_days}"
             )
         _half_lives(self.half_lives)
         if not 0 <= self.min_confidence < 1:
@@ -172,8 +172,12 @@ class Memory:
         """Return the age at which half the confidence of a memory of `kind` is left."""
         return timedelta(days=_half_lives(self.half_lives).get(kind, self.half_life_days))
 
+    def kinds(self) -> frozenset[str]:
+        """Return the kinds with a half-life of their own."""
+        return frozenset(_half_lives(self.half_lives))
 
-@cache
+
+@lru_cache(maxsize=64)
 def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
     """Return the half-life by kind, in days.
 
@@ -187,8 +191,8 @@ def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
             table[canonical_kind(kind)] = float(days)
         except ValueError:
             raise ValueError(f"half_lives must be rows like 'task=14', got {row!r}") from None
-        if not 0 < table[canonical_kind(kind)] <= 100_000:
-            raise ValueError(f"half_lives must be days from above 0 to 100000, got {row!r}")
+        if not 0.001 <= table[canonical_kind(kind)] <= 100_000:
+            raise ValueError(f"half_lives must be days from 0.001 to 100000, got {row!r}")
     return table
 
 

@@ -2,16 +2,18 @@
 
 import difflib
 import math
+import re
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
-from yaadwatch.system.files import observe, signature_of
+from yaadwatch.system.files import ABSENT, observe, signature_of
 
 DEFAULT: Final = "default"
 _PREFIX: Final = "YAAD_"
@@ -20,7 +22,23 @@ _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
 FILE: Final = "config.toml"
-FILE_BYTES_MAX: Final = 64 * 1024
+FILE_BYTES_MAX: Final = 8 * 1024
+"""Of a file in a repository; so have these, without which few bytes keep the parser busy."""
+LINE_BYTES_MAX: Final = 1024
+MARKS_MAX: Final = 16
+"""Dots and opening brackets on one line, and brackets that are open at once; not in quotes."""
+BUDGET_MIB_MIN: Final = 16
+HALF_LIFE_MIN: Final = timedelta(days=1)
+SHORTENED_MAX: Final = 10
+"""A repository may shorten what the person set to a tenth, not below HALF_LIFE_MIN."""
+_BITS_MAX: Final = 1_000
+"""Of a whole number; one with more is no float, and cannot be written in digits."""
+_SHOWN_MAX: Final = 80
+_SETTLED_NS: Final = 2**63
+"""A time at which no file was just written."""
+_TRUSTED_NS: Final = 1_000_000_000
+"""What was read of a file just written holds for so long; then it is read again."""
+_QUOTED: Final = re.compile(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*")
 _KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts"}
 
 
@@ -60,6 +78,23 @@ def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What was read of a file: what it looked like, over what, when; `sure`: it was settled."""
+
+    signature: str
+    settings: Settings
+    at_ns: int
+    sure: bool
+    loaded: Loaded
+
+    def holds(self, signature: str, settings: Settings, now_ns: int) -> bool:
+        """Return whether the file need not be read again."""
+        if not signature or (signature, settings) != (self.signature, self.settings):
+            return False
+        return self.sure or abs(now_ns - self.at_ns) < _TRUSTED_NS
+
+
 class Beside:
     """The files of settings beside the stores of projects; each is read when it has changed.
 
@@ -72,7 +107,8 @@ class Beside:
         self._home = home
         self._now_ns = now_ns
         self._lock = threading.Lock()
-        self._read: dict[Path, tuple[str, Settings, Loaded]] = {}
+        self._reading: dict[Path, threading.Lock] = {}
+        self._read: dict[Path, _Read] = {}
 
     def load(self, folder: Path, settings: Settings, sources: Mapping[str, str]) -> Loaded:
         """Return `settings` with what the file in `folder` may change of them. Never raises.
@@ -82,18 +118,24 @@ class Beside:
             settings: what the person set.
             sources: where that is from; what a variable says stays.
         """
-        signature = "-" if folder == self._home else signature_of(folder, FILE, self._now_ns())
         with self._lock:
+            reading = self._reading.setdefault(folder, threading.Lock())
+        with reading:
+            now_ns = self._now_ns()
+            own = folder == self._home
+            signature = ABSENT if own else signature_of(folder, FILE, _SETTLED_NS)
             known = self._read.get(folder)
-        if known is not None and signature and known[:2] == (signature, settings):
-            return known[2]
-        every = dict.fromkeys(_keys(settings), DEFAULT) | dict(sources)
-        loaded = Loaded(settings=settings, sources=every, warnings=())
-        if signature != "-":
-            loaded = _over(loaded, folder / FILE)
-        with self._lock:
-            self._read[folder] = (signature, settings, loaded)
-        return loaded
+            if known is not None and known.holds(signature, settings, now_ns):
+                return known.loaded
+            sure = own or signature_of(folder, FILE, now_ns) == signature
+            every = dict.fromkeys(_keys(settings), DEFAULT) | dict(sources)
+            loaded = Loaded(settings=settings, sources=every, warnings=())
+            if signature != ABSENT:
+                loaded = _over(loaded, folder / FILE)
+            self._read[folder] = _Read(
+                signature=signature, settings=settings, at_ns=now_ns, sure=sure, loaded=loaded
+            )
+            return loaded
 
 
 def _over(loaded: Loaded, path: Path) -> Loaded:
@@ -104,6 +146,7 @@ def _over(loaded: Loaded, path: Path) -> Loaded:
         return Loaded(settings=loaded.settings, sources=loaded.sources, warnings=(warning,))
     settings, sources, warnings = loaded.settings, dict(loaded.sources), list[str]()
     try:
+        _refuse_shape(seen.data, path)
         rows = list(_rows(seen.data, path))
     except YaadError as error:
         rows, warnings = [], [error.message]
@@ -113,11 +156,59 @@ def _over(loaded: Loaded, path: Path) -> Loaded:
             warnings.append(f"{path}: {key} cannot be set by a project; it was not used.{near}")
         elif not sources[key].startswith(_PREFIX):
             try:
-                settings = _with(settings, key, value, f"{path}: {key}")
+                changed = _with(settings, key, value, f"{path}: {key}")
+                _refuse_reach(loaded.settings, changed, f"{key} of {path}")
+                settings = changed
                 sources[key] = str(path)
             except YaadError as error:
                 warnings.append(error.message)
     return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
+
+
+def _refuse_shape(data: bytes, path: Path) -> None:
+    """Refuse what would keep the parser busy: it takes time with the square of what is on a line.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    deep = 0
+    for number, line in enumerate(data.splitlines(), start=1):
+        where = f"Line {number} of {path} is refused:"
+        if len(line) > LINE_BYTES_MAX:
+            raise _bad(
+                where, f"it has more than {LINE_BYTES_MAX} bytes", "no setting there was used"
+            )
+        bare = _QUOTED.sub(b"", line)
+        opened = bare.count(b"[") + bare.count(b"{")
+        deep += opened
+        if max(deep, opened + bare.count(b".")) > MARKS_MAX:
+            why = f"it has more than {MARKS_MAX} dots or open brackets"
+            raise _bad(where, why, "no setting there was used")
+        deep = max(deep - bare.count(b"]") - bare.count(b"}"), 0)
+
+
+def _refuse_reach(own: Settings, changed: Settings, where: str) -> None:
+    """Refuse what would have a person's memories archived soon, or a store without a limit.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    limit, budget = own.store.budget_mib, changed.store.budget_mib
+    least = min(BUDGET_MIB_MIN, limit or BUDGET_MIB_MIN)
+    if budget != limit and (budget < least or (limit and budget > limit)):
+        within = f"within {least} and {limit}" if limit else f"at least {least}"
+        raise _bad(f"{where} is refused:", f"a project's must be {within}, got {budget}")
+    kinds = sorted(own.memory.kinds() | changed.memory.kinds())
+    for kind in ("", *kinds):  # what has no row of its own first
+        usual, asked = own.memory.half_life(kind), changed.memory.half_life(kind)
+        floor = min(usual, max(usual / SHORTENED_MAX, HALF_LIFE_MIN))
+        if asked < floor:
+            days = timedelta(days=1)
+            raise _bad(
+                f"{where} is refused:",
+                f"memories{f' of the kind {kind}' if kind else ''} must keep a half-life of at "
+                f"least {floor / days:g} days, got {asked / days:g}",
+            )
 
 
 def value_of(settings: Settings, key: str) -> object:
@@ -179,7 +270,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, object]]:
 def _rows(data: bytes, path: Path) -> Iterator[tuple[str, object]]:
     try:
         document = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of many digits is a ValueError too
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is not TOML ({error}); no setting was used.",
@@ -197,6 +288,8 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
     section_name, _, name = key.partition(".")
     section: Any = getattr(settings, section_name)
     default = getattr(section, name)
+    if isinstance(value, int) and value.bit_length() > _BITS_MAX:
+        raise _bad(where, f"must be {_KINDS[type(default)]}, got one of more than 300 digits")
     if isinstance(default, float) and type(value) is int:
         value = float(value)
     if isinstance(default, tuple) and isinstance(value, list):
@@ -206,7 +299,7 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
         or (isinstance(value, float) and not math.isfinite(value))
         or (isinstance(value, tuple) and not all(isinstance(part, str) for part in value))
     ):
-        raise _bad(where, f"must be {_KINDS[type(default)]}, got {value!r}")
+        raise _bad(where, f"must be {_KINDS[type(default)]}, got {_quoted(value)}")
     try:
         section = replace(section, **{name: value})
     except ValueError as error:
@@ -227,10 +320,17 @@ def _written(text: str, settings: Settings, key: str) -> object:
     return text
 
 
-def _bad(where: str, why: str) -> YaadError:
-    return YaadError(
-        Code.BAD_REQUEST, f"{where} {why}; it was not used.", "Change it, or take it out."
-    )
+def _quoted(value: object) -> str:
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # a number of many digits inside, or too deep
+        return f"a {type(value).__name__}"
+    return shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}…"
+
+
+def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
+    message = f"{where} {why}; {what}."
+    return YaadError(Code.BAD_REQUEST, message, "Change it, or take it out.")
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.core import privacy
 from yaadwatch.daemon import logs
+from yaadwatch.engine.inout import lines
 from yaadwatch.engine.memories import feedback
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.sessions import verbs as sessions
@@ -199,3 +200,34 @@ def test_what_only_looks_like_a_secret_is_kept_as_it_is(way, repo):
         assert not [text for text in told if "[masked:" in text]
     else:
         assert told == LOOK_ALIKES
+
+
+def test_the_name_of_an_unknown_table_is_told_and_kept_by_nothing(repo):
+    repo.add()
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+    with path.open("a") as stream:
+        for token in TOKENS.values():
+            stream.write(json.dumps({"table": token}) + "\n")
+
+    answer = ask(repo, "import", path)
+
+    assert answer["counts"]["?"] == {"left_out": len(TOKENS)}
+    with repo.db() as db:
+        db.backup(repo.path / "copy.db")
+    kept = (repo.path / "copy.db").read_bytes() + json.dumps(answer).encode()
+    assert [name for name, token in TOKENS.items() if token[:40].encode() in kept] == []
+
+
+def test_no_text_of_an_import_is_kept_in_memory_after_it(repo):
+    repo.add()
+    repo.remember("Deploys go through the ship")
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+
+    ask(repo, "import", path)
+
+    kept = [one for one in vars(lines).values() if hasattr(one, "cache_info")]
+    assert [
+        one for one in kept if one.cache_info().currsize and one.__module__ == lines.__name__
+    ] == []

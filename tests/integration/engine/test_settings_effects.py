@@ -177,20 +177,20 @@ class TestOfAProject:
         other = world.repo("other")
         other.add()
         tree.home.settings = replace(Settings(), store=Store(budget_mib=0))
-        self.write(tree, "[store]\nbudget_mib = 7\n")
+        self.write(tree, "[store]\nbudget_mib = 17\n")
 
-        assert self.told(tree)[0]["store.budget_mib"]["value"] == 7
+        assert self.told(tree)[0]["store.budget_mib"]["value"] == 17
         assert self.told(other)[0]["store.budget_mib"]["value"] == 0
         size = report.status(tree.home, tree.call)["projects"]
-        assert sorted(row["size"]["budget_bytes"] or 0 for row in size) == [0, 7 * 1024 * 1024]
+        assert sorted(row["size"]["budget_bytes"] or 0 for row in size) == [0, 17 * 1024 * 1024]
 
     def test_its_half_lives_hold_for_its_memories(self, tree, world):
         other = world.repo("other")
         other.add()
         for one in (tree, other):
             one.remember("The cache is in src/net.py", kind="spec")
-        self.write(tree, "[memory]\nhalf_life_days = 1\n")
-        world.clock.advance(timedelta(days=5))
+        self.write(tree, "[memory]\nhalf_life_days = 3\n")
+        world.clock.advance(timedelta(days=12))
         archived = tree.upkeep()["archived"]
 
         assert [row["project"] for row in archived] == [str(tree.path)]
@@ -217,8 +217,25 @@ class TestOfAProject:
             ("[store]\nbudget_mib = -1\n", "store.budget_mib must be within"),
             ("[memory]\nhalf_lives = 5\n", "memory.half_lives must be a list of texts"),
             ("[memory\n", "is not TOML"),
-            ("x" * 70_000, "no plain file of at most"),
+            ("x" * 9_000, "no plain file of at most"),
+            (".".join("a" * 500) + "=1\n", "16 dots or open brackets"),
+            ("a = " + "[" * 900, "16 dots or open brackets"),
+            ("a = [\n" + "[\n" * 900, "16 dots or open brackets"),
+            ("a" * 2_000 + "=1\n", "more than 1024 bytes"),
+            ("[store]\nbudget_mib = " + "9" * 5_000, "more than 1024 bytes"),
+            ("[store]\nbudget_mib = 0x" + "f" * 900, "got one of more than 300 digits"),
+            ("[memory]\nhalf_life_days = 0x" + "f" * 400, "got one of more than 300 digits"),
+            ("[memory]\nhalf_life_days = 1e-300\n", "half_life_days must be within"),
+            ("[memory]\nhalf_lives = ['spec=1e-300']\n", "half_lives must be days from"),
+            ("[memory]\nhalf_lives = [0x" + "f" * 900 + "]\n", "half_lives must be a list"),
+            ("[memory]\nhalf_life_days = 2.9\n", "half-life of at least 3 days, got 2.9"),
+            ("[memory]\nhalf_lives = ['task=1.3']\n", "of the kind task must keep"),
+            ("[memory]\nhalf_lives = ['note=0.5']\n", "of the kind note must keep"),
+            ("[store]\nbudget_mib = 0\n", "is refused: a project's must be within 16 and 1024"),
+            ("[store]\nbudget_mib = 15\n", "within 16 and 1024, got 15"),
+            ("[store]\nbudget_mib = 1025\n", "within 16 and 1024, got 1025"),
         ],
+        ids=lambda given: given[:40],
     )
     def test_what_a_stranger_writes_there_is_told_and_not_used(self, tree, text, words):
         self.write(tree, text)
@@ -228,10 +245,39 @@ class TestOfAProject:
         assert len(warnings) == 1
         assert words in warnings[0]
         assert {row["from"] for row in rows.values()} == {"default"}
+        problems = report.status(tree.home, tree.call)["problems"]
+        assert warnings[0] in [problem["what"] for problem in problems]
         tree.remember(CAR)
+        assert tree.upkeep()["skipped"] == []
+
+    def test_one_bad_value_leaves_the_others(self, tree):
+        self.write(tree, "[store]\nbudget_mib = 1\n[memory]\nhalf_life_days = 4\n")
+
+        rows, warnings = self.told(tree)
+
+        assert len(warnings) == 1
+        assert rows["memory.half_life_days"]["value"] == 4
+        assert rows["store.budget_mib"]["value"] == 1024
+
+    def test_what_the_person_made_longer_is_not_made_short_by_leaving_it_out(self, tree):
+        own = Memory(half_life_days=20, half_lives=("decision=3650",))
+        tree.home.settings = replace(Settings(), memory=own)
+        self.write(tree, "[memory]\nhalf_lives = []\n")
+
+        rows, (warning,) = self.told(tree)
+
+        assert rows["memory.half_lives"]["value"] == ["decision=3650"]
+        assert "of the kind decision must keep a half-life of at least 365 days" in warning
+
+    def test_a_person_with_less_may_have_a_project_with_as_much(self, tree):
+        own = replace(Settings(), store=Store(budget_mib=8), memory=Memory(half_life_days=0.5))
+        tree.home.settings = own
+        self.write(tree, "[store]\nbudget_mib = 8\n[memory]\nhalf_life_days = 0.5\n")
+
+        assert self.told(tree)[1] == []
 
     def test_a_link_there_is_not_followed(self, tree, home):
-        (home / "elsewhere.toml").write_text("[store]\nbudget_mib = 7\n")
+        (home / "elsewhere.toml").write_text("[store]\nbudget_mib = 17\n")
         (tree.path / ".yaad" / "config.toml").symlink_to(home / "elsewhere.toml")
 
         rows, warnings = self.told(tree)
@@ -240,10 +286,10 @@ class TestOfAProject:
         assert "no plain file" in warnings[0]
 
     def test_a_change_holds_at_once(self, tree):
-        self.write(tree, "[store]\nbudget_mib = 7\n")
-        assert self.told(tree)[0]["store.budget_mib"]["value"] == 7
-        (tree.path / ".yaad" / "config.toml").write_text("[store]\nbudget_mib = 8\n")
-        assert self.told(tree)[0]["store.budget_mib"]["value"] == 8
+        self.write(tree, "[store]\nbudget_mib = 17\n")
+        assert self.told(tree)[0]["store.budget_mib"]["value"] == 17
+        (tree.path / ".yaad" / "config.toml").write_text("[store]\nbudget_mib = 18\n")
+        assert self.told(tree)[0]["store.budget_mib"]["value"] == 18
         (tree.path / ".yaad" / "config.toml").unlink()
         assert self.told(tree)[0]["store.budget_mib"]["value"] == 1024
 

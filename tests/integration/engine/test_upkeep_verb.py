@@ -334,6 +334,23 @@ def test_a_store_that_cannot_be_had_is_named_and_the_others_are_kept(world):
     assert str(broken.path) in done["skipped"][0]
 
 
+def test_a_store_with_what_we_never_wrote_is_named_and_the_others_are_kept(world, caplog):
+    broken, fine = world.repo("broken"), world.repo("fine")
+    for tree in (broken, fine):
+        tree.add()
+        tree.remember("A task", kind="task")
+    with broken.db() as db:
+        db.write(lambda conn: conn.execute("UPDATE nodes SET confirmed_ms = 1 << 60"))
+    world.clock.advance(YEAR)
+
+    done = fine.upkeep()
+
+    assert [row["project"] for row in done["archived"]] == [str(fine.path)]
+    (told,) = done["skipped"]
+    assert told.startswith(f"{broken.path}: a fault of ours")
+    assert "store.upkeep_failed" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("memory", "days"),
     [

@@ -99,7 +99,7 @@ def test_a_new_memory_is_embedded_without_looking_through_the_store():
         await until(lambda: paper.models[0].state == "active")
         filler.user_store_written()  # as the flip does
         await until(lambda: len(paper.looked) >= 4)
-        await asyncio.sleep(0.01)
+        await until(lambda: filler._full_of is not None and not filler._news.is_set())
         looked = len(paper.looked)
         paper.missing["p"].add(21)
         filler.remembered("p", "21")
@@ -117,7 +117,7 @@ def test_very_many_new_memories_are_found_by_looking():
         await until(lambda: paper.models[0].state == "active")
         filler.user_store_written()
         await until(lambda: len(paper.looked) >= 4)
-        await asyncio.sleep(0.01)
+        await until(lambda: filler._full_of is not None and not filler._news.is_set())
         paper.missing["p"] = set(range(1, IDS_MAX + 100))
         for number in paper.missing["p"].copy():
             filler.remembered("p", str(number))

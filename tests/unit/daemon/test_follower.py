@@ -78,7 +78,7 @@ class Following:
         for project in self.journal.logs:
             self.follower.wake(project)
         running = asyncio.create_task(self.follower.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not true():
                 assert not running.done()
                 await asyncio.sleep(0.001)

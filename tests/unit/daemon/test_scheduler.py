@@ -84,7 +84,7 @@ class World:
     async def until(self, true: Callable[[], bool]) -> None:
         running = asyncio.create_task(self.scheduler.run())
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not (self.scheduler.next_runs() and true()):
                     assert not running.done(), running.exception()
                     await asyncio.sleep(0.005)

@@ -39,7 +39,7 @@ class PaperLogs:
 async def taken(stream: Stream, after: str | None, count: int, *, then=lambda: None) -> list[dict]:
     """Subscribe, do `then`, and return the next `count` events."""
     found: list[dict] = []
-    async with asyncio.timeout(10), aclosing(stream.events(after)) as events:
+    async with asyncio.timeout(60), aclosing(stream.events(after)) as events:
         position = await anext(events)
         assert set(position) == {"cursor"}
         then()
@@ -128,7 +128,7 @@ def test_a_store_that_could_not_be_read_is_told_from_when_it_can_be():
         logs.unreadable = {"p"}
         stream = Stream(logs.as_logs())
         found = []
-        async with asyncio.timeout(10), aclosing(stream.events(None)) as events:
+        async with asyncio.timeout(60), aclosing(stream.events(None)) as events:
             await anext(events)
             logs.append("q")
             stream.wake("q")

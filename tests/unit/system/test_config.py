@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -142,7 +143,9 @@ def test_a_list_of_texts_is_nothing_else(path, value):
         config.load(path, {})
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "0", "'30'", "false"])
+@pytest.mark.parametrize(
+    "value", ["nan", "inf", "-inf", "0", "1e-300", "0x" + "f" * 400, "'30'", "false"]
+)
 def test_a_number_that_is_none_is_no_half_life(path, value):
     path.write_text(f"memory.half_life_days = {value}\n")
 
@@ -170,6 +173,42 @@ def test_a_file_that_is_no_toml_is_told(path, data):
 
     assert caught.value.code is Code.BAD_REQUEST
     assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "0x" + "f" * 5_000])
+def test_a_number_of_too_many_digits_is_told(path, number):
+    path.write_text(f"[store]\nbudget_mib = {number}\n")
+
+    with pytest.raises(YaadError) as caught:
+        config.load(path, {})
+
+    assert caught.value.code is Code.BAD_REQUEST
+    assert str(path) in caught.value.message
+
+
+@given(st.binary(max_size=200) | st.text("[]{}='\".\n#a1", max_size=200).map(str.encode))
+def test_no_file_of_a_project_makes_it_fall_over(tmp_path_factory, data):
+    folder = tmp_path_factory.getbasetemp() / "beside"
+    folder.mkdir(exist_ok=True)
+    (folder / config.FILE).write_bytes(data)
+
+    loaded = config.Beside(folder / "home", time.time_ns).load(folder, Settings(), {})
+
+    assert loaded.settings == Settings()
+
+
+def test_a_file_just_written_is_not_read_again_for_a_second_and_then_is(path):
+    path.write_text("[store]\nbudget_mib = 20\n")
+    now = [path.stat().st_mtime_ns]
+    beside = config.Beside(path.parent / "home", lambda: now[0])
+    first = beside.load(path.parent, Settings(), {})
+
+    assert beside.load(path.parent, Settings(), {}) is first
+    now[0] += 1_000_000_000
+    assert beside.load(path.parent, Settings(), {}) is not first
+    again = beside.load(path.parent, Settings(), {})
+    now[0] += 10_000_000_000
+    assert beside.load(path.parent, Settings(), {}) is again
 
 
 def test_a_file_that_cannot_be_read_is_told(path):

@@ -138,6 +138,8 @@ class _Taking:
         self._refused: set[object] = set()  # nodes that are otherwise here
         self._made: set[object] = set()  # nodes that came with this
         self._versions: set[tuple[object, object]] = set()  # of these
+        # Of this import: what it holds are texts as they came, with the secrets in them.
+        self._mask = lru_cache(maxsize=4096)(_masked)
         self._clean: dict[str, str] = {}  # ids and the like, which come again and again
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
         self._links: dict[str, list[tuple[str, str]]] = {}
@@ -163,8 +165,8 @@ class _Taking:
         name = line.get("table")
         table = self._tables.get(name) if isinstance(name, str) else None
         if table is None:
-            shown = name if isinstance(name, str) else "?"
-            self.told.leave(shown[:40], f"line {number}", "this version has no such table")
+            # What it calls itself is told by nothing: it may be a secret.
+            self.told.leave("?", f"line {number}", "this version has no such table")
             return
         apart = line.pop("apart", False) is True and table.name == "nodes"
         try:
@@ -293,7 +295,7 @@ class _Taking:
             elif name in table.trees:
                 clean = value if value in _EMPTY else _mask_json(value)
             else:
-                clean = _mask(value)
+                clean = self._mask(value)
             if clean != value:
                 if name in table.key or name in table.refers:
                     raise Unreadable(f"its {name} looks like a secret")
@@ -469,8 +471,7 @@ def _named(table: Table, row: Mapping[str, Any]) -> str:
     return " ".join(str(row.get(name)) for name in key)[:200]
 
 
-@lru_cache(maxsize=4096)
-def _mask(said: str) -> str:
+def _masked(said: str) -> str:
     return privacy.mask(said).text
 
 
