@@ -146,7 +146,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             create=True,
             on_commit=lambda: bell.ring(records.USER),
         ),
-        stores=Stores(bell.ring, clock.monotonic_s),
+        stores=Stores(bell.ring, clock),
         clock=clock,
         settings=settings,
         git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms), Words(places.words())),

@@ -278,7 +278,7 @@ def _rescue(home: Home, known: Project) -> None:
     """
     db = home.stores.opened(known.id)
     if db is not None and not stands(known.store):
-        keep_deleted(known, db)
+        keep_deleted(known, db, home.clock.now())
 
 
 def _is_its_own(home: Home, known: Project) -> bool:

@@ -5,10 +5,9 @@ import logging
 import os
 import stat
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
 from yaadwatch.store import meta
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
+from yaadwatch.system.clock import Clock
 
 _log: Final = logging.getLogger(__name__)
 
@@ -35,14 +35,12 @@ class Stores:
 
     Args:
         on_commit: told the project's id after each transaction in its store.
-        monotonic_s: a clock that never goes back, in seconds.
+        clock: what tells how long a store rests, and when a copy was made.
     """
 
-    def __init__(
-        self, on_commit: Callable[[str], None], monotonic_s: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, on_commit: Callable[[str], None], clock: Clock | None = None) -> None:
         self._on_commit = on_commit
-        self._monotonic_s = monotonic_s
+        self._clock = clock or Clock()
         self._used_at: dict[str, float] = {}
         self._lock = threading.Condition()
         self._closing: dict[str, Project] = {}
@@ -96,7 +94,7 @@ class Stores:
 
     def rest(self, idle: timedelta) -> int:
         """Close the stores that nobody used for so long; return how many those were."""
-        before = self._monotonic_s() - idle.total_seconds()
+        before = self._clock.monotonic_s() - idle.total_seconds()
         with self._lock:
             resting = [
                 self._take(project)
@@ -113,7 +111,7 @@ class Stores:
             self._open.clear()
         for project, db in found:
             try:
-                keep_deleted(project, db)
+                keep_deleted(project, db, self._clock.now())
             except YaadError:
                 _log.exception("store.lost", extra={"project": project.id})
             db.close()
@@ -129,7 +127,7 @@ class Stores:
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
             if not in_passing or project.id not in self._used_at:
-                self._used_at[project.id] = self._monotonic_s()
+                self._used_at[project.id] = self._clock.monotonic_s()
             resting = self._too_many()
         self._put_to_rest(resting)
         return db
@@ -171,7 +169,7 @@ class Stores:
         for project, db in resting:
             kept = False
             try:
-                keep_deleted(project, db)
+                keep_deleted(project, db, self._clock.now())
                 kept = True
                 db.close()
                 closed += 1
@@ -181,7 +179,7 @@ class Stores:
                 with self._lock:
                     if not kept:
                         self._open[project.id] = db
-                        self._used_at[project.id] = self._monotonic_s()
+                        self._used_at[project.id] = self._clock.monotonic_s()
                     del self._closing[project.id]
                     self._lock.notify_all()
         return closed
@@ -267,7 +265,7 @@ def put_back(db: Database) -> None:
             db.write(lambda _: None)
 
 
-def keep_deleted(project: Project, db: Database) -> None:
+def keep_deleted(project: Project, db: Database, now: datetime) -> None:
     """See that nothing is lost of an open store whose file was deleted underneath.
 
     After `git clean -fdx` it is put back. With another clone at its place, or none, there is
@@ -279,7 +277,7 @@ def keep_deleted(project: Project, db: Database) -> None:
     if may_return(project):
         put_back(db)
     if not os.path.lexists(db.path):
-        db.backup(backup_path(project, datetime.now(UTC)))
+        db.backup(backup_path(project, now))
 
 
 def backup_path(project: Project, now: datetime) -> Path:

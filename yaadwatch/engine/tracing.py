@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
-from yaadwatch.core.truth import definitions, hunks, numbers
+from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
+from yaadwatch.core.truth.doubt import numbers
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History

@@ -96,7 +96,7 @@ class World:
         files.private_folder(places.home())
         return Home(
             user=Database.open(places.user_store(), role="user", create=True),
-            stores=Stores(lambda project: None, self.clock.monotonic_s),
+            stores=Stores(lambda project: None, self.clock),
             clock=self.clock,
             settings=self.settings,
             git=GitRunner(

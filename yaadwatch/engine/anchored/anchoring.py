@@ -12,7 +12,7 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth import numbers
+from yaadwatch.core.truth.doubt import numbers
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.told import is_ours

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth import numbers
-from yaadwatch.core.truth.doubt import successors
+from yaadwatch.core.truth.doubt import numbers, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
