@@ -14,7 +14,7 @@ FIGURES = Path(__file__).with_name("figures.json")
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "performance.md"
 BEGIN, END = "<!-- budgets: begin -->", "<!-- budgets: end -->"
-WIDTH = 860
+WIDTH = 920
 STYLE = """
 .ground{fill:#fff}.text{fill:#1f2328}.faint{fill:#59636e}.axis{stroke:#8c959f}
 .line{stroke:#0969da;fill:none}.dot,.kept{fill:#0969da}.missed{fill:#bc4c00}.goal{stroke:#1a7f37}
@@ -25,7 +25,7 @@ STYLE = """
 .goaltext{fill:#3fb950}}
 text{font:12px system-ui,sans-serif}
 """
-ROW, LEFT, TOP = 26, 446, 44
+ROW, LEFT, TOP = 26, 506, 44
 SHARE_MAX = 2.5
 """Of its goal, a bar is no longer than this."""
 BY_MEMORIES = (
