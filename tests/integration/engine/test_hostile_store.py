@@ -1,5 +1,6 @@
 """Stores that are gone or damaged, a git that hangs or is missing, no space, no permission."""
 
+import codecs
 import contextlib
 import os
 import pickle
@@ -496,6 +497,7 @@ class TestFullDisk:
 
 def as_nobody(call):
     """Run `call` as another user; return its result, or raise its YaadError."""
+    codecs.lookup("ascii")  # that user may not read where Python is installed
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

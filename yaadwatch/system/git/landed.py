@@ -165,15 +165,23 @@ def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
         YaadError: as every method of `Repository`.
     """
     ends = git.ask(["rev-parse", *(f"{name}^{{commit}}" for name in trunks)]).decode().split()
-    options = ["--format=%(objectname)", f"--count={TIPS_MAX}", "--sort=-committerdate"]
+    options = ["--format=%(objectname)", f"--count={TIPS_MAX}"]
     tips = git.ask(["for-each-ref", *options, "refs/heads"]).decode().split()
     return Refs(tuple(dict.fromkeys(ends)), tuple(tip for tip in tips if tip not in ends))
 
 
 def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
-    """Return the ends of branches that hold any of `commits`: what was done later lands with it."""
+    """Return the ends of branches that hold any of `commits`: what was done later lands with it.
+
+    None where git cannot tell, as of a branch that leads to a commit that is lost.
+    """
     holding = [f"--contains={commit}" for commit in commits]
-    found = git.ask(["for-each-ref", "--format=%(objectname)", *holding, "refs/heads"])
+    try:
+        found = git.ask(["for-each-ref", "--format=%(objectname)", *holding, "refs/heads"])
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return []
     above = frozenset(found.decode().split())
     return [tip for tip in refs.tips if tip in above]
 
