@@ -6,17 +6,16 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import apsw
 import pytest
 from machine import Checkout, Machine, alive
+from waiting import PATIENCE_S, wait_until
 
 from yaadwatch.client.connection import Client, NobodyListens
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
-PATIENCE_S = 100.0
 DAEMON = (sys.executable, "-m", "yaadwatch", "daemon")
 
 
@@ -25,17 +24,6 @@ def required(what, reason):
     if what in os.environ.get("YAAD_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here, and {reason}")
     pytest.skip(reason)
-
-
-def wait_until(met, what="what was waited for"):
-    """Return the first true answer of `met`; fail, and say what it was, when there is none."""
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        answer = met()
-        if answer:
-            return answer
-        assert time.monotonic() < end, f"{what() if callable(what) else what} did not happen"
-        time.sleep(0.03)
 
 
 class Living(Machine):

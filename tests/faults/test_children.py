@@ -10,7 +10,8 @@ import signal
 import sys
 
 import pytest
-from living_daemon import Shop, carrying, required, wait_until
+from living_daemon import Shop, carrying, required
+from waiting import wait_until
 
 from yaadwatch.system.git.command import DIES_WITH_US
 

@@ -6,7 +6,8 @@ import subprocess
 import time
 
 import pytest
-from living_daemon import SOAK, Shop, source, wait_until
+from living_daemon import SOAK, Shop, source
+from waiting import wait_until
 
 KILLS = 100 if SOAK else 5
 BLOCK_OPENS = "<!-- yaad:begin"

@@ -4,7 +4,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from living_daemon import source, wait_until
+from living_daemon import source
+from waiting import wait_until
 
 QUEUED_MAX = Path("/proc/sys/fs/inotify/max_queued_events")
 FEASIBLE = 200_000

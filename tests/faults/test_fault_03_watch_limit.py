@@ -4,7 +4,8 @@ import shutil
 import subprocess
 
 import pytest
-from living_daemon import SOAK, Shop, required, wait_until
+from living_daemon import SOAK, Shop, required
+from waiting import wait_until
 
 LIMIT = 300 if SOAK else 24
 LIMITED = (

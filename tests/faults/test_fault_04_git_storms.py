@@ -3,7 +3,7 @@
 How few checks that costs is told by the tests of `tests/integration/test_daemon_parts.py`.
 """
 
-from living_daemon import wait_until
+from waiting import wait_until
 
 FILES = 5_000
 PICKS = 15

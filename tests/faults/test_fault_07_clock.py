@@ -5,7 +5,7 @@ import sys
 import textwrap
 
 import pytest
-from living_daemon import wait_until
+from waiting import wait_until
 
 HOUR_S = 3_600
 YEAR_S = 366 * 24 * HOUR_S

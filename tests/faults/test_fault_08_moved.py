@@ -3,7 +3,8 @@
 import shutil
 
 import pytest
-from living_daemon import Shop, wait_until
+from living_daemon import Shop
+from waiting import wait_until
 
 
 @pytest.fixture

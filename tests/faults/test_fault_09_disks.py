@@ -8,7 +8,8 @@ import os
 import subprocess
 
 import pytest
-from living_daemon import Living, Shop, required, wait_until
+from living_daemon import Living, Shop, required
+from waiting import wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 

@@ -5,7 +5,8 @@ import statistics
 
 import psutil
 import pytest
-from living_daemon import SOAK, Shop, wait_until
+from living_daemon import SOAK, Shop
+from waiting import wait_until
 
 WARM_UP = 4
 ROUNDS = 400 if SOAK else 12

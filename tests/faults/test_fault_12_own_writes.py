@@ -5,7 +5,8 @@ import shutil
 import time
 
 import pytest
-from living_daemon import Shop, wait_until
+from living_daemon import Shop
+from waiting import wait_until
 
 STILL_S = 2.0
 """Many times what it waits for quiet."""

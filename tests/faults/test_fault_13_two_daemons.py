@@ -3,8 +3,9 @@
 import subprocess
 import sys
 
-from living_daemon import SOAK, Shop, wait_until
+from living_daemon import SOAK, Shop
 from machine import alive
+from waiting import wait_until
 
 AT_ONCE = 12 if SOAK else 5
 HELD = 4

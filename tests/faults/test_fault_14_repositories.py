@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from living_daemon import Shop, carrying, source, wait_until
+from living_daemon import Shop, carrying, source
+from waiting import wait_until
 
 from yaadwatch.model.errors import YaadError
 

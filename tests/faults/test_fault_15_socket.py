@@ -16,7 +16,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from living_daemon import Living, Shop, required, wait_until
+from living_daemon import Living, Shop, required
+from waiting import wait_until
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError

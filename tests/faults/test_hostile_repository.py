@@ -10,7 +10,8 @@ import shutil
 import subprocess
 
 import pytest
-from living_daemon import SOAK, Shop, source, wait_until
+from living_daemon import SOAK, Shop, source
+from waiting import wait_until
 
 from yaadwatch.model.errors import YaadError
 
