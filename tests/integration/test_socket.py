@@ -563,6 +563,26 @@ def test_a_daemon_that_goes_away_during_a_call_is_told(path):
     assert "before it answered `check`" in said.message
 
 
+@pytest.mark.parametrize(("operation", "times"), [("status", 2), ("remember", 1)])
+def test_only_what_changes_nothing_is_asked_again_when_it_was_cut_off(path, operation, times):
+    calls = []
+
+    def dies_at_first(home, call, **fields):
+        calls.append(call)
+        if len(calls) == 1:
+            served.server._conversations.copy().pop()._writer.transport.abort()
+        return {"calls": len(calls)}
+
+    fields = {"text": "kept"} if operation == "remember" else {}
+    with Served(path, {operation: dies_at_first}) as served, contextlib.closing(client()) as asking:
+        if times == 1:
+            assert isinstance(refusal(asking.call, operation, **fields), Ended)
+        else:
+            assert asking.call(operation, **fields) == {"calls": 2}
+
+    assert len(calls) == times
+
+
 def test_a_client_that_waits_is_told_for_how_long_and_gives_up_in_time(path, gate, monkeypatch):
     def slow(home, call):
         gate.wait(PATIENCE_S)
