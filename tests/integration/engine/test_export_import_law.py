@@ -18,6 +18,9 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store import nodes
 
+ROUNDS = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 NUMBERS = itertools.count()
 
 words = st.sampled_from(
@@ -129,9 +132,7 @@ DO = {
 }
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@ROUNDS
 @given(st.lists(actions, min_size=3, max_size=14))
 def test_what_goes_out_and_comes_in_again_makes_an_equal_store(world, done):
     number = next(NUMBERS)
@@ -165,3 +166,33 @@ def histories(conn):
     """Return what every node said after each of its changes."""
     ids = [node for (node,) in conn.execute("SELECT id FROM nodes ORDER BY id")]
     return {node: nodes.versions(conn, node) for node in ids}
+
+
+@ROUNDS
+@given(st.lists(actions, min_size=3, max_size=14))
+def test_pages_that_come_into_an_empty_store_go_out_of_it_byte_for_byte(world, done):
+    number = next(NUMBERS)
+    repo, there = world.repo(f"from{number}"), world.repo(f"to{number}")
+    repo.add()
+    known = []
+    for action in done:
+        act(repo, known, action)
+    one, two = (world.folder / f"{name}{number}" for name in ("one", "two"))
+    ask(repo, "export", one, "--format", "markdown")
+    there.add()
+
+    answer = ask(there, "import", one)
+
+    ask(there, "export", two, "--format", "markdown")
+    assert bytes_below(two) == bytes_below(one)
+    assert answer["left_out"] == []
+    assert verifying.verify(there.home, there.call)["findings"] == []
+
+
+def bytes_below(folder):
+    """Return the content of each file, hidden ones too, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

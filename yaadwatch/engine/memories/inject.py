@@ -5,7 +5,7 @@ person forgot or ended here is left so, and told; so are edges whose ends are no
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -63,6 +63,7 @@ class _Done:
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, object]] = field(default_factory=list)
+    made: set[str] = field(default_factory=set)
 
 
 def inject(
@@ -72,6 +73,7 @@ def inject(
     nodes: Sequence[GivenNode] = (),
     edges: Sequence[GivenEdge] = (),
     dry_run: bool = False,
+    then: Callable[[Connection, Collection[str]], None] | None = None,
 ) -> dict[str, object]:
     """Store memories with ids of their own, and relations, in one transaction; the answer is
     Injected.
@@ -85,6 +87,7 @@ def inject(
         nodes: the memories; masked, classified and anchored as by `remember`.
         edges: relations between these, or what is there already, by their whole ids.
         dry_run: do it, and undo it.
+        then: called at the end of the transaction with the ids of the nodes that are new.
 
     Raises:
         YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
@@ -109,7 +112,14 @@ def inject(
             actor=call.origin,
         )
         store = space.db.rehearse if dry_run else space.db.write
-        done = store(lambda conn: _store(conn, home, batch))
+
+        def change(conn: Connection) -> _Done:
+            done = _store(conn, home, batch)
+            if then is not None:
+                then(conn, done.made)
+            return done
+
+        done = store(change)
     return {
         "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
@@ -246,6 +256,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
                 )
                 said.add(made.text_hash)
                 done.nodes[NEW] += 1
+                done.made.add(one.id)
             else:
                 making.write()
                 _change(conn, home, batch, item, node, done=done, said=said)
