@@ -104,7 +104,10 @@ def _run_locked(
     from yaadwatch.system.files import private_folder
 
     loaded = config.load(_settings_file(), os.environ)
-    finding.formats(loaded.settings.agent_files.also)  # what makes no sense is told at once
+    try:
+        finding.formats(loaded.settings.agent_files.also)
+    except YaadError as error:
+        loaded = loaded.without(config.ALSO, error.message)
     private_folder(places.log_file().parent)
     opened = logs.begin(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None

@@ -148,23 +148,34 @@ def test_a_home_that_cannot_be_used_is_told(start, environment, what):
     assert str(home) in err
 
 
-def test_settings_that_make_no_sense_are_told_with_their_place(start):
-    (places.home() / "config.toml").write_text("[watch]\nquiet_ms = 99999\n")
+def test_settings_that_cannot_be_read_are_told_with_their_place(start):
+    (places.home() / "config.toml").write_text("[watch\n")
 
     status, _, err = ended(start(wait=False))
 
     assert status == 3
-    assert "config.toml: watch.quiet_ms" in err
+    assert "config.toml is not TOML" in err
 
 
-def test_an_unknown_setting_is_a_problem_that_status_shows(start):
-    (places.home() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("[watch]\nquite_ms = 10\n", "watch.quite_ms is not a setting"),
+        ("[watch]\nquiet_ms = 99999\n", "watch.quiet_ms must be"),
+        ("[agent_files]\nalso = ['/etc/passwd']\n", "agent_files.also: "),
+    ],
+)
+def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines, told):
+    (places.home() / "config.toml").write_text(f"{lines}[recall]\ntop_k = 7\n")
     start()
 
     (problem,) = Client(cwd="/").call("status")["problems"]
+    rows = {row["key"]: row for row in Client(cwd="/").call("config")["settings"]}
 
-    assert "watch.quite_ms is not a setting" in problem["what"]
+    assert told in problem["what"]
     assert "config.toml" in problem["mend"]
+    assert rows["recall.top_k"]["value"] == 7
+    assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
 
 
 def test_what_only_some_need_is_not_imported_at_start(start):
