@@ -1,6 +1,7 @@
 """Repositories as people have them: what git made is what we read, in every storage it has."""
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -302,6 +303,31 @@ def test_objects_made_after_opening_are_seen(repo, runner):
 
     assert opened.blob_at(commit, "b.py") == blob_id(OTHER.encode())
     assert opened.read_blob(blob_id(OTHER.encode())) == OTHER.encode()
+
+
+READS = """
+import sys
+from datetime import timedelta
+from pathlib import Path
+from yaadwatch.system.git import layout
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.repository import Repository
+opened = Repository(layout.find(Path(sys.argv[1])), GitRunner(timedelta(seconds=30)))
+assert opened.read_blob(opened.blob_at(sys.argv[2], "a.py"))
+assert not opened.has_commit("e" * 40)
+print("pygit2" in sys.modules)
+"""
+
+
+def test_libgit2_comes_with_the_first_pack(repo):
+    """It costs a daemon 13 MiB."""
+    commit = repo.add("a.py", TEXT)
+    command = [sys.executable, "-c", READS, str(repo.path), commit]
+
+    assert subprocess.check_output(command, text=True).strip() == "False"
+    repo.git("gc", "-q")
+
+    assert subprocess.check_output(command, text=True).strip() == "True"
 
 
 def test_replaced_objects_are_read_as_they_were(stored, runner):

@@ -2,19 +2,19 @@
 
 libgit2 waits for ever at a named pipe, and the whole process with it. So only its object store is
 opened here, never a repository with its configuration, and only where everything it would open is
-a plain file. The rest is git's, which runs under a limit. pygit2 is imported at the first
-repository, because it costs the daemon 13 MiB.
+a plain file. The rest is git's, which runs under a limit. What has a file of its own is read
+without libgit2; pygit2 is imported for the first pack, because it costs the daemon 13 MiB.
 """
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import loose
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.layout import Layout
 
@@ -28,12 +28,15 @@ _OBJECT_BYTES_MAX = 64 * 1024 * 1024
 _AUTHOR = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
-_FILES, _FOLDER = (b"100644", b"100755"), b"40000"
+_FILES, _FOLDER = frozenset({b"100644", b"100755", b"100664"}), b"40000"
 _SAME_MODE = {b"100664": b"100644"}
 """What very old trees have, and what git takes it for."""
 _Entry = tuple[bytes, str]
 """Mode and id, as a tree has them; both empty for nothing."""
 _NOTHING: _Entry = (b"", "")
+_Mine = tuple[bytes, bytes]
+"""The same as a tree has it, the id in 20 bytes."""
+_ABSENT: _Mine = (b"", b"")
 _Row = tuple[bytes, bytes, bytes]
 """Mode, name and id of what a tree holds, as it has them."""
 
@@ -44,12 +47,14 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, store: "pygit2.Odb", folder: str, packs: tuple[int, ...]) -> None:
-        self._store = store
+    def __init__(self, folder: str, packs: tuple[int, ...], *, packed: bool) -> None:
         self._folder = folder
         self._pack_folder = f"{folder}/pack"
         self._packs = packs
         """The folder of the packs as it was when it was last seen to hold plain files only."""
+        self._packed = packed
+        """Whether there is anything in it."""
+        self._store: pygit2.Odb | None = None
         self._trees: dict[str, dict[bytes, _Entry]] = {}
         self._roots: dict[str, str] = {}
 
@@ -61,19 +66,18 @@ class Objects:
             ours = layout.git_dir.stat().st_uid == os.geteuid()
             shared = os.path.lexists(folder / "info" / "alternates")
             packs = _looks(f"{folder}/pack")
-            if shared or not ours or not _plain_packs(f"{folder}/pack"):
+            packed = _packed(f"{folder}/pack")
+            if shared or not ours or packed is None:
                 return None
         except OSError:
             return None
-        import pygit2
-
-        # What is read is not hashed again: git does not do so either, it would take twice as
-        # long, and the checksum that each packed text carries is looked at anyhow.
-        pygit2.settings.enable_strict_hash_verification(False)
+        objects = cls(str(folder), packs, packed=packed)
         try:
-            return cls(pygit2.Odb(str(folder)), str(folder), packs)
-        except (pygit2.GitError, ValueError):
+            if packed:
+                objects._opened()
+        except YaadError:
             return None
+        return objects
 
     def kind(self, id: str) -> int | None:
         """Return COMMIT, TREE, BLOB or another number of git's; None when it is not there."""
@@ -125,27 +129,25 @@ class Objects:
         before, after = self._read(old, COMMIT), self._read(new, COMMIT)
         if before is None or after is None:
             return None
-        found: list[tuple[bytes, _Entry, _Entry]] = []
+        found: list[tuple[bytes, _Mine, _Mine]] = []
         pending = [(b"", _tree_of(before), _tree_of(after))]
         while pending:
             folder, one, other = pending.pop()
             if one == other:
                 continue
             before_rows, after_rows = self._rows(one), self._rows(other)
-            then = _entries(before_rows - after_rows)
-            now = _entries(after_rows - before_rows)
+            then = {name: (mode, own) for mode, name, own in before_rows - after_rows}
+            now = {name: (mode, own) for mode, name, own in after_rows - before_rows}
             for name in then.keys() | now.keys():
-                was, is_now = then.get(name, _NOTHING), now.get(name, _NOTHING)
-                if was == is_now:
-                    continue
-                path = folder + name
-                trees = [entry[1] if entry[0] == _FOLDER else "" for entry in (was, is_now)]
-                if any(trees):
-                    pending.append((path + b"/", trees[0], trees[1]))
-                files = [_NOTHING if entry[0] == _FOLDER else entry for entry in (was, is_now)]
-                if files[0] != files[1]:
-                    found.append((path, files[0], files[1]))
-        found.sort(key=lambda row: row[0])
+                was, is_now = then.get(name, _ABSENT), now.get(name, _ABSENT)
+                if was[0] == _FOLDER or is_now[0] == _FOLDER:
+                    trees = [row[1].hex() if row[0] == _FOLDER else "" for row in (was, is_now)]
+                    pending.append((folder + name + b"/", trees[0], trees[1]))
+                    was, is_now = (_ABSENT if row[0] == _FOLDER else row for row in (was, is_now))
+                    if was == is_now:
+                        continue
+                found.append((folder + name, was, is_now))
+        found.sort()
         return [change for row in found if (change := _change(*row)) is not None]
 
     def blob(self, id: str, bytes_max: int) -> bytes | None:
@@ -189,13 +191,19 @@ class Objects:
         return frozenset(_ENTRY.findall(data))
 
     def _read(self, id: str, kind: int, bytes_max: int = _OBJECT_BYTES_MAX) -> bytes | None:
-        found, size = self._look(id)
-        if found != kind or size > bytes_max:
+        if not _ID.fullmatch(id):
+            return None
+        own = self._loose(id, bytes_max)
+        if own is not None:
+            return own.data if own.kind == kind else None
+        store = self._packs_of(id)
+        found, size = self._header(store, id)
+        if store is None or found != kind or size > bytes_max:
             return None
         import pygit2
 
         try:
-            return self._store.read(id)[1]
+            return store.read(id)[1]
         except (pygit2.GitError, KeyError, ValueError) as error:
             raise self._unreadable(id, error) from error
 
@@ -203,32 +211,65 @@ class Objects:
         """Return kind and size of an object; None and 0 when it is not there."""
         if not _ID.fullmatch(id):
             return None, 0
+        own = self._loose(id, 0)
+        if own is not None:
+            return own.kind, own.size
+        return self._header(self._packs_of(id), id)
+
+    def _loose(self, id: str, bytes_max: int) -> loose.Loose | None:
+        try:
+            return loose.read(self._folder, id, bytes_max)
+        except loose.Odd:
+            raise self._unreadable(id, "it is not a plain file") from None
+
+    def _header(self, store: "pygit2.Odb | None", id: str) -> tuple[int | None, int]:
+        if store is None:
+            return None, 0
         import pygit2
 
         try:
-            loose = os.lstat(f"{self._folder}/{id[:2]}/{id[2:]}")
-            if not stat.S_ISREG(loose.st_mode):
-                raise self._unreadable(id, "it is not a plain file")
-        except OSError:
-            pass  # not loose: in a pack, or not there
-        self._check_packs(id)
-        try:
-            kind, size = self._store.read_header(id)
+            kind, size = store.read_header(id)
         except KeyError:
             return None, 0
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(id, error) from error
         return int(kind), size
 
+    def _packs_of(self, id: str) -> "pygit2.Odb | None":
+        """Return libgit2's view of all objects, or None when there is none for it to find."""
+        self._check_packs(id)
+        if not self._packed and not os.path.lexists(f"{self._folder}/{id[:2]}/{id[2:]}"):
+            return None
+        return self._opened()
+
+    def _opened(self) -> "pygit2.Odb":
+        """Return libgit2's view of all objects."""
+        if self._store is None:
+            import pygit2
+
+            # What is read is not hashed again: git does not do so either, it would take twice as
+            # long, and the checksum that each packed text carries is looked at anyhow.
+            pygit2.settings.enable_strict_hash_verification(False)
+            try:
+                self._store = pygit2.Odb(self._folder)
+            except (pygit2.GitError, ValueError) as error:
+                raise YaadError(
+                    Code.UNAVAILABLE, f"The objects in {self._folder} cannot be read: {error}."
+                ) from error
+        return self._store
+
     def _check_packs(self, id: str) -> None:
         """Look again at a folder of packs that changed: libgit2 opens what is new in it."""
         try:
             packs = _looks(self._pack_folder)
-            if packs != self._packs and not _plain_packs(self._pack_folder):
-                raise self._unreadable(id, "something among the packs is no plain file")
+            if packs == self._packs:
+                return
+            packed = _packed(self._pack_folder)
         except OSError as error:
             raise self._unreadable(id, error) from error
-        self._packs = packs
+        if packed is None:
+            raise self._unreadable(id, "something among the packs is no plain file")
+        self._packs, self._packed = packs, packed
 
     def _unreadable(self, id: str, why: object) -> YaadError:
         return YaadError(
@@ -272,17 +313,23 @@ def _tree_of(commit: bytes) -> str:
     return commit[5:45].decode("ascii", "replace")
 
 
-def _change(path: bytes, was: _Entry, is_now: _Entry) -> Change | None:
-    """Return what became of a file; None when its name is not UTF-8 and cannot be named here."""
+def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
+    """Return what became of a file; None when nothing did.
+
+    None, too, when its name is not UTF-8 and cannot be named here.
+    """
+    (mode, blob), (mode_now, blob_now) = was, is_now
+    if blob == blob_now and _SAME_MODE.get(mode, mode) == _SAME_MODE.get(mode_now, mode_now):
+        return None
     try:
         name = path.decode("utf-8")
     except UnicodeDecodeError:
         return None
     return Change(
-        old=name if was[0] else None,
-        new=name if is_now[0] else None,
-        old_blob=was[1] if was[0] in _FILES else "",
-        new_blob=is_now[1] if is_now[0] in _FILES else "",
+        name if mode else None,
+        name if mode_now else None,
+        blob.hex() if mode in _FILES else "",
+        blob_now.hex() if mode_now in _FILES else "",
     )
 
 
@@ -300,10 +347,14 @@ def _looks(folder: str) -> tuple[int, ...]:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
-def _plain_packs(folder: str) -> bool:
-    """Return whether all that libgit2 opens by itself when it opens a store are plain files."""
+def _packed(folder: str) -> bool | None:
+    """Return whether there is anything in the folder of the packs.
+
+    None: not all that libgit2 opens by itself when it opens a store are plain files.
+    """
     try:
         with os.scandir(folder) as entries:
-            return all(entry.is_file(follow_symlinks=False) for entry in entries)
+            plain = [entry.is_file(follow_symlinks=False) for entry in entries]
     except FileNotFoundError:
-        return True
+        return False
+    return bool(plain) if all(plain) else None
