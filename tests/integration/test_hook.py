@@ -401,11 +401,12 @@ def test_an_agent_that_still_writes_is_heard_out_whatever_is_wrong(environment, 
         (b"[" * 100_000, "the payload is not JSON"),
         (b"[1]", "is not a JSON object"),
         (b"x" * (16 * 1024 * 1024 + 1), "has more than 16777216 bytes"),
-        (STARTUP | {"hook_event_name": "Stop"}, "the payload is of 'Stop'"),
-        (STARTUP | {"cwd": "shop"}, "is no absolute folder: 'shop'"),
+        (STARTUP | {"hook_event_name": "SessionEnd"}, "the payload is of 'SessionEnd'"),
+        (STARTUP | {"hook_event_name": "hunter2"}, "the payload is of an event that is not known"),
+        (STARTUP | {"cwd": "shop"}, "is no absolute folder"),
         (STARTUP | {"cwd": {"path": "/"}}, "is no absolute folder"),
     ],
-    ids=["empty", "half", "bytes", "deep", "list", "long", "event", "relative", "object"],
+    ids=["empty", "half", "bytes", "deep", "list", "long", "event", "other event", "relative", "object"],
 )
 def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
     places.log_file().parent.mkdir(parents=True)
