@@ -406,7 +406,18 @@ def test_an_agent_that_still_writes_is_heard_out_whatever_is_wrong(environment, 
         (STARTUP | {"cwd": "shop"}, "is no absolute folder"),
         (STARTUP | {"cwd": {"path": "/"}}, "is no absolute folder"),
     ],
-    ids=["empty", "half", "bytes", "deep", "list", "long", "event", "other event", "relative", "object"],
+    ids=[
+        "empty",
+        "half",
+        "bytes",
+        "deep",
+        "list",
+        "long",
+        "event",
+        "other event",
+        "relative",
+        "object",
+    ],
 )
 def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
     places.log_file().parent.mkdir(parents=True)
