@@ -94,7 +94,8 @@ class Client:
     def call(self, operation: str, /, **fields: object) -> "dict[str, Any]":
         """Ask for `operation` and return its answer.
 
-        A daemon that is just ending says what it has not done; that is asked of the next one.
+        A daemon that is just ending says what it has not done; that is asked of the next one. So
+        is, once, a question that changes nothing and was cut off.
 
         Raises:
             NobodyListens: no daemon runs and we were not told how to start one.
@@ -102,9 +103,14 @@ class Client:
                 answered; timeout, when it did not answer in time.
         """
         until_s = time.monotonic() + RESTART_TIME_S
+        again = True
         while True:
             try:
                 return self._exchange(self.connect(), operation, fields)
+            except Ended:
+                if not (again and _changes_nothing(operation)):
+                    raise
+                again = False
             except Stopping:
                 self.close()
                 if operation == "shutdown" or time.monotonic() >= until_s:
@@ -275,6 +281,13 @@ class Client:
             )
         if self._on_wait is not None:
             self._on_wait(int(waited_s))
+
+
+def _changes_nothing(operation: str) -> bool:
+    from yaadwatch.api.operations import BY_NAME
+
+    known = BY_NAME.get(operation)
+    return known is not None and known.kind == "read"
 
 
 def _reach_daemon() -> socket.socket | None:

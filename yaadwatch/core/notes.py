@@ -61,16 +61,12 @@ def render(page: Page) -> str:
 
 def parse(source: str) -> Page | None:
     """Return what a page says; None when it has no header, or one that cannot be read."""
-    lines = source.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    lines = _lines(source.removeprefix("\ufeff"))
     count = frontmatter.length(lines)
-    known = frontmatter.fields(lines) if count else None
-    if not known:
+    header = lines[1 : count - 1] if count else []
+    fields = _ours(header) or _by_hand(lines, header)
+    if not fields:
         return None
-    fields: dict[str, object] = dict(known)
-    for line in lines[1 : count - 1]:
-        found = _FIELD.fullmatch(line)
-        if found is not None:
-            fields[found["key"]] = _read(found["value"], fields.get(found["key"]))
     body = "\n".join(lines[count:])
     said, marked, below = body.rpartition(RELATIONS)
     if not marked:
@@ -105,12 +101,55 @@ def is_generated(source: str) -> bool:
     return source.removeprefix("\ufeff").startswith(GENERATED)
 
 
+def _lines(source: str) -> list[str]:
+    """Return the lines of a page; a page whose first line ends as on Windows does so everywhere."""
+    if source.partition("\n")[0].endswith("\r"):
+        source = source.replace("\r\n", "\n")
+    return source.split("\n")
+
+
+def _ours(header: Sequence[str]) -> dict[str, object] | None:
+    """Return the fields of a header that `render` wrote, however long; None of any other."""
+    fields: dict[str, object] = {}
+    for line in header:
+        found = _FIELD.fullmatch(line)
+        if found is None:
+            return None
+        try:
+            fields[found["key"]] = _json(found["value"])
+        except (ValueError, RecursionError):
+            return None
+    return fields
+
+
+def _by_hand(lines: Sequence[str], header: Sequence[str]) -> dict[str, object]:
+    """Return the fields of a header as people write it; what is JSON in it is that."""
+    fields: dict[str, object] = dict(frontmatter.fields(lines) or {}) if header else {}
+    for line in header if fields else ():
+        found = _FIELD.fullmatch(line)
+        if found is not None:
+            fields[found["key"]] = _read(found["value"], fields.get(found["key"]))
+    return fields
+
+
 def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
 def _read(source: str, otherwise: object) -> object:
     try:
-        return json.loads(source)
+        return _json(source)
     except (ValueError, RecursionError):
         return otherwise
+
+
+def _json(source: str) -> object:
+    """Return what JSON says, when all of it can be stored.
+
+    Raises:
+        ValueError: it is none, or holds half characters or numbers that are none.
+        RecursionError: it is too deep.
+    """
+    value = json.loads(source)
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return value

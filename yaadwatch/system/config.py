@@ -22,6 +22,8 @@ _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
 FILE: Final = "config.toml"
+ALSO: Final = "agent_files.also"
+"""Patterns; whoever knows the formats of agent files can say that one is none."""
 FILE_BYTES_MAX: Final = 8 * 1024
 """Of a file in a repository; so have these, without which few bytes keep the parser busy."""
 LINE_BYTES_MAX: Final = 1024
@@ -50,31 +52,48 @@ class Loaded:
     sources: dict[str, str]
     warnings: tuple[str, ...]
 
+    def without(self, key: str, why: str) -> "Loaded":
+        """Return this with the default for `key`, and a warning that says why."""
+        section, _, name = key.partition(".")
+        usual = {name: getattr(getattr(Settings(), section), name)}
+        settings: Any = replace(getattr(self.settings, section), **usual)
+        return Loaded(
+            settings=replace(self.settings, **{section: settings}),
+            sources=self.sources | {key: DEFAULT},
+            warnings=(*self.warnings, why),
+        )
+
 
 def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     """Return the settings of the file at `path` (none is fine) and of the environment.
 
+    A value that makes no sense is told in `warnings`, with file or variable and key, and left out;
+    what says less holds then, in the end the default.
+
     Raises:
-        YaadError: BAD_REQUEST when the file is no TOML or a value makes no sense; the message names
-            file or variable, and key. UNAVAILABLE when the file is there and cannot be read.
+        YaadError: BAD_REQUEST when the file is no TOML. UNAVAILABLE when it is there and cannot be
+            read.
     """
     settings = Settings()
     sources = dict.fromkeys(_keys(settings), DEFAULT)
     warnings = []
-    for key, value in _in_file(path):
-        if key in sources:
-            settings = _with(settings, key, value, f"{path}: {key}")
-            sources[key] = str(path)
-        else:
-            warnings.append(f"{path}: {key} is not a setting.{_nearest(key, sources)}")
     variables = {_PREFIX + key.upper().replace(".", "_"): key for key in sources}
+    given = [(key, value, str(path), f"{path}: {key}") for key, value in _in_file(path)]
     for name in sorted(environ):
         if name in variables:
             key = variables[name]
-            settings = _with(settings, key, _written(environ[name], settings, key), name)
-            sources[key] = name
+            given.append((key, _written(environ[name], settings, key), name, name))
         elif name.startswith(_PREFIX) and name not in _NO_SETTINGS:
             warnings.append(f"{name} is not a setting.{_nearest(name, variables)}")
+    for key, value, source, where in given:
+        if key not in sources:
+            warnings.append(f"{where} is not a setting.{_nearest(key, sources)}")
+            continue
+        try:
+            settings = _with(settings, key, value, where)
+            sources[key] = source
+        except YaadError as error:
+            warnings.append(error.message)
     return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
 
 

@@ -13,7 +13,7 @@ from in_process import ask, command
 from yaadwatch.engine.inout import keeping, verifying
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
-from yaadwatch.store import nodes
+from yaadwatch.store import hot, nodes
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 PAGE = """---
@@ -206,6 +206,143 @@ def test_pages_written_by_hand_come_in_once_with_what_their_header_says(full):
     assert {one["row"] for one in answer["left_out"]} == {"plain.md", "latin.md"}
     again = ask(full, "import", folder)
     assert (again["counts"]["nodes"]["new"], again["counts"]["nodes"]["same"]) == (0, 2)
+
+
+def test_pages_bring_back_what_was_said_before_and_what_was_forgotten(full):
+    memory = full.remember("Mails go out by `relay`", key="mail", attributes={"n": [1, None]})
+    full.edit(memory, "Mails go out by `relay`\r\nand by hand")
+    full.forget(full.remember("Faxes go out by hand"), "nobody has one")
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    there = other(full.world)
+
+    tried = ask(there, "import", folder, "--dry-run")
+    answer = ask(there, "import", folder)
+
+    assert tried["counts"] == answer["counts"]
+    assert answer["counts"]["archived"] == {"new": 2}
+    assert answer["counts"]["versions"] == {"new": 2}
+    shown, before = there.show(memory), full.show(memory)
+    for field in ("text", "key", "attributes", "version", "updated_at"):
+        assert shown[field] == before[field]
+    assert [version["text"] for version in shown["versions"]] == [
+        "Mails go out by `relay`",
+        "Mails go out by `relay`\r\nand by hand",
+    ]
+    again = full.path.parent / "again"
+    ask(there, "export", again, "--format", "markdown")
+    assert files(again) == files(folder)
+    more = ask(there, "import", folder)["counts"]
+    assert more["archived"] == {"same": 2}
+    assert "versions" not in more
+    with there.db() as db:
+        (forgotten,) = (
+            node
+            for node in db.read(nodes.batch, after="", limit=9, archived=True)
+            if node.text == "Faxes go out by hand"
+        )
+    assert forgotten.archive_reason == "nobody has one"
+    assert there.restore(forgotten.id)["text"] == "Faxes go out by hand"
+
+
+def test_a_page_that_says_a_person_said_so_makes_nothing_a_persons(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    (former,) = folder.rglob("v1.md")
+    before = former.read_text()
+    assert '\nby: "cli"\n' in before
+    former.write_text(before.replace('"created"', '"edited"'))
+    there = other(full.world)
+
+    ask(there, "import", folder)
+
+    memory = living(there)["Tokens end after five minutes"].id
+    with there.db() as db:
+        assert [one.actor for one in db.read(nodes.versions, memory)] == ["import:cli", "import"]
+        assert not db.read(hot.is_persons, memory)
+
+
+ODD_HEADERS = {
+    "a kind that is no memory's": ("type: file", "new"),
+    "an id with an end of line in it": ('id: "a\\nb"', "cannot be seen"),
+    "an id with half a character": ('id: "a\\ud800"', "new"),
+    "attributes that are no numbers": ('attributes: {"a": NaN}', "new"),
+    "attributes without an end": (
+        'attributes: {"a": "%s"}' % ("x" * 9_000),
+        "its attributes have more",
+    ),
+    "a key that is none": ("key: 7", "new"),
+    "a key that is a secret": (f"key: {TOKEN}", "new"),
+    "a version that is none": ("version: true", "new"),
+}
+
+
+@pytest.mark.parametrize("header", ODD_HEADERS, ids=ODD_HEADERS)
+def test_an_odd_header_is_made_to_fit_or_its_page_left_out(full, header):
+    line, result = ODD_HEADERS[header]
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / "a.md").write_text(f"---\nname: odd\n{line}\n---\nOdd, and read all the same.\n")
+
+    answer = ask(full, "import", folder)
+
+    if result == "new":
+        assert answer["counts"]["nodes"]["new"] == 1
+        assert living(full)["Odd, and read all the same."].version == 1
+    else:
+        (left,) = answer["left_out"]
+        assert result in left["reason"]
+    with full.db() as db:
+        db.backup(full.path / "copy.db")
+    assert TOKEN.encode() not in (full.path / "copy.db").read_bytes()
+
+
+def test_a_page_whose_key_is_taken_comes_without_it(full):
+    mine = full.remember("Wages are paid on Fridays", key="wages")
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    for name in ("a", "b"):
+        page = f"---\nname: {name}\nkey: wages\n---\n{name} is paid on Mondays.\n"
+        (folder / f"{name}.md").write_text(page.replace("wages", "pay") if name == "b" else page)
+    (folder / "c.md").write_text("---\nname: c\nkey: pay\n---\nc is paid on Sundays.\n")
+
+    answer = ask(full, "import", folder)
+
+    found = living(full)
+    assert {text: node.key for text, node in found.items() if " is paid on " in text} == {
+        "a is paid on Mondays.": None,
+        "b is paid on Mondays.": "pay",
+        "c is paid on Sundays.": None,
+    }
+    assert full.show(mine)["key"] == "wages"
+    assert [one["row"] for one in answer["left_out"]] == ["a.md", "c.md"]
+
+
+def test_what_is_archived_in_a_folder_and_in_use_here_stays_in_use(full):
+    folder = full.path.parent / "notes"
+    ask(full, "export", folder, "--format", "markdown")
+    with full.db() as db:
+        (old,) = db.read(nodes.batch, after="", limit=9, archived=True)
+    full.restore(old.id)
+
+    answer = ask(full, "import", folder)
+
+    assert old.text in living(full)
+    assert ["it is in use here" in one["reason"] for one in answer["left_out"]] == [True]
+    (folder / ".archive" / old.kind).joinpath("odd.md").write_text("---\nname: x\n---\ny\n")
+    reasons = {one["row"]: one["reason"] for one in ask(full, "import", folder)["left_out"]}
+    assert "when it was archived" in reasons[f".archive/{old.kind}/odd.md"]
+
+
+def test_a_hidden_folder_that_is_not_ours_is_not_read(full):
+    folder = full.path.parent / "mine"
+    for hidden in (".archive", ".obsidian"):
+        (folder / hidden).mkdir(parents=True)
+        (folder / hidden / "a.md").write_text(PAGE)
+
+    answer = ask(full, "import", folder)
+
+    assert (answer["counts"]["nodes"]["new"], answer["left_out"]) == (0, [])
 
 
 def test_secrets_in_pages_are_masked(full):

@@ -55,6 +55,16 @@ def test_the_list_says_what_holds_and_what_set_it(home):
     assert command("config", answers=answers(row())).lines == ["watch.poll_s  60  default"]
 
 
+def test_many_warnings_do_not_bury_the_settings(home):
+    warnings = [f"a{n} is not a setting." for n in range(12)]
+
+    ran = command("config", "list", answers=answers(row(), warnings=warnings))
+
+    assert ran.lines[-2:] == ["a9 is not a setting.", "… and 2 more: yaadwatch config list --json"]
+    shown = command("config", "list", "--json", answers=answers(row(), warnings=warnings)).json
+    assert shown["warnings"] == warnings
+
+
 def test_without_a_daemon_it_is_what_the_next_one_would_have(home, monkeypatch):
     (home / FILE).write_text("[watch]\npoll_s = 30\nquite_ms = 1\n")
     monkeypatch.setenv("YAAD_GIT_TIMEOUT_MS", "500")

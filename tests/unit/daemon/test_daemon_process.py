@@ -17,7 +17,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
 
@@ -148,23 +148,34 @@ def test_a_home_that_cannot_be_used_is_told(start, environment, what):
     assert str(home) in err
 
 
-def test_settings_that_make_no_sense_are_told_with_their_place(start):
-    (places.home() / "config.toml").write_text("[watch]\nquiet_ms = 99999\n")
+def test_settings_that_cannot_be_read_are_told_with_their_place(start):
+    (places.home() / "config.toml").write_text("[watch\n")
 
     status, _, err = ended(start(wait=False))
 
     assert status == 3
-    assert "config.toml: watch.quiet_ms" in err
+    assert "config.toml is not TOML" in err
 
 
-def test_an_unknown_setting_is_a_problem_that_status_shows(start):
-    (places.home() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("[watch]\nquite_ms = 10\n", "watch.quite_ms is not a setting"),
+        ("[watch]\nquiet_ms = 99999\n", "watch.quiet_ms must be"),
+        ("[agent_files]\nalso = ['/etc/passwd']\n", "agent_files.also: "),
+    ],
+)
+def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines, told):
+    (places.home() / "config.toml").write_text(f"{lines}[recall]\ntop_k = 7\n")
     start()
 
     (problem,) = Client(cwd="/").call("status")["problems"]
+    rows = {row["key"]: row for row in Client(cwd="/").call("config")["settings"]}
 
-    assert "watch.quite_ms is not a setting" in problem["what"]
+    assert told in problem["what"]
     assert "config.toml" in problem["mend"]
+    assert rows["recall.top_k"]["value"] == 7
+    assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
 
 
 def test_what_only_some_need_is_not_imported_at_start(start):
@@ -208,6 +219,68 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(start):
 
     assert ended(process)[0] == 0
     assert not places.default_socket().exists()
+
+
+HANGING = """
+import sys, threading, time
+from yaadwatch.daemon import main
+from yaadwatch.engine import report, upkeep
+from yaadwatch.engine.workspace import Home
+from yaadwatch.daemon.intake import Intake
+def hang(*given, **named):
+    open("hangs", "w").close()
+    time.sleep(3600)
+async def hang_on_the_loop(*given):
+    hang()
+{patch}
+sys.exit(main.run(foreground=False))
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "ended_itself"),
+    [
+        ("report.status = hang", True),
+        ("upkeep.flush = hang", True),
+        ("Home.close = hang", False),
+        ("Intake.stop = hang_on_the_loop", False),
+    ],
+    ids=["a request", "what is written down at the end", "a store", "the loop"],
+)
+def test_whatever_hangs_it_ends_and_says_so_and_the_next_one_begins(
+    start, environment, patch, ended_itself
+):
+    process = start(HANGING.format(patch=patch), wait=False, cwd=environment)
+    until(lambda: places.log_file().exists() and "daemon.ready" in logged())
+    asking = Client(cwd="/")
+    said: list[YaadError] = []
+
+    def ask() -> None:
+        try:
+            asking.call("status")
+        except YaadError as error:
+            said.append(error)
+
+    if "status" in patch:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        until((environment / "hangs").exists)
+    process.terminate()
+
+    assert ended(process)[0] == 0
+    assert (environment / "hangs").exists()
+    ends = ["daemon.ended", "daemon.cut_short"] if ended_itself else ["daemon.cut_short"]
+    assert logged() == ["daemon.ready", *_told_of_flush(patch), *ends]
+    if "status" in patch:
+        thread.join(DEADLINE_S)
+        assert [error.code for error in said] == [Code.UNAVAILABLE]
+    asking.close()
+    start()
+    assert answers()
+
+
+def _told_of_flush(patch: str) -> list[str]:
+    return ["daemon.not_flushed"] if "flush" in patch else []
 
 
 def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):

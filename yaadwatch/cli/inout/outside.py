@@ -18,6 +18,7 @@ CHUNK_BYTES = 1024 * 1024
 """Sent at once; in base64 a third more, which a line on the socket holds."""
 PAGE_BYTES_MAX = 512 * 1024
 FILES_MAX = 100_000
+ARCHIVE = ".archive"
 MANIFEST = ".yaadwatch.json"
 """In an exported folder: which files in it are ours, and what we wrote."""
 
@@ -169,10 +170,13 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
 
 
 def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
-    """Return the markdown files below a folder, by their path in it; nothing hidden, no link."""
+    """Return the markdown files below a folder, by their path in it; no link, and nothing hidden
+    but what we archived there.
+    """
     found: list[tuple[str, int]] = []
     for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        ours = {ARCHIVE} if MANIFEST in names else set()
+        folders[:] = sorted(name for name in folders if name in ours or not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(above, name)
             shown = os.path.relpath(path, folder)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
+WARNINGS_MAX = 10
 ACTIONS = ("list", "get", "set", "unset")
 _NEEDS = {"list": (0, ""), "get": (1, "KEY"), "set": (2, "KEY VALUE"), "unset": (1, "KEY")}
 
@@ -82,8 +83,11 @@ def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
         name = styled(str(row["key"]), "bold" if ours else "")
         rows.append((name, _shown(row["value"]), _source(row)))
     terminal.table(rows, indent=0)
-    for warning in answer["warnings"]:
+    told, left = answer["warnings"][:WARNINGS_MAX], answer["warnings"][WARNINGS_MAX:]
+    for warning in told:
         terminal.line(styled(str(warning), "yellow"))
+    if left:
+        terminal.line(styled(f"… and {len(left)} more: yaadwatch config list --json", "yellow"))
     if not answer["running"]:
         terminal.line(styled("The daemon is not running; the next one would have these.", "dim"))
     return 0

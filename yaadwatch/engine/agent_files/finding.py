@@ -210,7 +210,7 @@ def formats(also: tuple[str, ...] = ()) -> Formats:
     except ValueError as error:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"agent_files.also: {error}; no agent file was read.",
+            f"agent_files.also: {error}; it was not used.",
             hint="Change it in the settings: paths in a project, such as CONVENTIONS.md",
         ) from error
 

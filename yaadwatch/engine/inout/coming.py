@@ -5,44 +5,65 @@ Nothing of it is believed: texts are masked, kinds and ids made to fit, times to
 
 import base64
 import binascii
-import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from bridges import registry
-from yaadwatch.core import notes, privacy
+from yaadwatch.core import privacy
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.memories.links import OURS
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, canonical_kind
-from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.settings import ID_CHARS_MAX, NODE_ATTRIBUTES_BYTES_MAX, TEXT_CHARS_MAX
 from yaadwatch.model.times import instant
 from yaadwatch.store.whole import yaad
 
 RELATED: Final = "relates_to"
 MEMORIES_MAX: Final = 100_000
 """Memories taken in at once from elsewhere; JSON Lines have no limit."""
-_TAG_CHARS_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """What a memory said before: the version of that number; `by`: who made it so."""
+
+    number: int
+    at: datetime | None
+    change: str
+    by: str
+    kind: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A memory on its way in; `name`: what relations call it, and what is told of it."""
+    """A memory on its way in; `name`: what relations call it, and what is told of it.
+
+    One that stays `apart` is no other one that comes with it and reads alike. `version`, `updated`
+    and `archived`, with its reason, are where it had come to.
+    """
 
     id: str
     name: str
     text: str
     kind: str | None = None
     tier: int | None = None
+    key: str | None = None
     tags: tuple[str, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict)
     pinned: bool = False
     created: datetime | None = None
+    apart: bool = False
+    version: int = 1
+    updated: datetime | None = None
+    archived: datetime | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +79,14 @@ class Relation:
 
 @dataclass(slots=True, kw_only=True)
 class Coming:
-    """Everything on its way in, and what was left out and why."""
+    """Everything on its way in, and what was left out and why.
+
+    `archived` are memories that were forgotten already; `former` is what each said before, by id.
+    """
 
     memories: list[Memory] = field(default_factory=list)
+    archived: list[Memory] = field(default_factory=list)
+    former: dict[str, list[Former]] = field(default_factory=dict)
     relations: list[Relation] = field(default_factory=list)
     left_out: list[dict[str, object]] = field(default_factory=list)
 
@@ -74,17 +100,12 @@ class Coming:
         Raises:
             YaadError: TOO_LARGE; there are too many.
         """
-        if not memory.text.strip():
-            self.leave(memory.name, "it has no words")
-        elif len(memory.text) > TEXT_CHARS_MAX:
-            self.leave(memory.name, f"it has more than {TEXT_CHARS_MAX} characters")
-        elif "\0" in memory.text:
-            self.leave(memory.name, "it holds zero characters")
-        elif len(memory.id) > ID_CHARS_MAX or privacy.mask(memory.id).kinds:
-            self.leave(memory.name, "its id is too long, or looks like a secret")
+        reason = unfit(memory)
+        if reason:
+            self.leave(memory.name, reason)
         else:
-            self.memories.append(memory)
-        if len(self.memories) > MEMORIES_MAX:
+            (self.memories if memory.archived is None else self.archived).append(memory)
+        if len(self.memories) + len(self.archived) > MEMORIES_MAX:
             raise YaadError(
                 Code.TOO_LARGE,
                 f"There are more than {MEMORIES_MAX} memories; nothing was imported.",
@@ -92,33 +113,24 @@ class Coming:
             )
 
 
-def of_pages(path: Path) -> Coming:
-    """Return what pages of markdown say: ours, and those with a plain header."""
-    coming = Coming()
-    names: dict[str, str] = {}
-    relations: list[tuple[str, str, str]] = []
-    for name, data in given_files(path):
-        text = _decoded(data)
-        page = None if text is None else notes.parse(text)
-        if text is not None and notes.is_generated(text):
-            continue
-        if page is None:
-            reason = "it is no UTF-8" if text is None else "it has no header with fields"
-            coming.leave(name, reason)
-            continue
-        before = len(coming.memories)
-        memory = _of_page(name, page)
-        coming.add(memory)
-        if len(coming.memories) > before:
-            stem = name.rpartition("/")[2].removesuffix(".md")
-            names[stem] = memory.id
-            relations += [(memory.id, kind, to) for kind, to in page.relations]
-    for start, kind, to in relations:
-        if to in names:
-            coming.relations.append(Relation(start=start, kind=kind, end=names[to]))
-        else:
-            coming.leave(f"{kind} [[{to}]]", "there is no such page")
-    return coming
+def unfit(memory: Memory) -> str:
+    """Return why a memory cannot be stored; '' when it can."""
+    if not memory.text.strip():
+        return "it has no words"
+    if len(memory.text) > TEXT_CHARS_MAX:
+        return f"it has more than {TEXT_CHARS_MAX} characters"
+    if "\0" in memory.text:
+        return "it holds zero characters"
+    if len(memory.id) > ID_CHARS_MAX or privacy.mask(memory.id).kinds:
+        return "its id is too long, or looks like a secret"
+    if memory.id != memory.id.strip() or not memory.id.isprintable():
+        return "its id cannot be seen as it is"
+    attributes = json.dumps(privacy.mask_tree(dict(memory.attributes)), ensure_ascii=False)
+    if len(attributes.encode()) > NODE_ATTRIBUTES_BYTES_MAX:
+        return f"its attributes have more than {NODE_ATTRIBUTES_BYTES_MAX} bytes"
+    if memory.archived is not None and memory.kind is None:
+        return "it does not say of which kind it was"
+    return ""
 
 
 def of_agent_file(home: Home, path: Path) -> Coming:
@@ -157,7 +169,7 @@ def of_yaad(path: Path) -> Coming:
             if isinstance(old, str):
                 coming.leave("a node", old)
                 continue
-            kind = _kind(old.kind)
+            kind = usable_kind(old.kind)
             if kind in THINGS:
                 things.add(old.id)  # found anew in the texts
             elif old.archived:
@@ -214,7 +226,7 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
             yield name, data
 
 
-def usable_kind(given: str) -> str:
+def usable_edge_kind(given: str) -> str:
     """Return a kind of edge as it is stored.
 
     One that is no word, or that only we make, is `relates_to`: there is nothing here that it could
@@ -227,25 +239,7 @@ def usable_kind(given: str) -> str:
     return RELATED if kind in OURS else kind
 
 
-def _of_page(path: str, page: notes.Page) -> Memory:
-    fields = page.fields
-    mark = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    id, tags, tier = fields.get("id"), fields.get("tags"), fields.get("tier")  # noqa: A001
-    said = page.text or str(fields.get("description") or fields.get("name") or "")
-    listed = tags if isinstance(tags, list | tuple) else [tags] if isinstance(tags, str) else []
-    return Memory(
-        id=id if isinstance(id, str) and id else f"page-{mark}",
-        name=path,
-        text=said,
-        kind=_kind(str(fields.get("type") or "")),
-        tier=tier if tier in (1, 2, 3) and not isinstance(tier, bool) else None,
-        tags=tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX],
-        pinned=fields.get("pinned") is True,
-        created=_instant(fields.get("created")),
-    )
-
-
-def _kind(given: str) -> str | None:
+def usable_kind(given: str) -> str | None:
     """Return a kind as it is stored; None for none, for what is no word, and for sessions.
 
     A session of another program is a memory like others: nobody worked here in it.
@@ -257,15 +251,9 @@ def _kind(given: str) -> str | None:
     return None if kind == "session" else kind
 
 
-def _instant(given: object) -> datetime | None:
+def usable_time(given: object) -> datetime | None:
+    """Return a time as it is stored; None of what is none."""
     try:
         return instant("created", given) if isinstance(given, str) else None
     except ValueError:
-        return None
-
-
-def _decoded(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
         return None

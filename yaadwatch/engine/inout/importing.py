@@ -1,15 +1,16 @@
 """What comes into a store: gathered a piece at a time, then taken in one transaction, or tried."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import budget
-from yaadwatch.engine.inout import coming, imports, lines, spool
+from yaadwatch.engine.inout import coming, former, imports, lines, pages, spool
 from yaadwatch.engine.inout.coming import Coming, Memory, Relation
+from yaadwatch.engine.inout.former import ORIGIN, Taken
 from yaadwatch.engine.inout.lines import TOLD_MAX, Told
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
@@ -17,6 +18,7 @@ from yaadwatch.engine.memories import inject
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.nodes import PROJECT
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
@@ -24,7 +26,6 @@ from yaadwatch.store.sqlite.database import Database, Role
 from yaadwatch.store.whole import imported
 from yaadwatch.store.whole.imported import Import
 
-ORIGIN: Final = "import"
 FILES: Final = ("markdown", "agent-file")
 """Formats whose files are kept as they came."""
 
@@ -130,28 +131,32 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
             hint="Import it into a project: without --user",
         )
     read: Mapping[str, Callable[[], Coming]] = {
-        "markdown": lambda: coming.of_pages(made.path()),
+        "markdown": lambda: pages.of_folder(made.path()),
         "agent-file": lambda: coming.of_agent_file(home, made.path()),
         "yaad": lambda: coming.of_yaad(_database(made)),
     }
     found = read[job.format]()
     known = store.db.read(_alike, found.memories)
+    store.db.read(_free_keys, found)
+    runs: list[Taken] = []  # the last one counts: a transaction may be made again
     answer: dict[str, Any] = inject.inject(
         home,
         Call(folder=call.folder, origin=ORIGIN),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
         edges=_edges(found.relations, known, job.now),
         dry_run=job.dry_run,
+        then=lambda conn, made: runs.append(former.take(conn, found, made, job.now)),
     )
-    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"])}
+    taken = runs[-1]
+    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"]), **taken.counts}
     counts["nodes"]["merged"] = len(known)
-    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"])]
+    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"]), *taken.left_out]
     told: dict[str, object] = {
         "counts": counts,
         "conflicts": [],
         "left_out": left_out[:TOLD_MAX],
         "left_out_count": len(left_out),
-        "masked": len(answer["masked"]),
+        "masked": len(answer["masked"]) + taken.masked,
     }
     if not job.dry_run:
         kept = imports.keep(store, job.id, made.path()) if job.format in FILES else None
@@ -196,11 +201,26 @@ def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
     first: dict[str, str] = {}
     for one in memories:
         digest = text.text_hash(privacy.mask(one.text).text)  # as it will read
-        there = nodes.by_hash(conn, "project", digest, thing=False)
+        there = nodes.by_hash(conn, PROJECT, digest, thing=False)
+        if there is None and one.apart:
+            continue
         twin = there.id if there is not None else first.setdefault(digest, one.id)
         if twin != one.id:
             found[one.id] = twin
     return found
+
+
+def _free_keys(conn: Connection, found: Coming) -> None:
+    """Take the key from what comes where another memory has it, and tell."""
+    holders: dict[str, str] = {}
+    for place, one in enumerate(found.memories):
+        if one.key is None:
+            continue
+        there = nodes.by_key(conn, PROJECT, one.key)
+        holder = holders.setdefault(one.key, one.id if there is None else there.id)
+        if holder != one.id:
+            found.leave(one.name, f"its key {one.key} is that of memory {holder[-8:]}")
+            found.memories[place] = replace(one, key=None)
 
 
 def _once(memories: Sequence[Memory], known: Mapping[str, str]) -> list[Memory]:
@@ -215,7 +235,9 @@ def _node(one: Memory, now: datetime) -> GivenNode:
         text=one.text,
         kind=one.kind,
         tier=one.tier,
+        key=one.key,
         tags=one.tags,
+        attributes=dict(one.attributes) or None,
         pin=one.pinned,
         created_at=created.isoformat() if created is not None else None,
     )
@@ -227,7 +249,7 @@ def _edges(
     done: dict[tuple[str, str, str], GivenEdge] = {}
     for one in relations:
         start, end = known.get(one.start, one.start), known.get(one.end, one.end)
-        kind = coming.usable_kind(one.kind)
+        kind = coming.usable_edge_kind(one.kind)
         if start != end:
             created = min(one.created, now).isoformat() if one.created is not None else None
             done[start, kind, end] = GivenEdge(

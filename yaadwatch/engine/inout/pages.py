@@ -1,18 +1,40 @@
-"""The memories of a store as pages of markdown: one for each, an index, and what each once said."""
+"""The memories of a store as pages of markdown: one for each, an index, and what each once said.
 
+They come back as they went out: pages that came into an empty store go out of it byte for byte.
+"""
+
+import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
-from yaadwatch.core import notes
+from yaadwatch.core import notes, privacy
 from yaadwatch.core.notes import Page
-from yaadwatch.model.nodes import Node, Version
+from yaadwatch.engine.inout.coming import (
+    Coming,
+    Former,
+    Memory,
+    Relation,
+    given_files,
+    unfit,
+    usable_kind,
+    usable_time,
+)
+from yaadwatch.model.nodes import THINGS, Node, Version, canonical_key
+from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
 BATCH: Final = 500
+FROM: Final = "import:"
+"""Before who made a version that came with an import: it is that import's word for it."""
+
+_TAG_CHARS_MAX: Final = 256
+_VERSION_MAX: Final = 2**31
 
 
 def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
@@ -46,11 +68,11 @@ def _memories(conn: Connection, *, archived: bool) -> Iterator[Node]:
 
 
 def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Page:
-    relations = [
+    relations = sorted(
         (edge.kind, named[edge.to_node][1])
         for edge in edges.of_node(conn, node.id)
         if edge.from_node == node.id and edge.to_node in named
-    ]
+    )
     fields: dict[str, object] = {
         "name": node.summary,
         "type": node.kind,
@@ -60,6 +82,7 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
         "tier": node.tier,
         "key": node.key,
         "tags": list(node.tags) or None,
+        "attributes": dict(sorted(node.attributes.items())) or None,
         "pinned": True if node.pinned else None,
         "version": node.version,
         "updated": _time(node.updated_at),
@@ -78,8 +101,9 @@ def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, st
             "type": version.kind,
             "description": version.change,
             "created": _time(version.at),
-            "by": version.actor,
+            "by": version.actor.removeprefix(FROM),
             "of": node.id,
+            "version": version.version,
         }
         page = Page(fields=fields, text=text)
         yield f"{folder}/v{version.version}.md", notes.render(page)
@@ -94,3 +118,120 @@ def _reworded(versions: Sequence[Version], now: str) -> Iterator[tuple[Version, 
 
 def _time(at: datetime) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+
+
+def of_folder(path: Path) -> Coming:
+    """Return what the pages that a client has sent say: ours, and those with a plain header."""
+    coming = Coming()
+    names: dict[str, str] = {}
+    relations: list[tuple[str, str, str]] = []
+    for name, data in given_files(path):
+        text = _decoded(data)
+        page = None if text is None else notes.parse(text)
+        if text is not None and notes.is_generated(text):
+            continue
+        if page is None:
+            reason = "it is no UTF-8" if text is None else "it has no header with fields"
+            coming.leave(name, reason)
+        elif not _is_archived(name):
+            memory = _memory(name, page)
+            coming.add(memory)
+            if not unfit(memory):
+                stem = name.rpartition("/")[2].removesuffix(".md")
+                names[stem] = memory.id
+                relations += [(memory.id, kind, to) for kind, to in page.relations]
+        elif "of" in page.fields:
+            _take_former(coming, name, page)
+        else:
+            _take_archived(coming, name, page)
+    for start, kind, to in relations:
+        if to in names:
+            coming.relations.append(Relation(start=start, kind=kind, end=names[to]))
+        else:
+            coming.leave(f"{kind} [[{to}]]", "there is no such page")
+    return coming
+
+
+def _is_archived(path: str) -> bool:
+    return f"/{ARCHIVE}/" in f"/{path}"
+
+
+def _memory(path: str, page: Page) -> Memory:
+    fields = page.fields
+    mark = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    given, tags, tier = fields.get("id"), fields.get("tags"), fields.get("tier")
+    own = isinstance(given, str) and bool(given)
+    said = page.text or str(fields.get("description") or fields.get("name") or "")
+    listed = tags if isinstance(tags, list | tuple) else [tags] if isinstance(tags, str) else []
+    attributes = fields.get("attributes")
+    return Memory(
+        id=str(given) if own else f"page-{mark}",
+        name=path,
+        text=said,
+        kind=_kind(fields.get("type")),
+        tier=tier if tier in (1, 2, 3) and not isinstance(tier, bool) else None,
+        key=_key(fields.get("key")),
+        tags=tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX],
+        attributes=attributes if isinstance(attributes, dict) else {},
+        pinned=fields.get("pinned") is True,
+        created=usable_time(fields.get("created")),
+        apart=own,
+        version=_number(fields.get("version")) or 1,
+        updated=usable_time(fields.get("updated")),
+    )
+
+
+def _take_archived(coming: Coming, path: str, page: Page) -> None:
+    """Take a memory that was forgotten, or tell why not."""
+    archived, reason = usable_time(page.fields.get("archived")), page.fields.get("reason")
+    if archived is None:
+        coming.leave(path, "it does not say when it was archived")
+        return
+    said = reason if isinstance(reason, str) else None
+    coming.add(replace(_memory(path, page), archived=archived, reason=said))
+
+
+def _take_former(coming: Coming, path: str, page: Page) -> None:
+    """Take what a memory said before, or tell why not."""
+    fields = page.fields
+    number, of = _number(fields.get("version")), fields.get("of")
+    if number is None or not isinstance(of, str) or not page.text or "\0" in page.text:
+        coming.leave(path, "it is no earlier version of a memory")
+        return
+    former = Former(
+        number=number,
+        at=usable_time(fields.get("created")),
+        change=str(fields.get("description") or ""),
+        by=str(fields.get("by") or ""),
+        kind=_kind(fields.get("type")),
+        text=page.text,
+    )
+    coming.former.setdefault(of, []).append(former)
+
+
+def _kind(given: object) -> str | None:
+    kind = usable_kind(given) if isinstance(given, str) else None
+    return None if kind in THINGS else kind
+
+
+def _key(given: object) -> str | None:
+    """Return a key as it is stored; None of what is none, or looks like a secret."""
+    if not isinstance(given, str) or privacy.mask(given).kinds:
+        return None
+    try:
+        return canonical_key(given)
+    except ValueError:
+        return None
+
+
+def _number(given: object) -> int | None:
+    if isinstance(given, bool) or not isinstance(given, int):
+        return None
+    return given if 1 <= given < _VERSION_MAX else None
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None

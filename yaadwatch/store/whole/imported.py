@@ -54,6 +54,15 @@ def add(conn: apsw.Connection, row: Import, *, kept_max: int) -> None:
     )
 
 
+def stand_at(conn: apsw.Connection, id: str, *, version: int, updated_at: datetime) -> None:
+    """Let a memory that has just been made, with one version, have another number and time."""
+    conn.execute(
+        "UPDATE nodes SET version = ?, updated_ms = ? WHERE id = ?",
+        (version, to_ms(updated_at), id),
+    )
+    conn.execute("UPDATE node_versions SET version = ? WHERE node = ?", (version, id))
+
+
 def drop_files(conn: apsw.Connection, ids: Iterable[str]) -> None:
     """Note that the files of imports are kept no longer; the files are the caller's."""
     conn.execute(
