@@ -149,6 +149,16 @@ def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(si
     assert site.doubt(memory) is None
 
 
+def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
+    memory = site.remember(SAYINGS["word"])
+
+    site.write("conf/app.ini", "[app]\nAPP_TOKEN_FILE = x\n")
+    site.write("site/shown.html", "<pre>retry-budget = 3</pre>\n")
+    site.commit("shown")
+
+    assert site.doubt(memory)["verdict"] == "gone"
+
+
 def test_a_list_that_is_taken_from_elsewhere_is_in_doubt(site):
     site.write("web/kinds.py", 'KINDS = ["small", "large", "huge"]\n')
     site.commit("kinds")

@@ -71,6 +71,11 @@ def is_code(path: str) -> bool:
     return not is_prose(path) and not _NO_CODE.search(path)
 
 
+def is_page(path: str) -> bool:
+    """Return whether a file is a page of HTML, written by hand or not."""
+    return path.lower().endswith((".html", ".htm"))
+
+
 def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
     """Return how, with what fingerprint and at which line `path` defines `symbol`; None if not."""
     if is_prose(path):

@@ -208,6 +208,8 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
     holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
+    if not looking.is_page(anchor.path) and all(map(looking.is_page, holding)):
+        holding = []  # a page shows what a program said once, or names what no program has
     if not holding and view.listing().is_name(last_part(anchor.symbol)):
         return Seen(place=place.place, span=Span.SAME)
     return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))
