@@ -9,6 +9,7 @@ figures are written down, for `tests.bench.plots` to draw.
 """
 
 import argparse
+import contextlib
 import json
 import shutil
 import signal
@@ -42,16 +43,35 @@ STORM_FILES = 50_000
 RATE = 10_000
 RATE_S = 8.0
 TRIPS = 3_000
-WARM = 300
 ECHO = """
-import asyncio, sys
-async def one(reader, writer):
+import asyncio, queue, sys, threading
+async def streams(reader, writer):
     while text := await reader.readuntil(b"\\n"):
         writer.write(text)
-async def main():
-    await (await asyncio.start_unix_server(one, sys.argv[1])).serve_forever()
-asyncio.run(main())
+class Protocol(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport = transport
+    def data_received(self, text):
+        self.transport.write(text)
+class Thread(Protocol):
+    def data_received(self, text):
+        waiting.put((self.transport.write, text))
+def work(loop):
+    while True:
+        loop.call_soon_threadsafe(*waiting.get())
+waiting = queue.SimpleQueue()
+async def main(path, way):
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=work, args=(loop,), daemon=True).start()
+    if way == "streams":
+        server = await asyncio.start_unix_server(streams, path)
+    else:
+        server = await loop.create_unix_server({"protocol": Protocol, "thread": Thread}[way], path)
+    await server.serve_forever()
+asyncio.run(main(*sys.argv[1:]))
 """
+ECHOES = ("streams", "protocol", "thread")
+TRIP_ROUNDS = 5
 QUIET_S = Watch().quiet_ms / 1000
 
 
@@ -260,43 +280,73 @@ def storms():
 
 
 def trips():
-    """Yield what the smallest request takes, the list of no projects, beside an echo of asyncio."""
-    with living() as daemon:
+    """Yield what the smallest requests take, beside echoes of asyncio: all of the same bytes, over
+    a line without a client, in rounds one after the other.
+
+    `health` is told from memory; `projects` reads a store, in a thread.
+    """
+    with living() as daemon, contextlib.ExitStack() as stack:
         daemon.settled()
         client = daemon.client(daemon.machine.home)
-        for _ in range(WARM):
-            client.call("projects")
-        walls = []
-        before = daemon.cpu_s()
-        for _ in range(TRIPS):
-            began = time.perf_counter()
-            client.call("projects")
-            walls.append(time.perf_counter() - began)
-        cpu_us = (daemon.cpu_s() - before) / TRIPS * 1e6
-        bare = echoed(daemon.machine.home / "echo.sock")
-    us = sorted(each * 1e6 for each in walls)
-    beside = f"a bare echo of asyncio in this run: {statistics.median(bare) * 1e6:.0f} µs"
-    half, late = statistics.median(us), us[-TRIPS // 100] / 1e3
-    yield Figure("trip", "a request over an open connection, p50", "µs", 60.0, [half], beside)
-    yield Figure("trip", "a request over an open connection, p99", "ms", 1.0, [late])
-    yield Figure("trip", "a request, CPU of the daemon", "µs", None, [cpu_us])
-
-
-def echoed(path):
-    """Return the seconds of each trip to a server that only says what it was told."""
-    with subprocess.Popen([sys.executable, "-c", ECHO, str(path)]) as server:
-        while not path.exists():
-            time.sleep(0.01)
-        with socket.socket(socket.AF_UNIX) as line:
-            line.connect(str(path))
-            walls = []
-            for _ in range(TRIPS):
+        lines = {
+            operation: (client.beside().connect(), line(_asking(operation)))
+            for operation in ("health", "projects")
+        }
+        for way in ECHOES:
+            echo = stack.enter_context(echoing(daemon.machine.home / f"{way}.sock", way))
+            lines[way] = (echo, b"x" * 200 + b"\n")
+        walls = {name: [] for name in (*lines, "client")}
+        cpu = {"health": [], "projects": []}
+        for _ in range(TRIP_ROUNDS):
+            for name, (connected, asked) in lines.items():
+                before = daemon.cpu_s()
+                walls[name] += [trip(connected, asked) for _ in range(TRIPS // TRIP_ROUNDS)]
+                if name in cpu:
+                    cpu[name].append((daemon.cpu_s() - before) / (TRIPS // TRIP_ROUNDS) * 1e6)
+            for _ in range(TRIPS // TRIP_ROUNDS):
                 began = time.perf_counter()
-                line.sendall(b"x" * 200 + b"\n")
-                line.recv(65536)
-                walls.append(time.perf_counter() - began)
+                client.call("projects")
+                walls["client"].append(time.perf_counter() - began)
+    half = {name: statistics.median(each) * 1e6 for name, each in walls.items()}
+    late = {name: sorted(each)[-TRIPS // 100] * 1e3 for name, each in walls.items()}
+    bare = "bare echoes of asyncio in this run: " + ", ".join(
+        f"{half[way]:.0f} µs ({way})" for way in ECHOES
+    )
+    bare_late = ", ".join(f"{late[way]:.1f} ms ({way})" for way in ECHOES)
+    of = "a request over an open connection"
+    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["health"]], bare)
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["health"]], bare_late)
+    yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["health"])
+    of = "a request that reads a store, in a thread"
+    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["projects"]])
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["projects"]])
+    yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["projects"])
+    yield Figure("trip", f"{of}, by our client, p50", "µs", None, [half["client"]])
+
+
+def _asking(operation):
+    return {"jsonrpc": "2.0", "id": 1, "method": operation, "params": {}}
+
+
+def trip(connected, asked):
+    """Return the seconds until the answer to a line is there."""
+    began = time.perf_counter()
+    connected.sendall(asked)
+    connected.recv(65536)
+    return time.perf_counter() - began
+
+
+@contextlib.contextmanager
+def echoing(path, way):
+    """Give a connection to a server that only says what it was told."""
+    with (
+        subprocess.Popen([sys.executable, "-c", ECHO, str(path), way]) as server,
+        socket.socket(socket.AF_UNIX) as connected,
+    ):
+        wait_until(path.exists)
+        wait_until(lambda: connected.connect_ex(str(path)) == 0)
+        yield connected
         server.terminate()
-    return walls
 
 
 def processes():

@@ -20,8 +20,8 @@ from yaadwatch import places
 from yaadwatch.api.endpoint import PATH_BYTES_MAX
 from yaadwatch.client.connection import Ended, NobodyListens
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import FRAME_BYTES_MAX
-from yaadwatch.servers.conversation import Limits
+from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
+from yaadwatch.servers.lines import Limits
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and "uid" not in os.environ.get("YAAD_REQUIRE", "").split(","),
@@ -339,6 +339,81 @@ def test_one_client_with_slow_requests_does_not_keep_another_waiting(path, gate)
         assert sorted(greedy.hear()["id"] for _ in range(100)) == list(range(100))
 
 
+def test_health_is_told_while_every_thread_is_busy(path, gate):
+    def slow(home, call):
+        gate.wait(PATIENCE_S)
+        return {}
+
+    verbs = {"check": slow, "health": lambda home, call: {"ok": True}}
+    with Served(path, verbs), Wire(path) as one, Wire(path) as other:
+        for wire in (one, other):
+            wire.greet()
+            for number in range(REQUESTS_AT_ONCE_MAX):
+                wire.ask(number, "check")
+
+        with contextlib.closing(client()) as asking:
+            assert asking.call("health") == {"ok": True}
+        gate.set()
+        assert one.hear()["result"] == other.hear()["result"] == {}
+
+
+def test_requests_in_one_piece_and_in_many_are_the_same(path):
+    asked = b"".join(
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": "status"}).encode() + b"\n"
+        for number in range(50)
+    )
+    with Served(path, {"status": told}), Wire(path) as whole, Wire(path) as cut:
+        whole.greet()
+        cut.greet()
+        whole.send(asked)
+        for place in range(0, len(asked), 7):
+            cut.send(asked[place : place + 7])
+
+        for wire in (whole, cut):
+            assert sorted(wire.hear()["id"] for _ in range(50)) == list(range(50))
+
+
+def test_many_wrong_requests_at_once_keep_nobody_waiting_and_are_told_in_their_order(path):
+    with Served(path, {"status": told}), Wire(path) as wrong:
+        wrong.greet()
+        for number in range(500):
+            wrong.ask(number, "status", deep=True)
+
+        with contextlib.closing(client()) as other:
+            assert other.call("status")["origin"] == "cli"
+        assert [wrong.hear()["id"] for _ in range(500)] == list(range(500))
+
+
+def test_what_a_client_asked_that_is_gone_is_not_begun(path, gate):
+    begun = []
+
+    def slow(home, call, query, **fields):
+        begun.append(query)
+        gate.wait(PATIENCE_S)
+        return {}
+
+    limits = Limits(in_flight_max=REQUESTS_AT_ONCE_MAX * 2)
+    with Served(path, {"recall": slow}, limits=limits) as served:
+        with Wire(path) as wire:
+            wire.greet()
+            for number in range(limits.in_flight_max):
+                wire.ask(number, "recall", query=str(number))
+            wait_until(lambda: len(begun) == REQUESTS_AT_ONCE_MAX)
+            served.do(broken_off, served)
+        gate.set()
+        with contextlib.closing(client()) as other:
+            other.call("recall", query="after")
+
+    assert begun[REQUESTS_AT_ONCE_MAX:] == ["after"]
+
+
+async def broken_off(served):
+    """End every connection, as if the clients were gone."""
+    for one in served.server._conversations.copy():
+        one.abort()
+        await one.over
+
+
 def test_a_client_that_has_asked_everything_and_half_closes_gets_its_answers(path, gate):
     def slow(home, call):
         gate.wait(PATIENCE_S)
@@ -478,7 +553,7 @@ def test_a_restart_between_two_calls_is_not_noticed(path):
 
 def test_a_daemon_that_goes_away_during_a_call_is_told(path):
     def dies(home, call):
-        served.server._conversations.copy().pop()._writer.transport.abort()
+        served.do(broken_off, served)
         return {}
 
     with Served(path, {"check": dies}) as served, contextlib.closing(client()) as asking:
@@ -495,7 +570,7 @@ def test_only_what_changes_nothing_is_asked_again_when_it_was_cut_off(path, oper
     def dies_at_first(home, call, **fields):
         calls.append(call)
         if len(calls) == 1:
-            served.server._conversations.copy().pop()._writer.transport.abort()
+            served.do(broken_off, served)
         return {"calls": len(calls)}
 
     fields = {"text": "kept"} if operation == "remember" else {}

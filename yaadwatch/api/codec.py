@@ -4,8 +4,9 @@ Strict, so that a slip in a name is never taken for a default: an unknown field,
 a wrong type are each refused by name.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
 from math import isfinite
 from typing import Final, TypeVar
 
@@ -83,18 +84,23 @@ def message(kind: type[Message], given: Mapping[str, object]) -> Message:
     Raises:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.
     """
-    # A field called `from_` is `from` on the wire: that one is no name in Python.
-    known = {field.name.removesuffix("_"): field for field in fields(kind)}  # type: ignore[arg-type]
+    known, needed = _form(kind)  # type: ignore[arg-type]
     _refuse_unknown(given, known)
-    missing = [
-        name for name, field in known.items() if field.default is MISSING and name not in given
-    ]
+    missing = [name for name in needed if name not in given]
     if missing:
         raise ValueError(f"{_listed(missing)} must be given")
     read = {
         known[name].name: _READERS[known[name].type](name, value) for name, value in given.items()
     }
     return kind(**read)
+
+
+@cache
+def _form(kind: type[object]) -> tuple[dict[str, Field[object]], tuple[str, ...]]:
+    """Return the fields of a dataclass by their names on the wire, and which must be given."""
+    # A field called `from_` is `from` on the wire: that one is no name in Python.
+    known = {field.name.removesuffix("_"): field for field in fields(kind)}  # type: ignore[arg-type]
+    return known, tuple(name for name, field in known.items() if field.default is MISSING)
 
 
 def fields_of(message: object) -> dict[str, object]:
@@ -148,11 +154,11 @@ def _project(given: object) -> str | None:
     return folder
 
 
-def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    known = list(known)
+def _refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
     unknown = [name for name in given if name not in known]
     if not unknown:
         return
+    known = list(known)
     meant = nearest(unknown[0], known)
     if meant:
         raise ValueError(f"there is no field {unknown[0]!r}; the nearest one is {meant!r}")

@@ -38,9 +38,7 @@ def to_text(value: object) -> str:
     Raises:
         ValueError, TypeError: as for `encode`.
     """
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
-    )
+    return _compact.encode(value)
 
 
 def decode(line: bytes) -> dict[str, object]:
@@ -133,4 +131,7 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 
+_compact = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
+)
 _strict = json.JSONDecoder(object_pairs_hook=_each_once, parse_constant=_refuse)

@@ -133,6 +133,13 @@ OPERATIONS: Final = (
         wires=SOCKET,
     ),
     _read("config", wire.Config, "say which settings hold, and where each is from"),
+    Operation(
+        name="health",
+        request=wire.Health,
+        kind="read",
+        help="say whether all is well, from memory alone",
+        wires=SOCKET,
+    ),
     _write("shutdown", wire.Shutdown, "end the daemon"),
 )
 """In the order of docs/contracts.md."""

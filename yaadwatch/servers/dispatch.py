@@ -5,14 +5,15 @@ an answer, and a fault of ours gets a line in the log.
 """
 
 import asyncio
-import functools
 import logging
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Final, cast
 
 from yaadwatch.api.codec import Request, fields_of
@@ -111,6 +112,7 @@ VERBS: Final[Mapping[str, Late]] = {
     "files_restore": Late("syncing.verbs", "files_restore"),
     "status": Late("report", "status"),
     "config": Late("report", "config"),
+    "health": Late("health", "health"),
     "upkeep": Late("upkeep", "upkeep"),
     "export": Late("inout.exporting", "export"),
     "import": Late("inout.importing", "take_in"),
@@ -126,12 +128,30 @@ VERBS: Final[Mapping[str, Late]] = {
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 
+AT_ONCE: Final = frozenset({"health"})
+"""Verbs that look at nothing but memory: they are answered where they are heard."""
+
 
 def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
     """Return the line of our own protocol for what became of a request."""
     if isinstance(found, YaadError):
         return encode(failure(identity, found))
     return encode(answer(identity, found))
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Job:
+    """A request whose verb runs in a thread, or waits for one."""
+
+    call: Call
+    request: Request
+    line: Line
+    then: "Callable[[Job, bytes], None]"
+    is_dropped: bool = field(default=False, init=False)
+
+    def drop(self) -> None:
+        """Do not begin it any more; when it has begun, tell nobody how it ended."""
+        self.is_dropped = True
 
 
 class Dispatcher:
@@ -158,8 +178,37 @@ class Dispatcher:
         self._home = home
         self._mask = mask
         self._verbs = verbs
+        self._at_once = at_once
         self._under_way = 0
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="verb")
+        # Not an executor: the futures of one, and the loop's around it, took as long as a verb.
+        self._waiting: SimpleQueue[Job | None] = SimpleQueue()
+        self._threads: list[Thread] = []
+
+    def at_once(self, hello: Hello, request: Request) -> bytes | None:
+        """Return the line that answers `request`, if that needs no thread."""
+        if request.operation.name not in AT_ONCE:
+            return None
+        return self._answered(_call(request.project or hello.cwd, hello.agent, ""), request, as_rpc)
+
+    def begin(
+        self,
+        hello: Hello,
+        request: Request,
+        then: Callable[[Job, bytes], None],
+        line: Line = as_rpc,
+        *,
+        session: str = "",
+    ) -> Job:
+        """Have a thread do what `request` asks; `then` is called on the loop with the line that
+        answers it, unless the job was dropped.
+        """
+        call = _call(request.project or hello.cwd, hello.agent, session)
+        job = Job(call=call, request=request, line=line, then=then)
+        self._under_way += 1
+        if len(self._threads) < min(self._under_way, self._at_once):
+            self._start_thread()
+        self._waiting.put(job)
+        return job
 
     async def answer(
         self, hello: Hello, request: Request, line: Line = as_rpc, *, session: str = ""
@@ -168,20 +217,17 @@ class Dispatcher:
 
         `session` names the connection of an agent that stays; see `left`.
         """
-        name = request.operation.name
-        call = Call(
-            folder=Path(request.project or hello.cwd),
-            origin="cli" if hello.agent is None else f"agent:{hello.agent}",
-            session=session,
-        )
-        ask = functools.partial(self._ask, call, request, line)
-        self._under_way += 1
+        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def then(job: Job, said: bytes) -> None:  # noqa: ARG001
+            if not answered.done():
+                answered.set_result(said)
+
+        job = self.begin(hello, request, then, line, session=session)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
-        except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
-            return line(request.id, self._said(name, error))
+            return await answered
         finally:
-            self._under_way -= 1
+            job.drop()
 
     async def stores_at(self, hello: Hello) -> frozenset[str]:
         """Return the stores whose events are about the folder of a client: the project's, and the
@@ -190,8 +236,7 @@ class Dispatcher:
         Raises:
             YaadError: NOT_FOUND when nobody watches it.
         """
-        look = functools.partial(self._home.project_at, Path(hello.cwd))
-        project, _ = await asyncio.get_running_loop().run_in_executor(self._threads, look)
+        project, _ = await asyncio.to_thread(self._home.project_at, Path(hello.cwd))
         return frozenset({project.id, USER_STORE})
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
@@ -228,12 +273,43 @@ class Dispatcher:
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        try:
+            while True:
+                self._waiting.get_nowait()
+        except Empty:
+            for _ in self._threads:
+                self._waiting.put(None)
 
-    def _ask(self, call: Call, request: Request, line: Line) -> bytes:
-        """Encoded in the verb's thread: a long answer keeps nobody else waiting."""
-        verb = self._verbs[request.operation.name]
-        return line(request.id, verb(self._home, call, **fields_of(request.message)))
+    def _start_thread(self) -> None:
+        loop = asyncio.get_running_loop()
+        thread = Thread(target=self._work, args=(loop,), name=f"verb_{len(self._threads)}")
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Do what waits, one after the other, until told to end."""
+        while (job := self._waiting.get()) is not None:
+            line = b"" if job.is_dropped else self._answered(job.call, job.request, job.line)
+            try:
+                loop.call_soon_threadsafe(self._done, job, line)
+            except RuntimeError:  # the loop is closed: the daemon waits for us to end
+                return
+
+    def _done(self, job: Job, line: bytes) -> None:
+        self._under_way -= 1
+        if not job.is_dropped:
+            job.then(job, line)
+
+    def _answered(self, call: Call, request: Request, line: Line) -> bytes:
+        """Return the line that answers a request: encoded where its verb runs, because a long
+        answer keeps nobody else waiting there.
+        """
+        name = request.operation.name
+        try:
+            verb = self._verbs[name]
+            return line(request.id, verb(self._home, call, **fields_of(request.message)))
+        except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
+            return line(request.id, self._said(name, error))
 
     def _said(self, operation: str, error: Exception) -> YaadError:
         """Return what may be said of `error`; log it unless it is one that we expect."""
@@ -257,3 +333,9 @@ class Dispatcher:
                 },
             )
         return said
+
+
+@lru_cache(maxsize=256)
+def _call(folder: str, agent: str | None, session: str) -> Call:
+    origin = "cli" if agent is None else f"agent:{agent}"
+    return Call(folder=Path(folder), origin=origin, session=session)

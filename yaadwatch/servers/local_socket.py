@@ -20,8 +20,9 @@ from yaadwatch.api.endpoint import at_address
 from yaadwatch.api.frames import encode, failure
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.auth import require_same_user
-from yaadwatch.servers.conversation import Conversation, Limits
+from yaadwatch.servers.conversation import Conversation
 from yaadwatch.servers.dispatch import Dispatcher, Events
+from yaadwatch.servers.lines import Limits
 
 _log: Final = logging.getLogger(__name__)
 
@@ -88,10 +89,9 @@ class LocalSocket:
         self._file = _identity(self.path)
         # From 3.13 on asyncio removes the file of a socket that it closes, unless it is told not.
         keep: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
-        self._server = await asyncio.start_unix_server(
-            self._accept,
+        self._server = await asyncio.get_running_loop().create_unix_server(
+            self._conversation,
             sock=listening,
-            limit=self._limits.frame_bytes_max,
             backlog=self._limits.connections_max,
             **keep,
         )
@@ -123,21 +123,10 @@ class LocalSocket:
         """How many clients are connected."""
         return len(self._conversations)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            self._admit(writer)
-        except YaadError as error:
-            _log.warning("socket.refused_client", extra={"reason": error.message})
-            writer.write(encode(failure(None, error)))
-            writer.close()
-            return
-        except OSError as error:
-            _log.warning("socket.refused_client", extra={"reason": str(error)})
-            writer.close()
-            return
-        conversation = Conversation(
-            reader,
-            writer,
+    def _conversation(self) -> Conversation:
+        return Conversation(
+            admit=self._admit,
+            when_over=self._conversations.discard,
             dispatcher=self._dispatcher,
             version=self._version,
             now=self._now,
@@ -146,11 +135,23 @@ class LocalSocket:
             wide=self._wide,
             limits=self._limits,
         )
-        self._conversations.add(conversation)
-        conversation.when_over(self._conversations.discard)
 
-    def _admit(self, writer: asyncio.StreamWriter) -> None:
-        require_same_user(writer.get_extra_info("socket"))
+    def _admit(self, conversation: Conversation, transport: asyncio.BaseTransport) -> None:
+        """Serve the client that has connected, or say why not."""
+        try:
+            require_same_user(transport.get_extra_info("socket"))
+            self._require_room()
+        except YaadError as error:
+            _log.warning("socket.refused_client", extra={"reason": error.message})
+            conversation.send(encode(failure(None, error)))
+            conversation.close()
+        except OSError as error:
+            _log.warning("socket.refused_client", extra={"reason": str(error)})
+            conversation.close()
+        else:
+            self._conversations.add(conversation)
+
+    def _require_room(self) -> None:
         if len(self._conversations) >= self._limits.connections_max:
             raise YaadError(
                 Code.UNAVAILABLE,

@@ -51,5 +51,10 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Ask whether all is well; answered from memory, however busy the disk is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """End the daemon."""
