@@ -190,7 +190,7 @@ def test_every_operation_for_the_command_line_has_a_command():
         ("recall x --top many", "'many' is not a whole number"),
         ("stale --al", "unrecognized arguments: --al"),
         ("stale --check --no-check", "not allowed with argument --check"),
-        ("completion fish", "no such choice: 'fish'"),
+        ("completion ksh", "no such choice: 'ksh'"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_told_and_ends_with_2(line, told):
