@@ -67,8 +67,10 @@ def test_operators_bind_as_python_has_them():
     shapes = ("a{}b{}c{}d", "(a{}b){}c{}d", "a{}(b{}c){}d", "a{}b{}(c{}d)", "a{}(b{}(c{}d))")
     written = [shape.format(*signs) for shape in shapes for signs in product("&^|+", repeat=3)]
     meant = {text: ast.dump(ast.parse(text)) for text in written}
-    found = {text: fingerprint(f"target = {text}\n") for text in written}
+    read = {text: define(f"target = {text}\n".encode(), "target") for text in written}
+    found = {text: definition.fingerprint for text, definition in read.items()}
 
+    assert {definition.state for definition in read.values()} == {State.FOUND}
     assert len(set(meant.values())) == len(set(found.values()))
     assert len(set(meant.values())) == len({(meant[text], found[text]) for text in written})
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core.truth.claiming import statements as claiming
+from yaadwatch.core.truth.claiming.statements import Claim
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store.connection import Connection
@@ -24,11 +25,7 @@ def take(
     What it claimed by other words ends now, and what comes in its place supersedes it. What
     somebody gave stays.
     """
-    found = (
-        ()
-        if node.kind in TELLING
-        else claiming.extract(node.text, place=claiming.place_of(node.origin), headings=headings)
-    )
+    found = _extracted(node, headings)
     before = [] if node.version == 1 else _current(conn, node.id, now)
     kept = {(one.subject, one.attribute, one.sense, one.place) for one in before}
     wanted = {(one.subject, one.attribute, one.sense, one.place) for one in found}
@@ -39,24 +36,17 @@ def take(
         claims.end(conn, [one.id for one in ended], now)
     former = {(one.subject, one.attribute): one.id for one in ended}
     new = [
-        Claimed(
-            node=node.id,
-            subject=one.subject,
-            attribute=one.attribute,
-            value=one.value,
-            sense=one.sense,
-            place=one.place,
-            source=TEXT,
-            evidence=one.evidence,
-            supersedes=former.get((one.subject, one.attribute)),
-            valid_from=now,
-        )
+        _claimed(node, one, now, supersedes=former.get((one.subject, one.attribute)))
         for one in found
         if (one.subject, one.attribute, one.sense, one.place) not in kept
     ]
-    for one in new:
-        claims.insert(conn, one)
+    claims.insert_all(conn, new)
     return new
+
+
+def said(node: Node, now: datetime, *, headings: Sequence[str] = ()) -> list[Claimed]:
+    """Return what the words of a memory that is new claim; it is not written down."""
+    return [_claimed(node, one, now) for one in _extracted(node, headings)]
 
 
 def again(conn: Connection, node: Node, now: datetime) -> None:
@@ -72,6 +62,28 @@ def again(conn: Connection, node: Node, now: datetime) -> None:
     for one in last.values():
         if one.valid_until is not None and one.valid_until <= now:
             claims.insert(conn, replace(one, supersedes=one.id, valid_from=now, valid_until=None))
+
+
+def _extracted(node: Node, headings: Sequence[str]) -> tuple[Claim, ...]:
+    if node.kind in TELLING:
+        return ()
+    place = claiming.place_of(node.origin)
+    return claiming.extract(node.text, place=place, headings=headings)
+
+
+def _claimed(node: Node, one: Claim, now: datetime, *, supersedes: int | None = None) -> Claimed:
+    return Claimed(
+        node=node.id,
+        subject=one.subject,
+        attribute=one.attribute,
+        value=one.value,
+        sense=one.sense,
+        place=one.place,
+        source=TEXT,
+        evidence=one.evidence,
+        supersedes=supersedes,
+        valid_from=now,
+    )
 
 
 def _current(conn: Connection, node: str, now: datetime) -> list[Claimed]:

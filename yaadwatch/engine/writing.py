@@ -1,7 +1,7 @@
 """Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -30,26 +30,6 @@ from yaadwatch.store.whole import derived
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
-
-
-@dataclass(slots=True)
-class Together:
-    """What many memories that are stored in one transaction of one store ask or do only once.
-
-    Args:
-        said: hashes of what living memories may say: those that do, and maybe some that do not.
-        things: files and entities that were looked up or made, by name.
-        paths: files that the next check is to read again; `finish` says so.
-    """
-
-    said: set[str]
-    things: dict[str, Node] = field(default_factory=dict)
-    paths: set[str] = field(default_factory=set)
-
-    def finish(self, conn: Connection) -> None:
-        """Do what was left for the end of the transaction."""
-        if self.paths:
-            sightings.drop_everywhere(conn, self.paths)
 
 
 def confirm(
@@ -187,33 +167,16 @@ def rest_on(
     node: Node,
     rests_on: Sequence[Anchor],
     now: datetime,
-    *,
-    fresh: bool = False,
-    together: Together | None = None,
-) -> set[str]:
-    """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
-
-    One that is `fresh`, stored in this transaction, rested on nothing before. `together`: what it
-    has in common with others that are stored in it.
-
-    Returns:
-        The ids of the files and definitions that it touches so.
-    """
-    if not fresh:
-        anchors.drop(conn, node.id)
+) -> None:
+    """Make `rests_on` what a memory rests on, and nothing else; its edges follow."""
+    anchors.drop(conn, node.id)
     anchors.insert(conn, rests_on)
-    if together is None:
-        look_again(conn, rests_on)
-    else:
-        together.paths.update(anchor.path for anchor in rests_on)
-    touched = _touch(conn, home, node, rests_on, now, fresh=fresh, together=together)
-    if fresh:
-        return touched
+    look_again(conn, rests_on)
+    touched = _touch(conn, home, node, rests_on, now)
     for edge in edges.of_node(conn, node.id):
         ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
         if ours and edge.from_node == node.id and edge.to_node not in touched:
             edges.close(conn, edge, now)
-    return touched
 
 
 def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
@@ -226,24 +189,22 @@ def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
         sightings.drop_everywhere(conn, {anchor.path for anchor in rests_on})
 
 
-def index(conn: Connection, node: Node, num: int | None = None) -> None:
-    """Make the words of a living memory findable; `num`: its number, looked up when None.
+def index(conn: Connection, node: Node) -> None:
+    """Make the words of a living memory findable, and those it had before not any more.
 
     Things have none, and those of a session are in an index of their own.
     """
+    num = nodes.num(conn, node.id)
     if node.kind in derived.NOT_INDEXED:
+        fulltext.remove(conn, num)
         return
-    num = nodes.num(conn, node.id) if num is None else num
-    index_words(conn, num, node.text, tags=node.tags, key=node.key)
+    said, sub, tags = words_of(node.text, tags=node.tags, key=node.key)
+    fulltext.index(conn, num, text=said, sub=sub, tags=tags)
 
 
-def index_words(
-    conn: Connection, num: int, said: str, *, tags: Sequence[str], key: str | None
-) -> None:
-    """Make the words of the living memory with this number findable."""
-    fulltext.index(
-        conn, num, text=said, sub=text.subtokens(said), tags=" ".join((*tags, key or ""))
-    )
+def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, str, str]:
+    """Return what is findable of a memory: its text, parts of identifiers, and its tags."""
+    return said, text.subtokens(said), " ".join((*tags, key or ""))
 
 
 def _touch(
@@ -252,51 +213,48 @@ def _touch(
     node: Node,
     rests_on: Sequence[Anchor],
     now: datetime,
-    *,
-    fresh: bool,
-    together: Together | None,
 ) -> set[str]:
     """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
     touched: set[str] = set()
     for anchor in rests_on:
-        kind = "entity" if anchor.symbol else "file"
-        name = f"{anchor.name} ({anchor.path})" if anchor.symbol else anchor.path
-        found = None if together is None else together.things.get(name)
-        if found is None:
-            found = thing(conn, home, node, name, now, kind=kind)
-            if together is not None:
-                together.things[name] = found
+        name, kind = thing_of(anchor)
+        found = thing(conn, home, node, name, now, kind=kind)
         edge = Edge(
             from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
-        if fresh:
-            begun = found.id not in touched
-            if begun:
-                edges.add(conn, edge)
-        else:
-            begun = edges.begin(conn, edge)
         touched.add(found.id)
-        if begun:
+        if edges.begin(conn, edge):
             body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched
+
+
+def thing_of(anchor: Anchor) -> tuple[str, str]:
+    """Return name and kind of the node that stands for what a memory rests on."""
+    return (f"{anchor.name} ({anchor.path})", "entity") if anchor.symbol else (anchor.path, "file")
 
 
 def thing(
     conn: Connection, home: Home, node: Node, name: str, now: datetime, *, kind: str = "entity"
 ) -> Node:
     """Return the node of a file or an entity that a memory touches; made when it is not there."""
-    digest = text.text_hash(name)
-    found = nodes.by_hash(conn, node.scope, digest, thing=True)
+    found = nodes.by_hash(conn, node.scope, text.text_hash(name), thing=True)
     if found is not None:
         return found
-    made = Node(
+    made = new_thing(home, node, name, now, kind=kind)
+    nodes.insert(conn, made)
+    return made
+
+
+def new_thing(home: Home, node: Node, name: str, now: datetime, *, kind: str) -> Node:
+    """Return a node for a file or an entity that a memory touches; it is not written down."""
+    return Node(
         id=home.new_id(),
         kind=kind,
         tier=COLD,
         scope=node.scope,
         text=name,
-        text_hash=digest,
+        text_hash=text.text_hash(name),
         summary=name,
         origin=node.origin,
         confidence=1.0,
@@ -304,5 +262,3 @@ def thing(
         created_at=now,
         updated_at=now,
     )
-    nodes.insert(conn, made)
-    return made

@@ -15,6 +15,15 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
     Raises:
         apsw.ConstraintError: a node is not there.
     """
+    insert_of(conn, ((anchor.node, anchor) for anchor in anchors))
+
+
+def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> None:
+    """Add anchors as `insert` does, each with the node that it is of, whichever it names.
+
+    Raises:
+        apsw.ConstraintError: a node is not there.
+    """
     conn.executemany(
         """
         INSERT INTO file_watch (node, path, symbol, commit_id, blob, method, fingerprint, line,
@@ -25,9 +34,9 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
                fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust,
                spread = excluded.spread
         """,
-        [
+        (
             (
-                anchor.node,
+                node,
                 anchor.path,
                 anchor.symbol,
                 anchor.commit,
@@ -38,8 +47,8 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
                 anchor.trust,
                 anchor.spread,
             )
-            for anchor in anchors
-        ],
+            for node, anchor in anchors
+        ),
     )
 
 

@@ -72,22 +72,34 @@ def add(conn: apsw.Connection, edge: Edge) -> None:
     Raises:
         apsw.ConstraintError: as for `insert`, and when the same open edge is there.
     """
-    conn.execute(
+    add_all(conn, [edge])
+
+
+def add_all(conn: apsw.Connection, new: Iterable[Edge]) -> None:
+    """Add edges as `add` does.
+
+    Raises:
+        apsw.ConstraintError: as for `add`, of any of them.
+    """
+    conn.executemany(
         """
         INSERT INTO edges (from_node, to_node, kind, weight, attributes, created_ms, updated_ms,
                            valid_from_ms, valid_until_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
-            edge.from_node,
-            edge.to_node,
-            edge.kind,
-            edge.weight,
-            to_json(dict(edge.attributes)) if edge.attributes else "{}",
-            to_ms(edge.created_at),
-            to_ms(edge.updated_at or edge.created_at),
-            to_ms(edge.valid_from),
-            to_ms_or_null(edge.valid_until),
+            (
+                edge.from_node,
+                edge.to_node,
+                edge.kind,
+                edge.weight,
+                to_json(dict(edge.attributes)) if edge.attributes else "{}",
+                to_ms(edge.created_at),
+                to_ms(edge.updated_at or edge.created_at),
+                to_ms(edge.valid_from),
+                to_ms_or_null(edge.valid_until),
+            )
+            for edge in new
         ),
     )
 

@@ -1,7 +1,7 @@
 """What happened in a store, in order: written in the transaction of the change it reports."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import apsw
@@ -17,6 +17,15 @@ def append(conn: apsw.Connection, event: Event) -> int:
         (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
     )
     return conn.last_insert_rowid()
+
+
+def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: datetime) -> None:
+    """Write down, in their order, what happened at one time: kind, subject, and body as JSON."""
+    at_ms = to_ms(at)
+    conn.executemany(
+        "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
+        ((kind, at_ms, subject, body) for kind, subject, body in new),
+    )
 
 
 def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:

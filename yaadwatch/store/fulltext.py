@@ -1,6 +1,6 @@
 """Which memories hold these words: the FTS5 index over the nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -22,6 +22,17 @@ def index(conn: apsw.Connection, num: int, *, text: str, sub: str, tags: str) ->
         "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)",
         (num, text, sub, tags),
     )
+
+
+def index_new(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
+    """Index the words of nodes that were made in this transaction, and have none in the index.
+
+    Args:
+        conn: in a transaction.
+        words: of each node its number, its text, the parts of its identifiers, its tags; as for
+            `index`.
+    """
+    conn.executemany("INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words)
 
 
 def remove(conn: apsw.Connection, num: int) -> None:

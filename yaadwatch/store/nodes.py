@@ -1,7 +1,7 @@
 """What is remembered: memories, and the files and symbols that memories touch."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,18 +27,26 @@ def insert(conn: apsw.Connection, node: Node) -> int:
         apsw.ConstraintError: its id is taken, a living node of its scope says the same or has the
             same key, or its confidence is outside 0 to 1.
     """
-    conn.execute(
+    return insert_all(conn, [node])
+
+
+def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
+    """Add nodes; return the number of the first, those of the others follow one by one.
+
+    Raises:
+        apsw.ConstraintError: as for `insert`, of any of them.
+    """
+    first = last_num(conn) + 1
+    conn.executemany(
         """
-        INSERT INTO nodes (id, kind, tier, scope, text, text_hash, summary, key, tags,
+        INSERT INTO nodes (num, id, kind, tier, scope, text, text_hash, summary, key, tags,
                            attributes, origin, session, confidence, confirmed_ms, accessed_ms,
                            pinned, version, created_ms, updated_ms, archived_ms, archive_reason)
-        VALUES (:id, :kind, :tier, :scope, :text, :text_hash, :summary, :key, :tags,
-                :attributes, :origin, :session, :confidence, :confirmed_ms, :accessed_ms, :pinned,
-                :version, :created_ms, :updated_ms, :archived_ms, :archive_reason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        _row(node),
+        ((num, *_values(node)) for num, node in enumerate(new, first)),
     )
-    return conn.last_insert_rowid()
+    return first
 
 
 def get(conn: apsw.Connection, id: str) -> Node | None:
@@ -156,15 +164,14 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
     conn.execute(
         """
         UPDATE nodes
-           SET kind = :kind, tier = :tier, scope = :scope, text = :text, text_hash = :text_hash,
-               summary = :summary, key = :key, tags = :tags, attributes = :attributes,
-               origin = :origin, session = :session, confidence = :confidence,
-               confirmed_ms = :confirmed_ms, accessed_ms = :accessed_ms, pinned = :pinned,
-               version = :version, created_ms = :created_ms, updated_ms = :updated_ms,
-               archived_ms = :archived_ms, archive_reason = :archive_reason
-         WHERE id = :id AND version = :version - 1
+           SET kind = ?2, tier = ?3, scope = ?4, text = ?5, text_hash = ?6, summary = ?7,
+               key = ?8, tags = ?9, attributes = ?10, origin = ?11, session = ?12,
+               confidence = ?13, confirmed_ms = ?14, accessed_ms = ?15, pinned = ?16,
+               version = ?17, created_ms = ?18, updated_ms = ?19, archived_ms = ?20,
+               archive_reason = ?21
+         WHERE id = ?1 AND version = ?17 - 1
         """,
-        _row(node),
+        _values(node),
     )
     if conn.changes() == 0:
         raise _not_the_expected_version(conn, node.id, expected_version)
@@ -346,6 +353,22 @@ def add_version(conn: apsw.Connection, version: Version) -> None:
     )
 
 
+def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime) -> None:
+    """Keep how nodes read that were made in this transaction: as they do now.
+
+    Raises:
+        apsw.ConstraintError: a node is not there, or has a version of that number.
+    """
+    at_ms = to_ms(at)
+    conn.executemany(
+        """
+        INSERT INTO node_versions (node, version, at_ms, change, actor, kind, tier)
+        VALUES (?, ?, ?, 'created', ?, ?, ?)
+        """,
+        ((node.id, node.version, at_ms, node.origin, node.kind, node.tier) for node in new),
+    )
+
+
 def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
     """Return what a version of a node says as it is kept: None when the node says the same now."""
     found: str | None = conn.execute(
@@ -418,30 +441,31 @@ def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> 
     )
 
 
-def _row(node: Node) -> dict[str, str | int | float | None]:
-    return {
-        "id": node.id,
-        "kind": node.kind,
-        "tier": node.tier,
-        "scope": node.scope,
-        "text": node.text,
-        "text_hash": node.text_hash,
-        "summary": "" if node.summary == node.text else node.summary,
-        "key": node.key,
-        "tags": to_json(node.tags) if node.tags else "[]",
-        "attributes": to_json(dict(node.attributes)) if node.attributes else "{}",
-        "origin": node.origin,
-        "session": node.session,
-        "confidence": node.confidence,
-        "confirmed_ms": to_ms(node.confirmed_at),
-        "accessed_ms": to_ms_or_null(node.accessed_at),
-        "pinned": int(node.pinned),
-        "version": node.version,
-        "created_ms": to_ms(node.created_at),
-        "updated_ms": to_ms(node.updated_at),
-        "archived_ms": to_ms_or_null(node.archived_at),
-        "archive_reason": node.archive_reason,
-    }
+def _values(node: Node) -> tuple[str | int | float | None, ...]:
+    """Return the columns of a node, but for its number, in their order."""
+    return (
+        node.id,
+        node.kind,
+        node.tier,
+        node.scope,
+        node.text,
+        node.text_hash,
+        "" if node.summary == node.text else node.summary,
+        node.key,
+        to_json(node.tags) if node.tags else "[]",
+        to_json(dict(node.attributes)) if node.attributes else "{}",
+        node.origin,
+        node.session,
+        node.confidence,
+        to_ms(node.confirmed_at),
+        to_ms_or_null(node.accessed_at),
+        int(node.pinned),
+        node.version,
+        to_ms(node.created_at),
+        to_ms(node.updated_at),
+        to_ms_or_null(node.archived_at),
+        node.archive_reason,
+    )
 
 
 def _node(row: tuple[Any, ...]) -> Node:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine import recall
+from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -150,6 +151,15 @@ def test_words_that_a_batch_takes_back_and_gives_again_stay_apart(repo):
     assert repo.memories().count("Login is by key") == 2
     said = repo.remember("Login is by key")
     assert said == "req-1"
+
+
+def test_a_memory_that_becomes_a_session_is_found_by_no_word_any_more(repo):
+    inject(repo, [LOGIN])
+
+    inject(repo, [LOGIN | {"kind": "session"}])
+
+    assert recall.recall(repo.home, repo.call, query="login by mail")["results"] == []
+    assert verifying.verify(repo.home, repo.call)["sound"] is True
 
 
 def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):

@@ -6,11 +6,15 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
+from engine_world import dump, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from yaadwatch.engine.inout import verifying
+from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.model.edges import ACYCLIC, Interval, circle, clash
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenNode
 from yaadwatch.store.codec import from_ms, from_ms_or_null
 
 EXAMPLES = max(settings.default.max_examples // 20, 5)
@@ -27,11 +31,28 @@ TEXTS = [
     "The API port is 8080",
     "The API port is 9090",
     "The retry limit lives in src/net.py, in fetch_with_retry",
+    "src/net.py talks to port 8080 by `npm install left-pad`",
+    "getUserName is of httpx 0.27, on port 8080",
     "Deploys go out on Tuesdays",
     "deploys  go out on tuesdays",
     "The token is ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
 ]
+batches = st.lists(
+    st.builds(
+        GivenNode,
+        id=st.sampled_from("abcdefghijkl"),
+        text=st.sampled_from(TEXTS),
+        kind=st.sampled_from([None, "decision", "task", "session"]),
+        key=st.sampled_from([None, None, None, "one", "two"]),
+        tags=st.sampled_from([(), ("go", "getUserName")]),
+        attributes=st.sampled_from([None, {"by": "Ada"}]),
+    ),
+    max_size=12,
+    unique_by=lambda one: one.id,
+)
 said = st.lists(st.sampled_from(TEXTS), max_size=8)
+A_TIME = 10**12
+"""Numbers that are larger are milliseconds."""
 MEMORIES = 5
 ends = st.integers(0, MEMORIES - 1)
 edges = st.lists(
@@ -155,3 +176,62 @@ def test_upkeep_every_now_and_then_leaves_what_one_upkeep_at_the_end_does(world,
 
     assert often.memories() == once.memories()
     assert "Never deploy on Fridays" in often.memories()
+
+
+def told(repo):
+    """Return every row of a store, without what two repositories of a law have not in common.
+
+    That are the ids of files and entities, the commit, the folder, and the times.
+    """
+    with repo.db() as db:
+        found = dump(db) | {name: table(db, name) for name in ("claims", "learned")}
+        names = db.read(
+            lambda conn: dict(
+                conn.execute("SELECT id, text FROM nodes WHERE kind IN ('file', 'entity')")
+            )
+        )
+    head = repo.git("rev-parse", "HEAD").strip()
+    names |= {head: "HEAD", str(repo.path): "here"}
+
+    def plain(value):
+        if isinstance(value, int) and value > A_TIME:
+            return "then"
+        for mark, name in names.items():
+            value = value.replace(mark, name) if isinstance(value, str) else value
+        return value
+
+    own = ("meta", "worktrees")
+    return {
+        name: [tuple(map(plain, row)) for row in rows]
+        for name, rows in found.items()
+        if name not in own
+    }
+
+
+@law
+@given(before=batches, batch=batches)
+def test_a_batch_leaves_what_its_memories_leave_one_by_one(repos, before, batch):
+    """Down to the number of each row and event: what a batch shares, nobody can tell."""
+    whole, single = repos(), repos()
+    with suppress(YaadError):  # keys that two of them have
+        injecting.inject(whole.home, whole.call, nodes=before)
+        injecting.inject(single.home, single.call, nodes=before)
+    at_first = told(whole)
+
+    counted, refused = Counter(), 0
+    for one in batch:
+        try:
+            counted.update(injecting.inject(single.home, single.call, nodes=[one])["nodes"])
+        except YaadError:
+            refused += 1
+    try:
+        at_once = Counter(injecting.inject(whole.home, whole.call, nodes=batch)["nodes"])
+    except YaadError:
+        assert refused
+        assert told(whole) == at_first
+        return
+
+    assert not refused
+    assert at_once == counted
+    assert told(whole) == told(single)
+    assert verifying.verify(whole.home, whole.call)["sound"] is True

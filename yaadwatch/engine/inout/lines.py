@@ -29,7 +29,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, canonical_kind
 from yaadwatch.model.projects import Worktree
 from yaadwatch.model.settings import ID_CHARS_MAX, TEXT_CHARS_MAX
-from yaadwatch.store import edges, nodes, sightings, worktrees
+from yaadwatch.store import edges, fulltext, nodes, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
@@ -259,7 +259,8 @@ class _Taking:
         self._made.add(given)
         if row.get("archived_ms") is None and row["kind"] not in NOT_INDEXED:
             tags = json.loads(row.get("tags") or "[]")
-            writing.index_words(self._conn, num, said, tags=tags, key=row.get("key"))
+            words = writing.words_of(said, tags=tags, key=row.get("key"))
+            fulltext.index_new(self._conn, [(num, *words)])
         body: dict[str, object] = {"kind": row["kind"], "tier": row["tier"], "origin": "import"}
         made = Event(kind=events.NODE_CREATED, at=self._now, subject=given, body=body)
         log.append(self._conn, made)

@@ -11,7 +11,6 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
-from yaadwatch.core.text import text_hash
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.drafts import (
@@ -22,8 +21,8 @@ from yaadwatch.engine.remember.drafts import (
     clean_key,
     merged,
 )
+from yaadwatch.engine.remember.making import Making
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.engine.writing import Together
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
 from yaadwatch.model.errors import Code, YaadError
@@ -237,58 +236,66 @@ def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
 def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     done = _Done()
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
-    hashes = {text_hash(item.text) for item in batch.ready.values()}
-    together = Together(said=nodes.said_of(conn, PROJECT, hashes))
+    hashes = {item.text_hash for item in batch.ready.values()}
+    said = nodes.said_of(conn, PROJECT, hashes)
+    making = Making(conn, home, batch.now)
     for one, created_at in batch.nodes:
-        node = known.get(one.id)
-        _store_node(
-            conn, home, batch, done, one, together=together, known=node, created_at=created_at
-        )
-    together.finish(conn)
+        item, node = batch.ready.get(one.id), known.get(one.id)
+        _refuse(one, item, node)
+        if node is not None and node.archived_at is not None:
+            hint = f"archived here ({node.archive_reason}); yaadwatch restore {node.id[-8:]}"
+            done.left_out.append({"id": one.id, "reason": hint})
+        elif item is None:
+            done.nodes[SAME] += 1
+        else:
+            _refuse_key(conn, making, item.draft.key, one.id)
+            if node is None:
+                apart = item.text_hash in said
+                made = storing.store_as(
+                    making, item, batch.now, id=one.id, created_at=created_at, apart=apart
+                )
+                said.add(made.text_hash)
+                done.nodes[NEW] += 1
+                done.made.add(one.id)
+            else:
+                making.write()
+                _change(conn, home, batch, item, node, done=done, said=said)
+    making.write()
     _store_edges(conn, batch, done)
     return done
 
 
-def _store_node(
-    conn: Connection,
-    home: Home,
-    batch: _Batch,
-    done: _Done,
-    one: GivenNode,
-    *,
-    together: Together,
-    known: Node | None,
-    created_at: datetime,
-) -> None:
-    item, node = batch.ready.get(one.id), known
+def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
+    """Refuse what cannot become a memory, or has become none meanwhile.
+
+    Raises:
+        YaadError: BAD_REQUEST, CONFLICT.
+    """
     if node is not None and node.kind in THINGS:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{one.id} is the id of a {node.kind}, which is no memory; nothing was stored.",
             hint="Give the node another id.",
         )
-    if node is not None and node.archived_at is not None:
-        hint = f"archived here ({node.archive_reason}); yaadwatch restore {node.id[-8:]}"
-        done.left_out.append({"id": one.id, "reason": hint})
-        return
-    if item is None and node is not None:
-        done.nodes[SAME] += 1
-        return
-    if item is None:
+    if item is None and node is None:
         raise YaadError(
             Code.CONFLICT,
             f"Memory {one.id} was erased meanwhile; nothing was stored.",
             hint="Try again.",
         )
-    if item.draft.key is not None:
-        _refuse_key(conn, item.draft.key, one.id)
-    if node is None:
-        storing.store_as(
-            conn, home, item, batch.now, id=one.id, created_at=created_at, together=together
-        )
-        done.nodes[NEW] += 1
-        done.made.add(one.id)
-        return
+
+
+def _change(
+    conn: Connection,
+    home: Home,
+    batch: _Batch,
+    item: Ready,
+    node: Node,
+    *,
+    done: _Done,
+    said: set[str],
+) -> None:
+    """Give a memory that is there what the batch says of it; `said`: hashes of living ones."""
     if item.text != node.text and provenance.said(conn, [node.id]):
         raise YaadError(
             Code.REFUSED,
@@ -298,24 +305,28 @@ def _store_node(
         )
     if item.text != node.text and storing.is_kept_from(conn, batch.actor, node.id):
         reason = f"conflict: a person said it in other words; yaadwatch edit {node.id[-8:]}"
-        done.left_out.append({"id": one.id, "reason": reason})
+        done.left_out.append({"id": node.id, "reason": reason})
         return
     changed = storing.store_over(conn, home, item, node, batch.now)
-    together.said.add(changed.node.text_hash)
+    said.discard(node.text_hash)
+    said.add(changed.node.text_hash)
     done.nodes[CHANGED] += 1
 
 
-def _refuse_key(conn: Connection, key: str, node_id: str) -> None:
+def _refuse_key(conn: Connection, making: Making, key: str | None, node_id: str) -> None:
     """Refuse a key that another living memory is kept under.
 
     Raises:
         YaadError: CONFLICT.
     """
-    holder = nodes.by_key(conn, "project", key)
-    if holder is not None and holder.id != node_id:
+    if key is None:
+        return
+    stored = nodes.by_key(conn, PROJECT, key)
+    holder = making.holder(key) if stored is None else stored.id
+    if holder is not None and holder != node_id:
         raise YaadError(
             Code.CONFLICT,
-            f"The key {key} of {node_id} is that of memory {holder.id}; nothing was stored.",
+            f"The key {key} of {node_id} is that of memory {holder}; nothing was stored.",
             hint="Give it another key, or none.",
         )
 

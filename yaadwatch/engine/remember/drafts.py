@@ -68,6 +68,7 @@ class Ready:
     draft: Draft
     scope: str
     text: str
+    text_hash: str
     masked: tuple[str, ...]
     kind: str
     tier: int

@@ -6,9 +6,8 @@ beside such a memory a statement that goes on with it is a new one.
 
 from typing import Final
 
-from yaadwatch.core import text
 from yaadwatch.core.ingest import likeness
-from yaadwatch.engine.remember.drafts import Draft, Match
+from yaadwatch.engine.remember.drafts import Draft, Match, Ready
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.store import anchors, fulltext, hot, nodes, provenance
@@ -27,25 +26,32 @@ FILE: Final = "file:"
 """What the origin begins with of a statement that stands in a person's file."""
 
 
-def find(conn: Connection, draft: Draft, scope: str) -> Match | None:
-    """Return which living memory of `scope` a masked draft means; None when it is a new one."""
-    return _exact(conn, draft, scope) or _alike(conn, draft)
+def find(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | None:
+    """Return which living memory of `scope` a masked draft means; None when it is a new one.
+
+    Args:
+        conn: a snapshot.
+        draft: the statement, masked.
+        text_hash: of its text.
+        scope: whose store.
+    """
+    return _exact(conn, draft, text_hash, scope) or _alike(conn, draft)
 
 
-def again(conn: Connection, draft: Draft, scope: str, before: Match | None) -> Match | None:
+def again(conn: Connection, item: Ready) -> Match | None:
     """Return what `find` does, when it was asked a moment ago, and little can have changed.
 
     What others began to say since then in other words is left alone: it stays beside this one.
     """
-    exact = _exact(conn, draft, scope)
+    exact, before = _exact(conn, item.draft, item.text_hash, item.scope), item.match
     if exact is not None or before is None or before.how not in (REFINES, WITHIN):
         return exact
     now = nodes.get(conn, before.node.id)
-    return before if now == before.node else _alike(conn, draft)
+    return before if now == before.node else _alike(conn, item.draft)
 
 
-def _exact(conn: Connection, draft: Draft, scope: str) -> Match | None:
-    known = nodes.by_hash(conn, scope, text.text_hash(draft.text), thing=False)
+def _exact(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | None:
+    known = nodes.by_hash(conn, scope, text_hash, thing=False)
     if draft.key is not None:
         holder = nodes.by_key(conn, scope, draft.key)
         if holder is not None and (known is None or known.id != holder.id):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
 from yaadwatch.core.privacy import Masked
+from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
@@ -46,7 +47,8 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     masked = [draft.cleaned or clean(draft.text) for draft in drafts]
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
-    known = db.read(_look, cleaned, scope)
+    hashes = [text_hash(draft.text) for draft in cleaned]
+    known = db.read(_look, cleaned, hashes, scope)
     budget.refuse_beyond(home, db, known.used)
     head = None
     if space is None:
@@ -59,7 +61,9 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         used = packages_of(tree)
     commit = "" if head is None else head.head.commit
     ready = []
-    for draft, mask, match, rests_on in zip(cleaned, masked, known.matches, anchored, strict=True):
+    for draft, digest, mask, match, rests_on in zip(
+        cleaned, hashes, masked, known.matches, anchored, strict=True
+    ):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
@@ -68,6 +72,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 draft=draft,
                 scope=scope,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
+                text_hash=digest,
                 masked=mask.kinds,
                 kind=sort.kind,
                 tier=sort.tier,
@@ -129,11 +134,11 @@ class _Known(NamedTuple):
     before: Mapping[str, Sequence[Anchor]]
 
 
-def _look(conn: Connection, drafts: Sequence[Draft], scope: str) -> _Known:
+def _look(conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str) -> _Known:
     """Return what the store knows of drafts; only those of callers mean memories that it has."""
     matches = [
-        None if draft.baseline or draft.has_id else matching.find(conn, draft, scope)
-        for draft in drafts
+        None if draft.baseline or draft.has_id else matching.find(conn, draft, digest, scope)
+        for draft, digest in zip(drafts, hashes, strict=True)
     ]
     meant = [one.node.id for one in matches if one is not None]
     before = anchors.of_nodes(conn, meant) if meant else {}

@@ -3,7 +3,7 @@
 What it rests on is related by `writing`; these edges are marked, so that neither undoes the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -24,6 +24,8 @@ RARE_MAX: Final = 4
 RELATED_MAX: Final = 5
 """Other memories that one is related to for a thing they share, at most."""
 WEIGHT: Final = 0.5
+BY_WORDS: Final[Mapping[str, object]] = {"how": NAMED}
+"""What an edge says that leads to what the words of a memory name."""
 
 
 def relate(
@@ -34,7 +36,6 @@ def relate(
     now: datetime,
     *,
     others: bool,
-    fresh: set[str] | None = None,
 ) -> None:
     """Make `names` what the words of a memory name, and nothing else, inside a transaction.
 
@@ -45,22 +46,17 @@ def relate(
         names: packages, addresses and ports, as their nodes are called.
         now: the time.
         others: relate it to memories that share a rare thing with it, too.
-        fresh: what a memory that was stored in this transaction rests on; it has no other edges.
     """
     things = [writing.thing(conn, home, node, name, now) for name in names]
-    known = edges.of_node(conn, node.id) if fresh is None else []
+    known = edges.of_node(conn, node.id)
     for one in things:
         _begin(conn, _edge(node.id, "touches", one, now))
     named = {one.id for one in things}
-    touched = (
-        named
-        | (fresh or set())
-        | {
-            edge.to_node
-            for edge in known
-            if edge.kind == "touches" and edge.attributes.get("how") != NAMED
-        }
-    )
+    touched = named | {
+        edge.to_node
+        for edge in known
+        if edge.kind == "touches" and edge.attributes.get("how") != NAMED
+    }
     for edge in known:
         lost = edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named
         lost = lost or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)
@@ -68,13 +64,21 @@ def relate(
             edges.close(conn, edge, now)
             log.append(conn, _event(events.EDGE_CLOSED, edge, now))
     if others:
-        _relate_others(conn, node, touched, known, now)
+        relate_others(conn, node, touched, known, now)
 
 
-def _relate_others(
-    conn: Connection, node: Node, touched: set[str], known: Sequence[Edge], now: datetime
+def relate_others(
+    conn: Connection, node: Node, touched: Iterable[str], known: Sequence[Edge], now: datetime
 ) -> None:
-    """Relate a memory to those that touch the same rare things: no files, which many touch."""
+    """Relate a memory to those that touch the same rare things: no files, which many touch.
+
+    Args:
+        conn: the transaction.
+        node: the memory.
+        touched: the ids of what it touches.
+        known: the edges that it has to and from others.
+        now: the time.
+    """
     related = {edge.from_node for edge in known} | {edge.to_node for edge in known}
     room = RELATED_MAX
     for one in nodes.many(conn, touched).values():
@@ -96,7 +100,7 @@ def _edge(start: str, kind: str, thing: Node, now: datetime) -> Edge:
         from_node=start,
         to_node=thing.id,
         kind=kind,
-        attributes={"how": NAMED} if kind == "touches" else more,
+        attributes=BY_WORDS if kind == "touches" else more,
         created_at=now,
         valid_from=now,
     )

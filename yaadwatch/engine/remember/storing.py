@@ -17,15 +17,12 @@ from yaadwatch.engine.remember.drafts import (
     clean_attributes,
     merged,
 )
+from yaadwatch.engine.remember.making import Making
 from yaadwatch.engine.workspace import AGENT, Home
-from yaadwatch.engine.writing import Together
-from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import anchors, hot, nodes
-from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
 
@@ -41,7 +38,7 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     """
     if item.draft.expected_version is not None:
         _require_version(conn, item)
-    match = matching.again(conn, item.draft, item.scope, item.match)
+    match = matching.again(conn, item)
     if match is not None:
         known = match.node
         if match.how == matching.KEYED:
@@ -57,21 +54,29 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
 
 
 def store_as(
-    conn: Connection,
-    home: Home,
+    making: Making,
     item: Ready,
     now: datetime,
     *,
     id: str,
     created_at: datetime,
-    together: Together,
-) -> Admitted:
-    """Store a prepared draft inside a transaction under an id of its own, with others."""
+    apart: bool,
+) -> Node:
+    """Gather a prepared draft under an id of its own, with others; return the memory it becomes.
+
+    Args:
+        making: where memories of the transaction are gathered; it has none that is open.
+        item: the draft.
+        now: when it comes.
+        id: of the memory, which is new.
+        created_at: when it was created.
+        apart: another living memory may say the same.
+    """
     node = _made(item, now, id=id, created_at=created_at, tier=item.tier)
-    if node.text_hash in together.said:
-        node = _apart(conn, node)
-    together.said.add(node.text_hash)
-    return _keep(conn, home, item, node, now, together=together)
+    if apart:
+        node = replace(node, text_hash=_hash_apart(node))
+    _add(making, item, node)
+    return node
 
 
 def store_over(
@@ -81,7 +86,7 @@ def store_over(
     node = replace(
         _given(conn, item, known, now),
         text=item.text,
-        text_hash=text.text_hash(item.text),
+        text_hash=item.text_hash,
         summary=text.summarise(item.text),
     )
     node = _apart(conn, node)
@@ -115,7 +120,7 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
             hint="Remember it without the key, or under another one; a person can change it: "
             f"yaadwatch edit {holder.id[-8:]}",
         )
-    writing.refuse_twin(conn, replace(holder, text_hash=text.text_hash(item.text)))
+    writing.refuse_twin(conn, replace(holder, text_hash=item.text_hash))
     done = store_over(conn, home, item, holder, now, reason=f"said under the key {holder.key}")
     return replace(done, why=f"the key {holder.key} was known")
 
@@ -151,7 +156,11 @@ def _apart(conn: Connection, node: Node) -> Node:
     twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
     if twin is None or twin.id == node.id:
         return node
-    return replace(node, text_hash=text.text_hash(f"{node.id}\0{node.text}"))
+    return replace(node, text_hash=_hash_apart(node))
+
+
+def _hash_apart(node: Node) -> str:
+    return text.text_hash(f"{node.id}\0{node.text}")
 
 
 def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: int) -> Node:
@@ -161,7 +170,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         tier=tier,
         scope=item.scope,
         text=item.text,
-        text_hash=text.text_hash(item.text),
+        text_hash=item.text_hash,
         summary=text.summarise(item.text),
         key=item.draft.key,
         tags=item.draft.tags,
@@ -213,39 +222,22 @@ def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
     )
 
 
-def _keep(
-    conn: Connection,
-    home: Home,
-    item: Ready,
-    node: Node,
-    now: datetime,
-    *,
-    together: Together | None = None,
-) -> Admitted:
-    writing.index(conn, node, nodes.insert(conn, node))
-    claiming.take(conn, node, now, headings=item.draft.headings)
-    nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
-    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    touched = (
-        writing.rest_on(conn, home, node, rests_on, now, fresh=True, together=together)
-        if rests_on
-        else set()
-    )
-    others = not item.draft.has_id and not item.draft.baseline
-    if item.entities or (rests_on and others):
-        relating.relate(conn, home, node, item.entities, now, others=others, fresh=touched)
+def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
+    making = Making(conn, home, now)
+    touched = _add(making, item, node)
+    making.write()
+    if touched and not item.draft.has_id and not item.draft.baseline:
+        relating.relate_others(conn, node, touched, (), now)
     writing.learn(conn, node, item.commit, now, fresh=True)
-    log.append(
-        conn,
-        Event(
-            kind=events.NODE_CREATED,
-            at=now,
-            subject=node.id,
-            body={"kind": node.kind, "tier": node.tier, "origin": node.origin},
-        ),
-    )
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
+    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
+
+
+def _add(making: Making, item: Ready, node: Node) -> set[str]:
+    return making.add(
+        node, rests_on=item.anchors, names=item.entities, headings=item.draft.headings
+    )
 
 
 def _said_again(

@@ -25,29 +25,41 @@ def insert(conn: apsw.Connection, claim: Claimed) -> int:
     Raises:
         apsw.ConstraintError: its memory or relation is not there, or it ends before it begins.
     """
-    conn.execute(
+    insert_all(conn, [claim])
+    return conn.last_insert_rowid()
+
+
+def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
+    """Add claims, in their order, whatever their `id` is.
+
+    Raises:
+        apsw.ConstraintError: as for `insert`, of any of them.
+    """
+    conn.executemany(
         """
         INSERT INTO claims (node, subject, attribute, value, sense, place, source, evidence,
                             evidence_ms, edge, supersedes, valid_from_ms, valid_until_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
-            claim.node,
-            claim.subject,
-            claim.attribute,
-            claim.value,
-            claim.sense,
-            claim.place,
-            claim.source,
-            claim.evidence,
-            to_ms_or_null(claim.evidence_at),
-            claim.edge,
-            claim.supersedes,
-            to_ms(claim.valid_from),
-            to_ms_or_null(claim.valid_until),
+            (
+                claim.node,
+                claim.subject,
+                claim.attribute,
+                claim.value,
+                claim.sense,
+                claim.place,
+                claim.source,
+                claim.evidence,
+                to_ms_or_null(claim.evidence_at),
+                claim.edge,
+                claim.supersedes,
+                to_ms(claim.valid_from),
+                to_ms_or_null(claim.valid_until),
+            )
+            for claim in new
         ),
     )
-    return conn.last_insert_rowid()
 
 
 def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
