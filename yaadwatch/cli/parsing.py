@@ -106,8 +106,9 @@ GROUPS = {
         "completion": "completion",
     },
 }
-"""Command to module, by what it is about; the module's `add_COMMAND` builds its parser. In the order of
-the help.
+"""Command to module, by what it is about, in the order of the help.
+
+The module's `add_COMMAND` builds the parser of the command.
 """
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
