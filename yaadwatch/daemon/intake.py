@@ -121,7 +121,7 @@ class Intake:
 
     async def start(self) -> None:
         """Watch every project, then note that everything has to be checked."""
-        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow)
+        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self._cares)
         self._arms = self._arms_of(self._watcher)
         await self.refresh(None)
 
