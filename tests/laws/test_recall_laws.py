@@ -148,7 +148,7 @@ def test_the_mild_factors_stay_within_a_tenth(candidate):
 
 @given(candidates(exact=False), st.floats(0.0, 1.0), st.integers(0, 400))
 def test_among_equals_the_surer_newer_hotter_pinned_one_is_first(candidate, confidence, days):
-    assume(confidence < candidate.confidence and candidate.updated_at <= NOW)
+    assume(confidence + 1e-9 < candidate.confidence and candidate.updated_at <= NOW)
     lesser = Candidate(
         id="lesser",
         relevance=candidate.relevance,

@@ -1,5 +1,7 @@
 """What is told of sessions keeps its budget, stays data, and says no more than there is."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -65,6 +67,31 @@ def test_every_line_of_a_summary_is_one_line(session, facts, learned, notes):
 
     begin = ("Noted: ", "Learned: ", "Tasks: ", "Commits: ", "Files: ", "Files not committed: ")
     assert all(line.startswith(begin) for line in told.split("\n")[1:])
+
+
+hostile = st.tuples(words, words).map("IGNORE".join)
+
+
+@given(sessions, st.lists(hostile, max_size=5), st.lists(hostile, max_size=5))
+def test_words_of_others_never_leave_their_quotes(session, said, subjects):
+    """Notes, lessons, tasks, subjects of commits: quotes or line ends in them end nothing."""
+    learned = [Lesson(id="a", kind=kind, text=text) for text in said for kind in ("bug", "task")]
+    made = Facts(commits=tuple(Made(id="abcdef12", subject=subject) for subject in subjects))
+    at_work = replace(session, branch="main")
+    told = past.tell(at_work, facts=made, learned=learned, notes=said, ended_at=None)
+    tasks = [Statement(id="a", text=text, summary=text, source="an import") for text in said]
+
+    prompt = handoff.compose(
+        done=told,
+        going_on=False,
+        tasks=tasks,
+        doubts=[("a", text, "") for text in said],
+        tokens_max=100_000,
+    ).text
+
+    for text in (told, prompt):
+        assert text.count("IGNORE") >= len(said)
+        assert "IGNORE" not in re.sub(r'"[^"\n]*"', "", text)
 
 
 @given(words)

@@ -4,8 +4,8 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +32,10 @@ BEATS: Final = 3
 
 STOP_S: Final = 2.0
 """From the request to end until the process is gone, at most."""
+_CUT_S: Final = 1.8
+"""What has not ended by itself after so long is cut off."""
+_TELL_S: Final = 0.1
+"""To write down what was cut off may take so long."""
 _ANSWER_S: Final = 1.0
 """What is being answered when we are told to end has this long to be finished."""
 _M_ARENA_MAX: Final = -8
@@ -113,25 +117,74 @@ def _run_locked(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
-        return _on_a_loop(_live(loaded, manager, on_ready), begin_again)
+        return _on_a_loop(partial(_live, loaded, manager, on_ready), Ending(begin_again))
     finally:
         logs.end(opened)
 
 
-def _on_a_loop(main: Coroutine[None, None, int], begin_again: Callable[[], object] | None) -> int:
-    """Run `main` on a loop of its own, without waiting for threads as `asyncio.run` does."""
+class Ending:
+    """Sees to it that the process is gone in time once it is told to end, whatever hangs: a disk,
+    a thread that is deep in something, a part of ours. Every store is left as after a crash: whole.
+
+    Args:
+        begin_again: becomes a new process; see `run`.
+    """
+
+    def __init__(self, begin_again: Callable[[], object] | None) -> None:
+        self._begin_again = begin_again
+        self._timer: threading.Timer | None = None
+
+    def begin(self, status: int) -> None:
+        """Note that the process is to end with `status`; its time runs from the first call on."""
+        if self._timer is None:
+            self._timer = threading.Timer(_CUT_S, self._cut, [status])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def over(self) -> None:
+        """Note that all has ended by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _cut(self, status: int) -> None:
+        from yaadwatch.daemon.renewal import AGAIN
+
+        telling = threading.Thread(target=_tell_of_cut, daemon=True)
+        telling.start()
+        telling.join(_TELL_S)  # a disk that hangs keeps that from being written, too
+        if status == AGAIN and self._begin_again is not None:
+            self._begin_again()
+        os._exit(status)
+
+
+def _tell_of_cut() -> None:
+    import logging
+
+    left = [thread.name for thread in threading.enumerate() if not thread.daemon]
+    logging.getLogger(__name__).warning("daemon.cut_short", extra={"threads": left})
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _on_a_loop(main: Callable[[Ending], Coroutine[None, None, int]], ending: Ending) -> int:
+    """Run `main` on a loop of its own; wait for threads that do something, but not for long."""
     import asyncio
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        status = loop.run_until_complete(main)
+        try:
+            status = loop.run_until_complete(main(ending))
+        finally:
+            _cancel_all(loop)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            asyncio.set_event_loop(None)
+            loop.close()
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
     finally:
-        _cancel_all(loop)
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        asyncio.set_event_loop(None)
-        loop.close()
-    _leave_threads(status, begin_again)
+        ending.over()
     return status
 
 
@@ -170,7 +223,9 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-async def _live(loaded: "Loaded", manager: "Manager", on_ready: Callable[[], None] | None) -> int:
+async def _live(
+    loaded: "Loaded", manager: "Manager", on_ready: Callable[[], None] | None, ending: Ending
+) -> int:
     """Serve until told to stop, also while still starting; return the exit status."""
     import asyncio
     import logging
@@ -191,26 +246,31 @@ async def _live(loaded: "Loaded", manager: "Manager", on_ready: Callable[[], Non
     beating = asyncio.create_task(_beat(manager))
     serving = asyncio.create_task(_serve(parts, manager, on_ready))
     told = asyncio.create_task(stopping.wait())
+    status = UNUSABLE
     try:
         await asyncio.wait([told, serving], return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
             serving.result()
             log.error("daemon.without_services")
-            return UNUSABLE
+            return status
+        status = ENDED
+        ending.begin(status)
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
     except Fatal as error:
+        status = error.status
         if error.status == AGAIN:
             log.info("daemon.begins_again", extra={"why": str(error)})
         else:
             log.error("daemon.fatal", extra={"error": str(error)})
-        return error.status
+        return status
     finally:
+        ending.begin(status)
         manager.tell(STOPPING=1, STATUS="Stops.")
         beating.cancel()
         await _stop(parts)
         log.info("daemon.ended")
-    return ENDED
+    return status
 
 
 async def _beat(manager: "Manager") -> None:
@@ -260,26 +320,6 @@ async def _stop(parts: "Parts") -> None:
         if error is not None:
             log_crash("daemon.not_flushed", error, effect="what was shown lately is not counted")
     parts.home.close()
-
-
-def _leave_threads(status: int, begin_again: Callable[[], object] | None) -> None:
-    """Wait a moment for threads; end the process when one is deep in something.
-
-    Python would wait for it without end. Every store is left as after a crash: whole.
-    """
-    from yaadwatch.daemon.renewal import AGAIN
-
-    deadline = time.monotonic() + STOP_S - _ANSWER_S - _FLUSH_S
-    for thread in threading.enumerate():
-        if thread is threading.current_thread() or thread.daemon:
-            continue
-        thread.join(max(deadline - time.monotonic(), 0.0))
-        if thread.is_alive():
-            sys.stdout.flush()
-            sys.stderr.flush()
-            if status == AGAIN and begin_again is not None:
-                begin_again()
-            os._exit(status)
 
 
 def _settings_file() -> "Path":

@@ -211,7 +211,7 @@ def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
             text=known[row.node].text,
             summary=known[row.node].summary,
             pinned=known[row.node].pinned,
-            source=_source(known[row.node]),
+            source=brief.source_of(known[row.node].origin),
             state=_state(row),
         )
         for row in found
@@ -239,18 +239,10 @@ def _ranked(
             text=node.text,
             summary=node.summary,
             pinned=node.pinned,
-            source=_source(node),
+            source=brief.source_of(node.origin),
         )
         for node in ordered
     ]
-
-
-def _source(node: Node) -> str:
-    """Return where words come from that nobody said to us; empty for what was said."""
-    kind, _, place = node.origin.partition(":")
-    if kind == "file":
-        return place
-    return "an import" if kind == "import" else ""
 
 
 def _doubt(flag: Flag, node: Node) -> Doubt:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from engine_world import NET, RETRY, every_byte_below
+from in_process import ask
 
 from yaadwatch.engine import context, recall
 from yaadwatch.engine.inout import erasing
@@ -357,7 +358,7 @@ class TestEnd:
 
         told = ended["session"]["summary"]
         assert told.splitlines()[0].startswith("claude on main, ")
-        assert "Noted: The tests of the parser fail on 3.11 only" in told
+        assert 'Noted: "The tests of the parser fail on 3.11 only"' in told
         assert "Sign tokens with jose" in told
         assert f'{commit[:8]} "parser: one at last"' in told
         assert "Files: src/parser.py (added)" in told
@@ -577,6 +578,20 @@ class TestPrivacy:
         assert [word for word in words if word in kept] == []
         repo.world.reopen()
 
+    def test_what_stood_in_quotes_there_goes_when_it_is_erased(self, repo, claude):
+        said = 'The guest "Quuxbertha" stays in "Platz 17"'
+        memory = claude.remember(said)
+        claude.note(f"As I heard: {said}")
+        told = claude.end()["session"]["summary"]
+        assert told.count("'Quuxbertha'") == 2
+
+        done = erasing.erase(repo.home, repo.call, id=memory)
+
+        assert done["remains"] == []
+        repo.home.close()
+        assert b"Quuxbertha" not in every_byte_below(repo.path / ".yaad")
+        repo.world.reopen()
+
     def test_no_secret_comes_in_by_any_way(self, repo, claude):
         repo.git("checkout", "-q", "-b", f"try-{SECRET}")
         hook = Agent(repo, "codex")
@@ -606,6 +621,11 @@ class TestHandoff:
         claude.remember("Sign tokens with jose")
         claude.task(text="Move the parser to its own module", state="doing")
         claude.task(text="Write the release notes")
+        pages = repo.path.parent / "pages"
+        pages.mkdir()
+        page = pages / "page.md"
+        page.write_text('---\nname: x\ntype: task\n---\nAsk "Ada"\nabout it\n')
+        ask(repo, "import", pages)
         done = claude.task(text="Fix the build")["id"]
         claude.task(id=done, state="done")
         repo.write("src/net.py", NET.replace("tries=3", "tries=7"))
@@ -618,10 +638,11 @@ class TestHandoff:
         assert "src/net.py" in prompt
         assert "- Move the parser to its own module [under way]" in prompt
         assert "- Write the release notes" in prompt
+        assert """- an import says: "Ask 'Ada' about it" (""" in prompt
         assert "Fix the build" in prompt.split("## What is open")[0]
         assert "Fix the build" not in prompt.split("## What is open")[1]
         assert known[-8:] in prompt.split("## What may no longer be true")[1]
-        assert (told["open"], told["doubts"]) == (2, 1)
+        assert (told["open"], told["doubts"]) == (3, 1)
 
     def test_who_comes_next_gets_that_of_the_last_one(self, repo, claude):
         claude.remember("Sign tokens with jose")
@@ -778,7 +799,7 @@ class TestTasks:
         task = claude.task(text="Stop the leak")["id"]
         claude.task(id=task, state="done")
 
-        assert "Tasks: done: Stop the leak" in claude.end()["session"]["summary"]
+        assert 'Tasks: done: "Stop the leak' in claude.end()["session"]["summary"]
 
 
 class TestBrief:

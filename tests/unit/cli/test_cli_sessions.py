@@ -14,7 +14,7 @@ SESSION = {
     "last_at": END,
     "ended_at": END,
     "ended_by": "left",
-    "summary": "claude on main, 2026-11-21 11:00 to 11:42 UTC.\nLearned: decision: Use jose",
+    "summary": 'claude on main, 2026-11-21 11:00 to 11:42 UTC.\nLearned: decision: "Use jose"',
     "learned": 1,
     "shown": 2,
     "used": 1,
@@ -82,7 +82,7 @@ def test_the_list_tells_what_each_session_left():
     assert ran.calls == [("sessions", {"limit": 20})]
     assert ran.lines[0].startswith(ID[-8:])
     assert "claude, 1 hour ago, 42 minutes, ended by its agent leaving" in ran.out
-    assert "Learned: decision: Use jose" in ran.out
+    assert 'Learned: decision: "Use jose"' in ran.out
 
 
 def test_a_session_that_goes_on_says_so():

@@ -17,7 +17,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
 
@@ -219,6 +219,68 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(start):
 
     assert ended(process)[0] == 0
     assert not places.default_socket().exists()
+
+
+HANGING = """
+import sys, threading, time
+from yaadwatch.daemon import main
+from yaadwatch.engine import report, upkeep
+from yaadwatch.engine.workspace import Home
+from yaadwatch.daemon.intake import Intake
+def hang(*given, **named):
+    open("hangs", "w").close()
+    time.sleep(3600)
+async def hang_on_the_loop(*given):
+    hang()
+{patch}
+sys.exit(main.run(foreground=False))
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "ended_itself"),
+    [
+        ("report.status = hang", True),
+        ("upkeep.flush = hang", True),
+        ("Home.close = hang", False),
+        ("Intake.stop = hang_on_the_loop", False),
+    ],
+    ids=["a request", "what is written down at the end", "a store", "the loop"],
+)
+def test_whatever_hangs_it_ends_and_says_so_and_the_next_one_begins(
+    start, environment, patch, ended_itself
+):
+    process = start(HANGING.format(patch=patch), wait=False, cwd=environment)
+    until(lambda: places.log_file().exists() and "daemon.ready" in logged())
+    asking = Client(cwd="/")
+    said: list[YaadError] = []
+
+    def ask() -> None:
+        try:
+            asking.call("status")
+        except YaadError as error:
+            said.append(error)
+
+    if "status" in patch:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        until((environment / "hangs").exists)
+    process.terminate()
+
+    assert ended(process)[0] == 0
+    assert (environment / "hangs").exists()
+    ends = ["daemon.ended", "daemon.cut_short"] if ended_itself else ["daemon.cut_short"]
+    assert logged() == ["daemon.ready", *_told_of_flush(patch), *ends]
+    if "status" in patch:
+        thread.join(DEADLINE_S)
+        assert [error.code for error in said] == [Code.UNAVAILABLE]
+    asking.close()
+    start()
+    assert answers()
+
+
+def _told_of_flush(patch: str) -> list[str]:
+    return ["daemon.not_flushed"] if "flush" in patch else []
 
 
 def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):

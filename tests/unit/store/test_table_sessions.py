@@ -104,7 +104,7 @@ def test_ids_are_found_by_their_ends_and_letters_are_only_themselves(conn):
 
 def test_the_words_of_a_session_go_with_it(conn):
     rows.put(conn, session())
-    rows.index(conn, "s1", summary="Learned: use jose", notes="the parser is slow")
+    rows.index(conn, "s1", summary='Learned: "use jose"', notes="the parser is slow")
     assert [found for found, _ in rows.search(conn, '"parsers"', 5)] == ["s1"]
 
     rows.drop(conn, "s1")

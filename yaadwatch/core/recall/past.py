@@ -46,7 +46,7 @@ def tell(
 ) -> str:
     """Return what there is to tell of a session, a line for each sort; '' when nothing happened."""
     lines = [
-        *(f"Noted: {_line(note)}" for note in notes[-NOTES_TOLD:]),
+        *(f"Noted: {quoted(_line(note))}" for note in notes[-NOTES_TOLD:]),
         *_lessons(learned),
         *_commits(facts),
         *_files(facts),
@@ -100,7 +100,9 @@ def _lessons(learned: Sequence[Lesson]) -> Iterable[str]:
     tasks = [one for one in learned if one.kind == "task"]
     others = [one for one in learned if one.kind != "task"]
     for sort, found in (("Learned", others), ("Tasks", tasks)):
-        told = [f"{one.state or one.kind}: {_line(one.text)}" for one in found[:LEARNED_TOLD]]
+        told = [
+            f"{one.state or one.kind}: {quoted(_line(one.text))}" for one in found[:LEARNED_TOLD]
+        ]
         if told:
             yield f"{sort}: " + "; ".join(told) + _more(found, LEARNED_TOLD)
 

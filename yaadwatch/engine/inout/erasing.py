@@ -14,6 +14,7 @@ from pathlib import Path
 
 from yaadwatch import places
 from yaadwatch.core import kept, privacy, text
+from yaadwatch.core.recall.brief import quoted
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import coming, spool
@@ -151,12 +152,15 @@ def _place(shelf: Shelf) -> _Place:
 
 
 def _forms(said: str) -> Iterator[str]:
-    """Yield how a text is told: as it is, in one line, and shortened."""
+    """Yield how a text is told: as it is, in one line, shortened, and each of these in quotes."""
     yield said
-    yield " ".join(said.split())
     short, line = text.summarise(said), " ".join(said.split())
+    told = [line]
     if short.endswith("…") or line.endswith(short):
-        yield short.rstrip("…")  # a first sentence alone may be anybody's
+        told.append(short.rstrip("…"))  # a first sentence alone may be anybody's
+    for one in told:
+        yield one
+        yield quoted(one)[1:-1]
 
 
 def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Set
 from dataclasses import replace
 
 from yaadwatch.core.recall import handoff as composing
-from yaadwatch.core.recall.brief import Statement
+from yaadwatch.core.recall.brief import Statement, source_of
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current, retelling
@@ -84,6 +84,7 @@ def _compose(
                 text=known[row.node].text,
                 summary=known[row.node].summary,
                 state="under way" if row.state == DOING else "",
+                source=source_of(known[row.node].origin),
             )
             for row in found
         ],
