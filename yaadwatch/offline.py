@@ -113,7 +113,7 @@ def check(
             UNAVAILABLE when git does not answer, or the clone is too shallow to know a base.
     """
     layout = require_files(require_repository(folder))
-    runner = GitRunner(TIMEOUT)
+    runner = GitRunner(TIMEOUT, passing=True)
     try:
         repository = Repository(layout, runner)
         repository.verify()

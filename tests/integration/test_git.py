@@ -793,6 +793,17 @@ def test_what_git_leaves_running_is_ended_when_git_is_done(repo, tools, tmp_path
     wait_until(lambda: not is_running(child), "the child to end")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
+@pytest.mark.parametrize("passing", [False, True])
+def test_what_outlives_a_process_that_was_killed_ends_with_its_processor_time(repo, tools, passing):
+    fake_git(tools, 'while [ "$(ulimit -t)" = unlimited ]; do :; done; ulimit -t')
+    runner = GitRunner(timedelta(seconds=30), passing=passing)
+
+    told = runner.run(["x"], cwd=repo.path)
+
+    assert int(told) == 30 * os.cpu_count()
+
+
 def test_git_that_prints_without_end_is_ended(repo, tools, monkeypatch):
     monkeypatch.setattr(command, "OUTPUT_BYTES_MAX", 1024 * 1024)
     fake_git(tools, "exec cat /dev/zero")

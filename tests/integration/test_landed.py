@@ -141,6 +141,38 @@ def test_a_trunk_that_lost_the_work_holds_it_no_more(git, repo):
     assert look(git, repo, landed, wanted) == frozenset()
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_squash_that_was_reverted_has_not_landed_until_it_comes_again(git, repo, seen):
+    landed = Landed()
+    wanted = commits(repo, "one")
+    assert not seen or look(git, repo, landed, wanted) == frozenset(wanted)
+
+    repo.git("revert", "--no-edit", "HEAD")
+    assert look(git, repo, landed, wanted) == frozenset()
+
+    repo.git("revert", "--no-edit", "HEAD")
+    assert look(git, repo, landed, wanted) == frozenset(wanted)
+
+
+def test_a_rebased_work_that_was_taken_back_in_one_has_not_landed(git, repo):
+    wanted = commits(repo, "two")
+    repo.git("cherry-pick", *reversed(wanted))
+    assert look(git, repo, Landed(), wanted) == frozenset(wanted)
+
+    repo.git("revert", "--no-commit", "HEAD", "HEAD~1")
+    repo.commit("without two")
+
+    assert look(git, repo, Landed(), wanted) == frozenset()
+
+
+def test_what_one_trunk_reverted_another_one_still_holds(git, repo):
+    repo.git("switch", "-q", "-c", "here")
+    repo.git("revert", "--no-edit", "HEAD")
+    wanted = commits(repo, "one")
+
+    assert look(git, repo, Landed(), wanted) == frozenset(wanted)
+
+
 def test_that_no_branch_can_be_read_is_known_for_a_while(git, repo, asked):
     lost = repo.git("rev-parse", "two~1").strip()
     for name in ("one", "three"):

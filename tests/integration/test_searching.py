@@ -293,3 +293,33 @@ def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatc
 
     assert window.uses("name1").lost == ("src/part1/file1.py",)
     assert len(read) == 1
+
+
+def test_words_that_left_one_file_for_another_came_up_there_and_others_did_not(new_repo, runner):
+    repo = new_repo("repo")
+    first = repo.add("src/a.py", "retry_all()\nbackoff()\ndropped()\nkept()\n")
+    repo.write("src/a.py", "kept()\n")
+    repo.write("src/b.py", "backoff()\n" * 30)
+    repo.write("src/c.py", "retry_all()\n" * 30)
+    window = Window(History(repo.open(runner)), first, repo.commit())
+    window.expect(["retry_all", "backoff", "dropped", "kept"])
+
+    came = {word: window.comes_up(word) for word in ("dropped", "retry_all", "backoff", "kept")}
+
+    assert [word for word in came if window.uses(word).lost] == ["dropped", "retry_all", "backoff"]
+    assert came == {"dropped": False, "retry_all": True, "backoff": True, "kept": False}
+
+
+@pytest.mark.parametrize("perl", [True, False])
+def test_a_word_inside_a_longer_one_is_found_beside_a_letter_that_is_not_ascii(
+    new_repo, runner, perl
+):
+    repo = new_repo("repo")
+    commit = repo.add("a.txt", "naïve.retry\n")
+    opened = repo.open(runner)
+    opened._git.has_perl = perl
+
+    assert opened.files_with(["ve", "naïve.retry"], at=commit) == {
+        "ve": ["a.txt"],
+        "naïve.retry": ["a.txt"],
+    }

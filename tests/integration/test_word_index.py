@@ -187,6 +187,18 @@ def test_a_file_that_is_no_text_by_its_attributes_is_found_by_neither(
     assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["in/a.md"]}
 
 
+@pytest.mark.parametrize("name", ["uv.lock", "package-lock.json", "a.min.js", "a.snap", "a.svg"])
+def test_what_a_program_wrote_for_programs_is_no_use_of_a_word(new_repo, keeping, runner, name):
+    repo = new_repo("repo")
+    repo.write("in/a.py", "retry\n")
+    repo.write(f"in/{name}", "retry\n")
+    commit = repo.commit()
+
+    for opened in (repo.open(keeping), repo.open(runner)):
+        assert opened.files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
+        assert opened.files_with(["retry"]) == {"retry": ["in/a.py"]}
+
+
 @pytest.mark.parametrize("staged", [True, False])
 def test_attributes_that_no_commit_has_yet_count_for_a_commit_too(
     new_repo, keeping, at_once, staged
@@ -207,13 +219,13 @@ def test_attributes_that_no_commit_has_yet_count_for_a_commit_too(
     assert not opened.knows_words(commit)
 
 
-@pytest.mark.parametrize("rule", ["*.min.js -diff", "[attr]made binary\n*.min.js made"])
+@pytest.mark.parametrize("rule", ["*.made.js -diff", "[attr]made binary\n*.made.js made"])
 def test_what_only_is_no_text_by_its_attributes_is_left_out_without_a_search(
     new_repo, keeping, monkeypatch, at_once, rule
 ):
     repo = new_repo("repo")
     repo.write(".gitattributes", f"{rule}\n")
-    repo.write("in/a.min.js", "retry\n")
+    repo.write("in/a.made.js", "retry\n")
     commit = repo.add("in/a.js", "retry\n")
     ran = searches(monkeypatch, keeping)
 
@@ -257,11 +269,11 @@ def test_a_file_that_is_no_text_by_its_attributes_is_not_carried_from_a_near_com
     new_repo, runner
 ):
     repo = new_repo("repo")
-    repo.write(".gitattributes", "*.min.js -diff\n")
+    repo.write(".gitattributes", "*.made.js -diff\n")
     for number in range(9):
         repo.write(f"src/a{number}.js", "retry\n")
     first = repo.commit()
-    repo.write("b.min.js", "retry\n")
+    repo.write("b.made.js", "retry\n")
     second = repo.add("b.js", "retry\n")
     history = History(repo.open(runner))
     history.standing(["retry"], at=first)

@@ -264,7 +264,7 @@ def world() -> Iterator[tuple[Home, Call]]:
             stores=Stores(lambda _: None),
             clock=Clock(),
             settings=Settings(),
-            git=GitRunner(_TIMEOUT),
+            git=GitRunner(_TIMEOUT, passing=True),
         )
         try:
             call = Call(folder=repository, origin="cli")

@@ -58,7 +58,7 @@ class Judge:
     def __init__(
         self, layout: Layout, head: str, hidden: frozenset[str], words: Words | None = None
     ) -> None:
-        self._runner = GitRunner(TIMEOUT, words)
+        self._runner = GitRunner(TIMEOUT, words, passing=True)
         self._history = History(Repository(layout, self._runner))
         self._hidden = hidden
         self._now = self._at(head)

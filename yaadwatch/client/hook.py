@@ -73,7 +73,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         os._exit(0)
 
     late = f"it was not known within {LIMIT_S * 1000:.0f} ms"
-    sys.excepthook = lambda kind, error, _: end(f"a fault of ours: {kind.__name__}: {error}")
+    sys.excepthook = lambda _, error, __: end(f"a fault of ours: {_named(error)}")
     signal.signal(signal.SIGALRM, lambda number, frame: end(late))  # noqa: ARG005
     signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
     try:
@@ -85,7 +85,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     except (Trouble, WrongPayloadError) as trouble:
         why = str(trouble)
     except (OSError, ValueError, RuntimeError) as error:
-        why = f"{type(error).__name__}: {error}"
+        why = _named(error)
     _end_quietly()
     said = _say(told or nothing)
     if said and settled:
@@ -97,6 +97,16 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         _read_out()
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
     os._exit(0)
+
+
+def _named(error: BaseException) -> str:
+    """Return what happened and where in our code, without words that a payload may have brought."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    place = f" in {where.tb_frame.f_code.co_name}, line {where.tb_lineno}" if where else ""
+    strerror = getattr(error, "strerror", None)
+    return f"{type(error).__name__}{f' ({strerror})' if strerror else ''}{place}"
 
 
 def complain(what: str) -> None:

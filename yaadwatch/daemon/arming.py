@@ -6,6 +6,7 @@ quiet for longest keep only git's folders, and polling looks after their files.
 """
 
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -322,7 +323,8 @@ class Arms:
         missing: set[Path] = set()
         refused = False
         for folder, names in wanted.items():
-            if folder.parent in missing:
+            # Its parent is watched by now: if it comes up after this look, that is told.
+            if folder.parent in missing or _is_none(folder):
                 missing.add(folder)
                 continue
             # First the interest, then the watch: the first hint may come at once.
@@ -356,6 +358,16 @@ class Arms:
 
 
 _NOBODY: dict[Tree, Names] = {}
+
+
+def _is_none(folder: Path) -> bool:
+    """Return whether it is sure that there is no folder at a path, a link not being one."""
+    try:
+        return not stat.S_ISDIR(os.lstat(folder).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
 
 
 def _branch_folders(common_dir: Path) -> list[Path]:

@@ -27,8 +27,8 @@ from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
 _log: Final = logging.getLogger(__name__)
 
 CHECKS_AT_ONCE: Final = 2
-POLLED_AT_ONCE: Final = 25
-"""Work trees looked at before whoever else waits for the thread has its turn."""
+LOOKED_AT_ONCE: Final = 25
+"""Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
 TOLD_POLLED_MAX: Final = 50
 """Of the work trees that the system tells us about, so many are polled at a time, in turn: polling
 is there for what is lost, and shall not cost more with every project.
@@ -127,7 +127,7 @@ class Intake:
 
     async def start(self) -> None:
         """Watch every project, then note that everything has to be checked."""
-        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow)
+        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self._cares)
         self._arms = self._arms_of(self._watcher)
         await self.refresh(None)
 
@@ -198,8 +198,10 @@ class Intake:
         self._trees.update({key_of(tree): tree for tree in changed})
         # One instant for all: none of them pushes another out of the budget.
         now = self._monotonic_s()
-        for tree in changed:
-            self._take_seen(key_of(tree), await self._arm(tree, now))
+        for begin in range(0, len(changed), LOOKED_AT_ONCE):
+            some = changed[begin : begin + LOOKED_AT_ONCE]
+            for tree, seen in zip(some, await self._look(self._armed, some, now), strict=True):
+                self._take_seen(key_of(tree), seen)
         report(self._health, self._watcher, self._arms, self._settings)
         for tree in changed:
             known = before[key_of(tree)]
@@ -225,8 +227,8 @@ class Intake:
         for project in sorted(registered.keys() - {project for project, _ in self._trees}):
             await self.refresh(project)
         trees = self._take_turns()
-        for begin in range(0, len(trees), POLLED_AT_ONCE):
-            some = trees[begin : begin + POLLED_AT_ONCE]
+        for begin in range(0, len(trees), LOOKED_AT_ONCE):
+            some = trees[begin : begin + LOOKED_AT_ONCE]
             for tree, seen in zip(some, await self._look(self._look_at, some), strict=True):
                 self._take_seen(key_of(tree), seen)
         self._hearing.nudge()
@@ -446,8 +448,15 @@ class Intake:
 
     async def _arm(self, tree: WatchedTree, now: float) -> Differences:
         """Watch what `tree` needs; return how its files differ from the last look at them."""
-        await self._look(self._arms.arm, tree, now)
-        return await self._look(self._poller.look, tree)
+        return (await self._look(self._armed, [tree], now))[0]
+
+    def _armed(self, trees: Iterable[WatchedTree], now: float) -> list[Differences]:
+        """Watch what each of `trees` needs, and look at its files then."""
+        found = []
+        for tree in trees:
+            self._arms.arm(tree, now)
+            found.append(self._poller.look(tree))
+        return found
 
     def _look_at(self, trees: Iterable[WatchedTree]) -> list[Differences]:
         return [self._poller.look(tree) for tree in trees]

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, Protocol
-
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-from apscheduler.triggers.interval import IntervalTrigger
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.model.settings import Watch
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 Name = Literal["upkeep", "sweep", "poll", "backup", "trim", "sessions"]
 
@@ -148,6 +148,10 @@ class Scheduler:
 
     async def run(self) -> None:
         """Run the jobs until cancelled."""
+        # An eighth of all that is imported at a start, and nothing is due before all is watched.
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler
+        from apscheduler.triggers.interval import IntervalTrigger
+
         since = await asyncio.to_thread(self._runs.since)
         last = await asyncio.to_thread(self._runs.last)
         now = self._clock.now()

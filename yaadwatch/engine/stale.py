@@ -22,6 +22,7 @@ from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.projects import Worktree
 from yaadwatch.store import (
     agent_files,
     anchors,
@@ -32,6 +33,7 @@ from yaadwatch.store import (
     sightings,
     worktrees,
 )
+from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 
@@ -153,39 +155,38 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     Projects whose store or folder cannot be had are left out; `status` names them.
     """
     found = []
+    always = reading.formats(home).places
     for row in home.user.read(projects.everything):
         if project is not None and row.id != project:
             continue
         try:
-            with home.stores.use(row) as db:
-                paths = set(db.read(anchors.paths))
-                for tree in db.read(worktrees.everything):
-                    layout = layouts.find(tree.path)
-                    if layout is None or layout.common_dir != row.common_dir:
-                        continue
-                    places = {
-                        evidence.path
-                        for flag in db.read(flags.of_worktree, tree.id)
-                        for evidence in flag.evidence
-                    }
-                    found.append(
-                        WatchedTree(
-                            project=row.id,
-                            worktree=tree.id,
-                            root=tree.path,
-                            git_dir=layout.git_dir,
-                            common_dir=layout.common_dir,
-                            paths=frozenset(
-                                paths
-                                | places
-                                | reading.formats(home).places
-                                | db.read(agent_files.of_worktree, tree.id).keys()
-                            ),
-                        )
+            trees = home.stores.look(row, _mattering)
+            for tree, paths in trees:
+                layout = layouts.find(tree.path)
+                if layout is None or layout.common_dir != row.common_dir:
+                    continue
+                found.append(
+                    WatchedTree(
+                        project=row.id,
+                        worktree=tree.id,
+                        root=tree.path,
+                        git_dir=layout.git_dir,
+                        common_dir=layout.common_dir,
+                        paths=frozenset(paths | always),
                     )
+                )
         except YaadError:  # reported by `status`, which asks each project by itself
             continue
     return found
+
+
+def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
+    """Return the work trees of a store, and the files that matter in each by what it says."""
+    resting = set(anchors.paths(conn))
+    return [
+        (tree, resting | flags.places(conn, tree.id) | agent_files.paths(conn, tree.id))
+        for tree in worktrees.everything(conn)
+    ]
 
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:

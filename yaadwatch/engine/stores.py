@@ -9,18 +9,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
 from yaadwatch.store import meta
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite import resting
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 
 _log: Final = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 STORE_FOLDER = ".yaad"
 EXCLUDED = f"/{STORE_FOLDER}/"
@@ -66,6 +70,25 @@ class Stores:
             yield db
         finally:
             self._give_back(project.id)
+
+    def look(self, project: Project, ask: Callable[[Connection], R]) -> R:
+        """Return what `ask(conn)` reads in the project's store; one at rest stays so.
+
+        Raises:
+            YaadError: as for `use`.
+        """
+        if self._take_at_rest(project):
+            try:
+                refuse_unsafe(project.store)
+                found = resting.look(project.store, project.id, ask)
+            finally:
+                with self._lock:
+                    del self._closing[project.id]
+                    self._lock.notify_all()
+            if found is not None:
+                return found
+        with self.use(project, in_passing=True) as db:
+            return db.read(ask)
 
     def checking(self, project: str, worktree: int) -> threading.Lock:
         """Return the lock that keeps two checks of one work tree apart."""
@@ -132,6 +155,15 @@ class Stores:
         self._put_to_rest(resting)
         return db
 
+    def _take_at_rest(self, project: Project) -> bool:
+        """Keep a store that is not open from being opened; False: it is open."""
+        with self._lock:
+            self._wait_until_closed(project.id)
+            if project.id in self._open:
+                return False
+            self._closing[project.id] = project
+            return True
+
     def _give_back(self, project: str) -> None:
         with self._lock:
             left = self._users[project] - 1
@@ -143,7 +175,7 @@ class Stores:
         self._put_to_rest(resting)
 
     def _wait_until_closed(self, project: str) -> None:
-        """Wait until a store that is being put to rest is closed; the lock is held."""
+        """Wait until a store is not being put to rest, or looked into; the lock is held."""
         self._lock.wait_for(lambda: project not in self._closing)
 
     def _too_many(self) -> list[tuple[Project, Database]]:

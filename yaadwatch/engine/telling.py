@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import stands
 from yaadwatch.engine.workspace import Home
@@ -10,7 +11,7 @@ from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.projects import Project
+from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
 
@@ -107,24 +108,47 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         if not stands(project.common_dir):
             return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
         with home.stores.use(project) as db:
-            return shown | db.read(_contents, project)
+            found, main, doubts = db.read(_contents, project)
+        return shown | found | _counted(_told_here(home, project, main, doubts))
     except YaadError as error:
         state = "refused" if error.code is Code.REFUSED else "broken"
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
 
 
-def _contents(conn: Connection, project: Project) -> dict[str, object]:
+def _contents(
+    conn: Connection, project: Project
+) -> tuple[dict[str, object], Worktree | None, list[Flag]]:
     trees = worktrees.everything(conn)
     main = next((tree for tree in trees if tree.path == project.root), None) or next(
         iter(trees), None
     )
     doubts = doubting.of_worktree(conn, main.id) if main is not None else []
-    return {
+    found: dict[str, object] = {
         "branch": (main.branch or None) if main is not None else None,
         "memories": nodes.count(conn),
-        "stale": sum(flag.level == "warn" for flag in doubts),
         "last_check": main.checked_at if main is not None else None,
         "files": file_rows(agent_files.of_worktree(conn, main.id)) if main is not None else [],
+    }
+    return found, main, doubts
+
+
+def _told_here(
+    home: Home, project: Project, main: Worktree | None, doubts: list[Flag]
+) -> list[Flag]:
+    """Return the doubts about what is told on the branch that is checked out, as `stale` does."""
+    if main is None or not doubts:
+        return doubts
+    try:
+        with home.tree(project.id, main.id) as space:
+            away = lineage.away(home, space)
+    except YaadError:  # its folder is not there just now
+        return doubts
+    return [flag for flag in doubts if flag.node not in away]
+
+
+def _counted(doubts: list[Flag]) -> dict[str, object]:
+    return {
+        "stale": sum(flag.level == "warn" for flag in doubts),
         "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),
     }
 

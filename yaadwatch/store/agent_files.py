@@ -35,6 +35,14 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]
     return {row.path: row for row in map(_row, rows)}
 
 
+def paths(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the paths that are known of a work tree."""
+    rows = conn.execute(
+        "SELECT path FROM agent_files WHERE worktree = ? ORDER BY path", (worktree,)
+    )
+    return {path for (path,) in rows}
+
+
 def put(conn: apsw.Connection, row: AgentFileRow) -> None:
     """Note how a file is now; what was known of it is replaced."""
     conn.execute(

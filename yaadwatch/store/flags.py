@@ -33,6 +33,20 @@ def of_nodes(conn: apsw.Connection, worktree: int, ids: Iterable[str]) -> dict[s
     return {flag.node: flag for flag in map(_flag, rows)}
 
 
+def places(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the files that the evidence of the flags of a work tree is about."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT value ->> 'path'
+          FROM stale_flags, json_each(evidence)
+         WHERE worktree = ?
+         ORDER BY 1
+        """,
+        (worktree,),
+    )
+    return {path for (path,) in rows}
+
+
 def put(conn: apsw.Connection, flag: Flag) -> None:
     """Raise a flag; the one that the node had in that work tree is replaced.
 

@@ -4,6 +4,7 @@ import pytest
 from engine_world import FIVE_TRIES, RETRY, Tree
 
 from yaadwatch.engine import context as contexts
+from yaadwatch.engine import report
 from yaadwatch.engine.sessions import handing, news, verbs
 from yaadwatch.engine.sessions import tasks as work
 from yaadwatch.engine.truth import contradictions
@@ -126,6 +127,29 @@ def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tre
     assert tree.stale()["hidden"] == 1
     (doubt,) = tree.stale(all_branches=True)["stale"]
     assert (doubt["id"], doubt["verdict"]) == (learned, "gone")
+
+
+def test_status_counts_the_doubts_that_this_branch_tells(tree):
+    tree.add(mode="read")
+    on_feature(tree, RETRY, symbols=["fetch_with_retry"])
+    tree.git("switch", "-q", "main")
+    tree.write("src/net.py", FIVE_TRIES)
+    tree.check()
+
+    def counted():
+        (row,) = report.status(tree.home, tree.call)["projects"]
+        return row["stale"]
+
+    assert (len(tree.stale()["stale"]), counted()) == (0, 0)
+    tree.commit("five")
+    tree.remember("fetch_with_retry in src/net.py tries five times", symbols=["fetch_with_retry"])
+    tree.write("src/net.py", "")
+    tree.check()
+    assert (len(tree.stale()["stale"]), counted()) == (1, 1)
+    tree.commit("gone")
+    tree.git("merge", "-q", "feature", "-X", "ours", "-m", "merged")
+    tree.check()
+    assert counted() == len(tree.stale()["stale"]) == 2
 
 
 def test_no_session_elsewhere_hears_of_it_as_news(tree):

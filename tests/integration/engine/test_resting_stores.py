@@ -1,6 +1,8 @@
 """A daemon at rest holds no store of a project open, and nobody notices."""
 
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -10,8 +12,11 @@ from yaadwatch import places
 from yaadwatch.daemon import wiring
 from yaadwatch.engine import stale
 from yaadwatch.engine.sessions import ending
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
+from yaadwatch.store import anchors
 
+PATIENCE_S = 30.0
 IDLE_S = STORE_IDLE.total_seconds()
 
 
@@ -130,3 +135,67 @@ def test_never_more_stores_are_open_than_there_may_be(world):
     opened = [tree for tree in trees if tree.home.stores.opened(project_of(tree).id) is not None]
 
     assert opened == trees[2:]
+
+
+class TestLook:
+    """What is asked of many stores at a start."""
+
+    def test_what_is_watched_is_the_same_whether_a_store_is_open_or_at_rest(self, world):
+        trees = [world.repo(f"repo-{number}") for number in range(3)]
+        for tree in trees:
+            tree.add()
+            tree.remember()
+        trees[0].write("src/net.py", "")
+        trees[0].check()
+        opened = stale.watched(world.home)
+
+        close(world)
+        at_rest = stale.watched(world.home)
+
+        assert [tree.paths for tree in at_rest] == [tree.paths for tree in opened]
+        assert at_rest == opened
+        assert all(world.home.stores.opened(tree.project) is None for tree in at_rest)
+
+    def test_what_was_not_written_back_before_a_crash_is_watched(self, world):
+        tree = world.repo()
+        tree.add()
+        project = project_of(tree)
+        tree.remember()
+        kept = world.folder / "kept"
+        shutil.copytree(project.store.parent, kept)
+        close(world)
+        for file in kept.iterdir():
+            shutil.copy(file, project.store.parent)
+
+        assert "src/net.py" in stale.watched(world.home)[0].paths
+
+    def test_a_store_is_opened_by_others_after_it_was_looked_into(self, world):
+        tree = world.repo()
+        tree.add()
+        project = project_of(tree)
+        rest(world)
+        looking, go_on = threading.Event(), threading.Event()
+
+        def ask(conn):
+            looking.set()
+            assert go_on.wait(PATIENCE_S)
+            return anchors.paths(conn)
+
+        with ThreadPoolExecutor(2) as pool:
+            looked = pool.submit(world.home.stores.look, project, ask)
+            assert looking.wait(PATIENCE_S)
+            remembered = pool.submit(tree.remember)
+            go_on.set()
+
+            assert looked.result(PATIENCE_S) == []
+            assert remembered.result(PATIENCE_S)
+
+    def test_a_store_that_cannot_be_used_is_an_error_as_when_it_is_opened(self, world):
+        tree = world.repo()
+        tree.add()
+        project = project_of(tree)
+        rest(world)
+        project.store.write_bytes(b"garbage" * 1000)
+
+        with pytest.raises(YaadError, match=r"not a database|damaged"):
+            world.home.stores.look(project, anchors.paths)

@@ -282,3 +282,11 @@ def test_uses_are_what_reading_line_by_line_tells(old_lines, new_lines, word):
     assert bool(found.kept or found.gained) == bool(whole.search(new))
     fewer = len(whole.findall(new)) < len(whole.findall(old))
     assert found.removed == (len(gone) if fewer else 0)
+
+
+def test_a_line_that_is_only_what_was_sought_counts_as_still_there():
+    tally = Tally([" "])
+
+    tally.add("a.py", "a.py", b" \nx\n", b"y z\n")
+
+    assert tally.found()[" "].removed == 0

@@ -1,7 +1,8 @@
 """AGENTS: what each agent's hooks say, and how they are answered. A row each; nothing is read.
 
 The forms are those of payloads recorded from the real agents (tests/integration/hook_payloads), but
-for Cursor, of which there are its documents only. Standard library only, and little of it: this is
+for Cursor, of which there are its documents only. What is wrong with a payload is told without its
+words: nothing here knows which of them are secret. Standard library only, and little of it: this is
 imported with every hook.
 """
 # ruff: noqa: PTH117, PTH118
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Payload = Mapping[str, Any]
 
 EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end")
+SESSION_CHARS_MAX = 200
 PATHS_MAX = 200
 """Files told of with one tool call, at most."""
 
@@ -68,11 +70,13 @@ class Agent:
         """Raise when a payload is of another event.
 
         Raises:
-            WrongPayloadError: it is; the message names both.
+            WrongPayloadError: it is; the message names both, when we know the other one.
         """
         named = payload.get(self.event, self.names[event]) if self.event else self.names[event]
         if named != self.names[event]:
-            told = f"the payload is of {named!r}, and this hook answers {self.names[event]!r}"
+            known = [one for one in self.names.values() if one == named]
+            other = repr(known[0]) if known else "an event that is not known"
+            told = f"the payload is of {other}, and this hook answers {self.names[event]!r}"
             raise WrongPayloadError(told)
 
     def folder_of(self, payload: "Payload") -> str:
@@ -85,14 +89,17 @@ class Agent:
         if isinstance(found, list):
             found = found[0]
         if not isinstance(found, str) or (found and not os.path.isabs(found)):
-            told = f"the payload's {self.folder} is no absolute folder: {found!r}"
+            told = f"the payload's {self.folder} is no absolute folder"
             raise WrongPayloadError(told)
         return found
 
     def session_of(self, payload: "Payload") -> str:
-        """Return what the agent calls its session; '' when it does not tell."""
+        """Return what the agent calls its session; '' when it does not tell, or tells a story.
+
+        It is never cut: of a secret in it, what is left might not look like one.
+        """
         found = payload.get(self.session)
-        return found[:200] if isinstance(found, str) else ""
+        return found if isinstance(found, str) and len(found) <= SESSION_CHARS_MAX else ""
 
     def files_of(self, payload: "Payload", folder: str) -> list[str]:
         """Return the absolute paths of the files that a tool was to change, each once.
@@ -103,7 +110,8 @@ class Agent:
         try:
             found = self.files(payload)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            told = f"the payload does not tell which file was changed: {error!r}"
+            missing = repr(error) if isinstance(error, KeyError) else type(error).__name__
+            told = f"the payload does not tell which file was changed: {missing}"
             raise WrongPayloadError(told) from None
         return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
             :PATHS_MAX

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
-from yaadwatch.core.truth.doubt.features import Sight, features
-from yaadwatch.core.truth.verdict import DOUBTS, Judgement
+from yaadwatch.core.truth.doubt.features import Sight, features, is_lost
+from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
@@ -42,13 +42,12 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     Raises:
         ValueError: it rests on nothing.
     """
-    sights = []
-    for anchor in anchors:
-        seen = seeing.see(anchor, view, head)
-        judged = judging.judge(anchor, seen)
-        proposed = judging.suggest(text, judged)
-        misplaced = proposed is not None and proposed.text is not None
-        sights.append(Sight(judgement=judged, seen=seen, misplaced=misplaced))
+    sights = [_sight(text, anchor, seeing.see(anchor, view, head)) for anchor in anchors]
+    if not is_lost(sights):
+        sights = [
+            _sight(text, anchor, seeing.with_uses(anchor, sight.seen, head))
+            for anchor, sight in zip(anchors, sights, strict=True)
+        ]
     changed = max((_changed(anchor, head) for anchor in anchors), default=0)
     found = features(sights, changed_files=changed)
     score = weights.score(found)
@@ -70,6 +69,13 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         sights=tuple(sights),
         features=found,
     )
+
+
+def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
+    judged = judging.judge(anchor, seen)
+    proposed = judging.suggest(text, judged)
+    misplaced = proposed is not None and proposed.text is not None
+    return Sight(judgement=judged, seen=seen, misplaced=misplaced)
 
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:

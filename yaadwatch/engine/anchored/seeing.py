@@ -41,6 +41,17 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
             seen = looking.see(anchor, view, head)
             if anchor.method is Method.FILE and not seen.unknown:
                 seen = _found_elsewhere(anchor, seen, view, head)
+    except YaadError as error:
+        return Seen(unknown=error.message.rstrip("."))
+    return seen
+
+
+def with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
+    """Return `seen` with how the places that speak of the anchor changed; unknown if git fails.
+
+    It may read many changed files, and tells nothing of what is gone.
+    """
+    try:
         return _with_uses(anchor, seen, head)
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))

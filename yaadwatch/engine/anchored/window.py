@@ -41,6 +41,7 @@ class Window:
     hidden: frozenset[str] = frozenset()
     _expected: dict[str, None] = field(default_factory=dict)
     _uses: dict[str, Uses] = field(default_factory=dict)
+    _come_up: dict[str, bool] = field(default_factory=dict)
     _changes: "_Changes | None" = None
 
     def expect(self, words: Iterable[str]) -> None:
@@ -80,18 +81,33 @@ class Window:
         return self._uses[word]
 
     def comes_up(self, word: str) -> bool:
-        """Return whether a word came to stand in a file without it; it may read many."""
-        plain = word.encode()
-        for change in self._changed([word]):
+        """Return whether a word came to stand in a file without it; it may read many.
+
+        All words that left one file are looked for in one reading.
+        """
+        if word not in self._come_up:
+            left = (one for one, uses in self._uses.items() if len(uses.lost) == 1)
+            wanted = dict.fromkeys((word, *(one for one in left if one not in self._come_up)))
+            self._come_up |= self._arrived(list(wanted))
+        return self._come_up[word]
+
+    def _arrived(self, words: Sequence[str]) -> dict[str, bool]:
+        """Return which of the words came to stand in a file without them."""
+        missing = dict.fromkeys(words)
+        for change in self._changed(words):
             new = self._text(change.new_blob)
-            if plain not in new or len(new) > _BYTES_MAX:
+            if len(new) > _BYTES_MAX or not any(word.encode() in new for word in missing):
                 continue
             old = self._text(change.old_blob)
-            tally = using.Tally([word])
+            if len(old) > _BYTES_MAX:
+                continue
+            tally = using.Tally(missing)
             tally.add(change.old, change.new, old, new)
-            if len(old) <= _BYTES_MAX and tally.found()[word].gained:
-                return True
-        return False
+            found = tally.found()
+            missing = dict.fromkeys(word for word in missing if not found[word].gained)
+            if not missing:
+                break
+        return {word: word not in missing for word in words}
 
     def lost(self) -> list[str]:
         """Return the expected words that stand no more where they stood."""

@@ -8,6 +8,7 @@ here; commands that would read work-tree files through a filter are not used at 
 
 import contextlib
 import functools
+import math
 import os
 import selectors
 import shutil
@@ -70,6 +71,9 @@ class GitFailed(Exception):
 class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
+    What is left of a process that is killed in the middle of one: of a daemon nothing, on Linux; of
+    another one a command that ends after as much processor time as all cores had.
+
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found;
     `listed`, `left_out`: what is in indexes of git; `standing`: what files of work trees may hold.
@@ -78,10 +82,15 @@ class GitRunner:
     Args:
         timeout: a command is ended after this.
         indexes: None: nothing is kept.
+        passing: the process ends once it has its answer; no command is begun by way of another
+            program that has it die with us, which costs as much as a short command.
     """
 
-    def __init__(self, timeout: timedelta, indexes: Indexes | None = None) -> None:
+    def __init__(
+        self, timeout: timedelta, indexes: Indexes | None = None, *, passing: bool = False
+    ) -> None:
         self._timeout_s = timeout.total_seconds()
+        self._passing = passing
         self._clock = Clock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
@@ -180,7 +189,7 @@ class GitRunner:
                 raise _closed_error(arguments[0])
             try:
                 process = subprocess.Popen(
-                    [*_git(environment["PATH"]), *_SAFE, *_ONLY.get(arguments[0], ()), *arguments],
+                    [*self._git(environment["PATH"]), *_ONLY.get(arguments[0], ()), *arguments],
                     cwd=cwd,
                     env=environment,
                     stdin=stdin,
@@ -207,8 +216,19 @@ class GitRunner:
                     Code.UNAVAILABLE, f"git could not be started in {cwd}: {error.strerror}."
                 ) from error
             self._running.add(process)
-        _limit_memory(process.pid)
+        _limit(process.pid, math.ceil(self._timeout_s) * (os.cpu_count() or 1))
         return process
+
+    def _git(self, path: str) -> list[str]:
+        """Return what every command begins with: git, and before it what has it die with us.
+
+        Raises:
+            FileNotFoundError: there is no git on `path`.
+        """
+        found = shutil.which("git", path=path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return [*(() if self._passing else _dying_with_us()), found, *_SAFE]
 
     def _listen(self, process: subprocess.Popen[bytes], until: float) -> tuple[bytes, bytes]:
         """Return what a process prints and its messages, until it has closed both.
@@ -281,18 +301,6 @@ def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[s
     return environment
 
 
-def _git(path: str) -> list[str]:
-    """Return what a git command begins with: git, and before it what has it die with us.
-
-    Raises:
-        FileNotFoundError: there is no git on `path`.
-    """
-    found = shutil.which("git", path=path)
-    if found is None:
-        raise FileNotFoundError(path)
-    return [*_dying_with_us(), found]
-
-
 @functools.cache
 def _dying_with_us() -> tuple[str, ...]:
     """Return the program that has another one die with its parent; empty where there is none.
@@ -309,12 +317,14 @@ def _dying_with_us() -> tuple[str, ...]:
     return command if tried.returncode == 0 else ()
 
 
-def _limit_memory(pid: int) -> None:
+def _limit(pid: int, seconds: int) -> None:
     if sys.platform == "linux":
         import resource
 
-        with contextlib.suppress(OSError, ValueError):
-            resource.prlimit(pid, resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+        limits = {resource.RLIMIT_DATA: MEMORY_BYTES_MAX, resource.RLIMIT_CPU: seconds}
+        for kind, most in limits.items():
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(pid, kind, (most, most))
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

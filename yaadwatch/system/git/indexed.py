@@ -123,7 +123,8 @@ def _holding(kept: Kept, texts: Texts, word: str, parts: Sequence[str], commit: 
     found = [
         path
         for path, blob in kept.holding(parts)
-        if texts.blob_at(commit, path) == blob
+        if may_be_text(path)
+        and texts.blob_at(commit, path) == blob
         and (whole or any(words_in([word], texts.read_blob(blob, TEXT_BYTES_MAX) or b"")))
     ]
     return sorted(set(found))

@@ -2,7 +2,8 @@
 
 One commit of the trunk that changes the same lines of the same files as a branch did in all is the
 branch, squashed; every commit of a branch has its like in the trunk when it was rebased. A work
-that was taken in otherwise (with conflicts, in parts) is not known again.
+that was taken in otherwise (with conflicts, in parts) is not known again. One commit that takes all
+of it back ends that; several that do so together are not known.
 """
 
 import threading
@@ -49,7 +50,7 @@ class Refs:
 class _Found:
     """Of which commits it is known whether the trunk holds their work, and since when.
 
-    `compared`: the ends of the trunk that a commit was compared with before it grew, in vain.
+    `compared`: the ends of the trunk that a commit was compared with last, maybe before it grew.
     """
 
     head: Head
@@ -57,6 +58,10 @@ class _Found:
     refs: Refs
     known: dict[str, bool] = field(default_factory=dict)
     compared: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def is_settled(self, commit: str) -> bool:
+        """Return whether it is known of a commit, as the trunk is now."""
+        return commit in self.known and self.compared.get(commit) == self.refs.trunks
 
 
 class Landed:
@@ -107,16 +112,18 @@ class Landed:
         """
         end_s = monotonic_s() + LOOK_S
         found = self._current(layout, git, head, monotonic_s())
-        known = found.known
-        asked = sorted(frozenset(commits) - known.keys())[:ASKED_MAX]
+        trunks = found.refs.trunks
+        asked = sorted(one for one in commits if not found.is_settled(one))[:ASKED_MAX]
         if not asked:
             return
         for commit in (*_ends_above(git, found.refs, asked), *asked):
             if monotonic_s() > end_s:
                 return
-            if commit not in known:
+            if not found.is_settled(commit):
+                held = found.known.get(commit, False)
                 compared = found.compared.get(commit, ())
-                self._note(found, commit, _works(git, commit, found.refs.trunks, compared))
+                answers = _works(git, commit, trunks, compared, held=held)
+                self._note(found, answers)
 
     def _current(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Found:
         """Return what is known while the branches are where they are."""
@@ -151,11 +158,10 @@ class Landed:
             landed = {commit: True for commit, answer in found.known.items() if answer}
             return landed, dict(found.compared)
 
-    def _note(self, found: _Found, commit: str, answers: dict[str, bool]) -> None:
+    def _note(self, found: _Found, answers: dict[str, bool]) -> None:
         with self._lock:
-            found.compared[commit] = found.refs.trunks
-            for each, answer in answers.items():
-                found.known[each] = answer or found.known.get(each, False)
+            found.compared |= dict.fromkeys(answers, found.refs.trunks)
+            found.known |= answers
 
 
 def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
@@ -187,58 +193,89 @@ def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
 
 
 def _works(
-    git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str]
+    git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str], *, held: bool
 ) -> dict[str, bool]:
-    """Return whether the trunk holds the work up to a commit; if so, that of all before it, too."""
+    """Return whether the trunk holds the work up to a commit; if it ever did, of those before, too.
+
+    `held`: whether it did where it ended at `compared`.
+    """
     try:
-        if not _is_held(git, commit, trunks, compared):
+        holds = _is_held(git, commit, trunks, compared, held=held)
+        if holds is None:
             return {commit: False}
         before = git.ask(["rev-list", f"--max-count={WALK_MAX}", commit, "--not", *trunks])
     except YaadError as error:
         if error.code not in (Code.UNAVAILABLE, Code.TIMEOUT):
             raise
-        return {commit: False}  # too large, or broken: not asked again while the branches stand
-    return dict.fromkeys(before.decode().split(), True)
+        return {commit: held}  # too large, or broken: not asked again while the branches stand
+    return {commit: holds} | dict.fromkeys(before.decode().split(), holds)
 
 
-def _is_held(git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str]) -> bool:
+def _is_held(
+    git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str], *, held: bool
+) -> bool | None:
     """Return whether the trunk holds all that was done up to a commit since it left the trunk.
 
-    It did not where it ended at `compared`, if that is any.
+    False: it did, and took it back; None: it never did, as far as can be told.
+
+    `held`: whether it did where it ended at `compared`, if that is any.
     """
     base = git.ask(["merge-base", commit, *trunks], allowed=(0, 1)).decode().strip()
     if not base:
-        return False
+        return None
     names = git.ask(["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, commit])
     paths = [name.decode("utf-8", "surrogateescape") for name in names.split(b"\0") if name]
     if not 1 <= len(paths) <= PATHS_MAX:
-        return False
+        return None
     if compared:
         newer = ["rev-list", "--max-count=1", *trunks, "--not", commit, *compared, "--", *paths]
         if not git.ask(newer).strip():
-            return False
+            return held or None
     work = _lines(git.ask(["diff-tree", "-r", *_DIFF, base, commit]))
     if any(line.startswith(_NO_TEXT) for line in work):
-        return False
-    since = [*trunks, f"^{commit}", *_too_old(git, commit, trunks)]
-    log = ["log", "--first-parent", "-m", *_DIFF, f"--max-count={TRUNK_MAX}", "--format=%x00"]
-    others = git.ask([*log, *since, "--", *paths]).split(b"\0")
-    if any(_lines(other) == work for other in others):
+        return None
+    undone = _lines(git.ask(["diff-tree", "-r", *_DIFF, commit, base]))
+    found = [_taken(git, [trunk, f"^{commit}"], paths, work, undone) for trunk in trunks]
+    if True in found or any(
+        _is_rebased(git, commit, trunk)
+        for trunk, taken in zip(trunks, found, strict=True)
+        if taken is None
+    ):
         return True
-    return any(_is_rebased(git, commit, trunk) for trunk in trunks)
+    return False if False in found else None
 
 
-def _too_old(git: Git, commit: str, trunks: Sequence[str]) -> list[str]:
+def _taken(
+    git: Git,
+    since: Sequence[str],
+    paths: Sequence[str],
+    work: Sequence[bytes],
+    undone: Sequence[bytes],
+) -> bool | None:
+    """Return whether a commit of a trunk is a work, and none after it that work undone.
+
+    False: the later one of the two undoes it; None: there is neither.
+    """
+    old = _too_old(git, since)
+    log = ["log", "--first-parent", "-m", *_DIFF, f"--max-count={TRUNK_MAX}", "--format=%x00"]
+    for other in git.ask([*log, *since, *old, "--", *paths]).split(b"\0"):
+        lines = _lines(other)
+        if lines in (work, undone):
+            return lines == work
+    return None
+
+
+def _too_old(git: Git, since: Sequence[str]) -> list[str]:
     """Return what leaves out the commits of the trunk that are not gone through."""
     skip = ["--first-parent", f"--skip={WALK_MAX}", "--max-count=1"]
-    oldest = git.ask(["rev-list", *skip, *trunks, f"^{commit}"]).decode().strip()
+    oldest = git.ask(["rev-list", *skip, *since]).decode().strip()
     return [f"^{oldest}"] if oldest else []
 
 
 def _is_rebased(git: Git, commit: str, trunk: str) -> bool:
     """Return whether the trunk has the like of each commit that it does not have itself."""
     alone = ["rev-list", "--max-count=1", "--cherry-pick", "--right-only"]
-    since = [f"{trunk}...{commit}", *_too_old(git, commit, [trunk])]
+    since = [f"{trunk}...{commit}", *_too_old(git, [trunk, f"^{commit}"])]
     return not git.ask([*alone, *since]).strip()
 
 

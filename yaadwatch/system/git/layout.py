@@ -118,15 +118,20 @@ def busy(layout: Layout) -> bool:
     return _is_there(layout.git_dir / "index.lock")
 
 
-_AT_WORK = (
-    *("index.lock", "HEAD.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"),
-    *("rebase-merge", "rebase-apply", "BISECT_LOG"),
+_AT_WORK = frozenset(
+    {
+        *("index.lock", "HEAD.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"),
+        *("rebase-merge", "rebase-apply", "BISECT_LOG"),
+    }
 )
 
 
 def at_work(layout: Layout) -> str | None:
     """Return what shows that git is at work in this tree, or stopped in the middle; else None."""
-    return next((name for name in _AT_WORK if _is_there(layout.git_dir / name)), None)
+    try:
+        return min(_AT_WORK.intersection(os.listdir(layout.git_dir)), default=None)  # noqa: PTH208
+    except OSError:
+        return None
 
 
 def object_format(layout: Layout, head: Head) -> str:

@@ -79,6 +79,11 @@ def _scan(
     # Where one word stands inside another, git tells only of the longer one.
     for short, long in product(words, words):
         inside = short != long and short in long
-        if inside and re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
+        if inside and _is_word_of(short, long):
             found[short] |= found[long]
     return found
+
+
+def _is_word_of(short: str, long: str) -> bool:
+    """Return whether a text that holds `long` holds `short`, too, as a word; as git takes words."""
+    return re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long, re.ASCII) is not None

@@ -61,6 +61,11 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     }
 
 
+def is_lost(sights: Sequence[Sight]) -> bool:
+    """Return whether something is lost, so that what uses tell is not asked."""
+    return bool(_gravest([one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]))
+
+
 def _gravest(known: Sequence[Sight]) -> str:
     """Return the name of the gravest thing that was lost; '' when nothing was."""
     for name, methods, verdicts in _GRAVEST:

@@ -159,7 +159,9 @@ class _Lines:
         self._fresh: list[tuple[bytes, frozenset[bytes]]] | None = None
 
     def holds(self, line: bytes) -> bool:
-        """Return whether a line is still there, with any space around it; it is not empty."""
+        """Return whether a line is still there, with any space around it; an empty one is."""
+        if not line:
+            return True
         new = self._new
         at = new.find(line)
         while at >= 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 NO_TEXT = Path(__file__).with_name("no_text.attributes")
-"""Names the formats that hold no text, as git's attributes do."""
+"""Names the formats in which no word is looked for, as git's attributes do."""
 _UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
 _HEAD_BYTES = 8000
 """Where git looks for a zero, to tell a text from other bytes."""
@@ -18,14 +18,14 @@ def may_be_searched(word: str) -> bool:
 
 
 def may_be_text(path: str) -> bool:
-    """Return whether a search reads a file: not one whose name says that it holds no text."""
+    """Return whether a search reads a file: not one whose name says that it is none."""
     return not path.endswith(_no_text())
 
 
 @functools.cache
 def _no_text() -> tuple[str, ...]:
     lines = NO_TEXT.read_text("utf-8").splitlines()
-    return tuple(line.split()[0].removeprefix("*") for line in lines if line.startswith("*."))
+    return tuple(line.split()[0].removeprefix("*") for line in lines if line.startswith("*"))
 
 
 def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
