@@ -206,6 +206,21 @@ def test_one_name_has_one_worker_until_it_is_forgotten(folder):
     workers.close()
 
 
+def test_what_was_asked_goes_with_the_workers_and_the_next_gets_a_new_one(folder):
+    workers = Workers(LONG_S, Clock())
+    worker = workers.of(str(folder))
+    worker.meet(PATIENCE_S)
+    assert worker.ask("car", PATIENCE_S) is not None
+    pid = worker.pid
+
+    workers.forget_all()
+
+    assert gone(pid)
+    assert workers.known(str(folder)) is None
+    assert workers.of(str(folder)) is not worker
+    workers.close()
+
+
 def test_a_worker_is_modest(start):
     worker = start()
     worker.meet(PATIENCE_S)

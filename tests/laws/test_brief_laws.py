@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.brief import Doubt, Statement, compose, quoted
+from yaadwatch.core.recall.brief import Clash, Doubt, Gap, Statement, compose, quoted
 from yaadwatch.core.text import estimate_tokens
 
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=500)
@@ -94,3 +94,20 @@ def test_quoted_words_cannot_leave_their_quotes(text):
     assert '"' not in said[1:-1]
     assert "</" not in said
     assert len(said.splitlines()) == 1
+
+
+@given(
+    st.lists(st.builds(Clash, id=ids, one=words, other=words, reason=st.just("two")), max_size=2),
+    st.lists(st.builds(Gap, question=words, times=st.integers(1, 9)), max_size=2),
+    st.lists(words, max_size=2),
+    statements,
+)
+def test_wherever_words_stand_in_quotes_the_reader_is_told_what_that_means(
+    clashes, gaps, last, rules
+):
+    told = compose(
+        [], rules, [], tokens_max=10**6, chars_max=10**7, clashes=clashes, gaps=gaps, last=last
+    ).text
+
+    if clashes or gaps or last or any(rule.source for rule in rules):
+        assert "What stands in quotes" in told.splitlines()[0]

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
 
 def add_completion(commands: Commands) -> Parser:
     """Add `completion`."""
@@ -20,11 +22,12 @@ def add_completion(commands: Commands) -> Parser:
         examples=[
             ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
             ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
+            ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
         ],
         starts_daemon=False,
     )
     command.add_argument(
-        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh"
+        "shell", metavar="SHELL", choices=SHELLS, help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}"
     )
     return command
 

@@ -1,4 +1,4 @@
-"""COMMANDS: every command and the module that has it; and how a command line is read.
+"""GROUPS: every command and the module that has it; and how a command line is read.
 
 Only the parser of the command that is asked for is built, because agents run these often; help and
 completion build all of them, from the same functions.
@@ -18,7 +18,7 @@ from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
+    from argparse import Action, _SubParsersAction
     from typing import NoReturn
 
     from yaadwatch.cli.terminal import Terminal
@@ -26,78 +26,104 @@ if TYPE_CHECKING:
 
     Run = Callable[[Namespace, Client, Terminal], int]
 
-COMMANDS = {
-    "status": "status",
-    "add": "projects",
-    "remove": "projects",
-    "list": "projects",
-    "files": "files",
-    "remember": "memories",
-    "recall": "recall",
-    "show": "memories",
-    "context": "agents",
-    "tasks": "work.tasks",
-    "task": "work.tasks",
-    "skill": "work.skill",
-    "sessions": "work.sessions",
-    "handoff": "work.sessions",
-    "stale": "doubts",
-    "impact": "graph.links",
-    "check": "checking",
-    "confirm": "curate",
-    "edit": "mend",
-    "reanchor": "mend",
-    "forget": "curate",
-    "restore": "curate",
-    "history": "truth.history",
-    "pin": "curate",
-    "unpin": "curate",
-    "tag": "curate",
-    "link": "graph.links",
-    "unlink": "graph.links",
-    "subgraph": "graph.walks",
-    "traverse": "graph.walks",
-    "inject": "graph.batch",
-    "graph": "graph.whole",
-    "feedback": "truth.claims",
-    "claims": "truth.claims",
-    "contradictions": "truth.claims",
-    "resolve": "truth.claims",
-    "gaps": "truth.claims",
-    "upkeep": "upkeep",
-    "export": "inout.moving",
-    "import": "inout.moving",
-    "verify": "inout.keeping",
-    "compact": "inout.keeping",
-    "backup": "inout.keeping",
-    "embed": "vectors.embed",
-    "up": "up",
-    "daemon": "service.running",
-    "install": "service.units",
-    "uninstall": "service.units",
-    "start": "service.running",
-    "stop": "service.running",
-    "restart": "service.running",
-    "logs": "service.logs",
-    "config": "service.config",
-    "doctor": "doctor",
-    "connect": "connect",
-    "disconnect": "connect",
-    "hook": "agents",
-    "mcp": "agents",
-    "bench": "bench",
-    "completion": "completion",
+GROUPS = {
+    "projects and their agent files": {
+        "status": "status",
+        "add": "projects",
+        "remove": "projects",
+        "list": "projects",
+        "files": "files",
+    },
+    "memories": {
+        "remember": "memories",
+        "recall": "recall",
+        "show": "memories",
+        "context": "agents",
+        "history": "truth.history",
+        "edit": "mend",
+        "tag": "curate",
+        "pin": "curate",
+        "unpin": "curate",
+        "forget": "curate",
+        "restore": "curate",
+    },
+    "what may no longer be true": {
+        "stale": "doubts",
+        "impact": "graph.links",
+        "check": "checking",
+        "confirm": "curate",
+        "reanchor": "mend",
+        "claims": "truth.claims",
+        "contradictions": "truth.claims",
+        "resolve": "truth.claims",
+        "gaps": "truth.claims",
+        "feedback": "truth.claims",
+    },
+    "work": {
+        "tasks": "work.tasks",
+        "task": "work.tasks",
+        "skill": "work.skill",
+        "sessions": "work.sessions",
+        "handoff": "work.sessions",
+    },
+    "relations": {
+        "link": "graph.links",
+        "unlink": "graph.links",
+        "subgraph": "graph.walks",
+        "traverse": "graph.walks",
+        "inject": "graph.batch",
+        "graph": "graph.whole",
+    },
+    "the store": {
+        "upkeep": "upkeep",
+        "export": "inout.moving",
+        "import": "inout.moving",
+        "verify": "inout.keeping",
+        "compact": "inout.keeping",
+        "backup": "inout.keeping",
+        "embed": "vectors.embed",
+    },
+    "agents": {
+        "connect": "connect",
+        "disconnect": "connect",
+        "hook": "agents",
+        "mcp": "agents",
+    },
+    "the daemon": {
+        "up": "up",
+        "daemon": "service.running",
+        "install": "service.units",
+        "uninstall": "service.units",
+        "start": "service.running",
+        "stop": "service.running",
+        "restart": "service.running",
+        "logs": "service.logs",
+        "config": "service.config",
+        "doctor": "doctor",
+    },
+    "more": {
+        "bench": "bench",
+        "completion": "completion",
+    },
 }
-"""Command to module; the module's `add_COMMAND` builds its parser. In the order of the help."""
+"""Command to module, by what it is about, in the order of the help.
+
+The module's `add_COMMAND` builds the parser of the command.
+"""
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 HELP = """\
 yaadwatch keeps the memory of coding agents true: it reads the agent files of
 your repositories, watches the code they speak of, and says which statements may
 no longer hold.
 """
+PROGRAM = "yaadwatch"
 EXAMPLES = (
     ("yaadwatch add ~/src/api", "watch a repository"),
+    ("yaadwatch connect", "have your agents remember, and be warned"),
+    ("yaadwatch install", "have it run from now on"),
     ("yaadwatch stale", "what may no longer be true here"),
+    ("yaadwatch doctor", "is something wrong?"),
 )
 HELP_WIDTH_MAX = 100
 
@@ -194,7 +220,7 @@ def whole_parser() -> Parser:
     from yaadwatch.places import VERSION
 
     parser = Parser(
-        prog="yaadwatch",
+        prog=PROGRAM,
         description=HELP,
         epilog=_examples(EXAMPLES) + "\n\nWithout a command: status.",
         formatter_class=_Formatter,
@@ -284,3 +310,10 @@ class _Formatter(RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=28, width=min(columns(), HELP_WIDTH_MAX))
         # argparse forgets that commands are indented, and would put the longest on a line alone.
         self._action_max_length = max(map(len, COMMANDS)) + 4
+        whole = prog == PROGRAM
+        self._headings = {next(iter(group)): about for about, group in GROUPS.items() if whole}
+
+    def _format_action(self, action: "Action") -> str:
+        text = super()._format_action(action)
+        about = self._headings.get(action.dest)
+        return text if about is None else f"\n{' ' * (self._current_indent - 2)}{about}:\n{text}"

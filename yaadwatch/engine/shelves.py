@@ -1,12 +1,17 @@
 """Where memories are: the store of the current folder's project first, then the user's own."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite.database import Database
+
+_OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OF_OURS: Final = re.compile(r"[0-9a-fA-F-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +89,42 @@ class Shelves:
                     raise
                 raise nowhere from None
 
+    def there(self, named: str) -> Held | None:
+        """Return the memory that may be deleted by this name; None when it is not there.
+
+        Of ids that were made here a unique end will do. Of ids that callers gave it will not: a
+        second `delete task-1` would mean `task-10`.
+
+        Raises:
+            YaadError: CONFLICT with the candidates.
+        """
+        try:
+            held = self.find(named)
+        except YaadError as error:
+            if error.code is Code.CONFLICT and _OF_OURS.fullmatch(named):
+                raise
+            return None
+        ours = _OF_OURS.fullmatch(named) and _OURS.fullmatch(held.id)
+        return held if ours or held.id == named else None
+
     def pair(self, start: str, end: str) -> tuple[Held, Held]:
         """Return the two memories of a relation.
 
         Raises:
             YaadError: as `find`; REFUSED when they are not in one store.
         """
-        held, other = self.find(start), self.find(end)
+        return self._together(self.find(start), self.find(end))
+
+    def pair_there(self, start: str, end: str) -> tuple[Held, Held] | None:
+        """Return the two memories of a relation that may be deleted; None when one is not there.
+
+        Raises:
+            YaadError: as `there`; REFUSED when they are not in one store.
+        """
+        held, other = self.there(start), self.there(end)
+        return self._together(held, other) if held is not None and other is not None else None
+
+    def _together(self, held: Held, other: Held) -> tuple[Held, Held]:
         if held.shelf is not other.shelf:
             own, kept = (held, other) if held.shelf is self.own else (other, held)
             raise YaadError(

@@ -78,6 +78,11 @@ class Former:
         now = os.pread(self._descriptor, min(size, bytes_max), 0)
         return None if now == self.held else now
 
+    @property
+    def is_written(self) -> bool:
+        """Whether it holds something else now."""
+        return self.written(len(self.held) + 1) is not None
+
     def close(self) -> None:
         """Let it go."""
         os.close(self._descriptor)
@@ -121,6 +126,22 @@ class Formers:
             if left:
                 with self._lock:
                     self._open.setdefault(place, []).extend(left)
+
+    def forget(self, says: Callable[[bytes], bool]) -> None:
+        """Let those go that held what `says` looks for, unless somebody has written to them since.
+
+        What was written to one is a person's, and kept until it is in the file that is there now.
+        """
+        with self._lock:
+            for place, found in list(self._open.items()):
+                gone = [one for one, _ in found if says(one.held) and not one.is_written]
+                left = [(one, until_s) for one, until_s in found if one not in gone]
+                for one in gone:
+                    one.close()
+                if left:
+                    self._open[place] = left
+                else:
+                    del self._open[place]
 
     def waits(self, places: Container[Hashable]) -> bool:
         """Tell whether any of these has a former self that may still be written to."""

@@ -5,8 +5,9 @@ import json
 import pytest
 from engine_world import TABLES, table
 
-from yaadwatch.engine.memories import deleting
+from yaadwatch.engine.memories import deleting, inject, links
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenEdge, GivenNode
 
 RULE = "Never push on a Friday, whatever the reason"
 
@@ -60,6 +61,22 @@ def test_what_is_not_named_exactly_is_not_deleted(repo):
         delete(repo, one[:4])
     assert refused.value.code is Code.CONFLICT
     assert len(repo.memories()) == 2
+
+
+@pytest.mark.parametrize("others", [["task-10"], ["task-10", "task-11"]], ids=len)
+def test_deleting_again_deletes_nothing_that_begins_alike(repo, others):
+    given = [GivenNode(id=one, text=f"About {one}") for one in ("task-1", "z", *others)]
+    edges = [GivenEdge(from_=one, kind="is_a", to="z") for one in ("task-1", *others)]
+    inject.inject(repo.home, repo.call, nodes=given, edges=edges)
+
+    done = [deleting.delete_node(repo.home, repo.call, id="task-1") for _ in range(2)]
+    ended = links.delete_edge(repo.home, repo.call, id="task-1", kind="is_a", to="z")
+    short = [deleting.delete_node(repo.home, repo.call, id="z") for _ in range(2)]
+
+    assert [one["deleted"] for one in done] == [True, False]
+    assert ended["deleted"] == 0
+    assert [(one["deleted"], one["edges"]) for one in short] == [(True, len(others)), (False, 0)]
+    assert repo.memories() == [f"About {one}" for one in others]
 
 
 def test_what_a_persons_own_file_says_is_not_deleted(world):

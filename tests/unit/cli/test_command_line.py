@@ -159,6 +159,15 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
     assert [line for line in shown.splitlines() if len(line) > 80] == []
 
 
+def test_help_has_the_commands_by_what_they_are_about(capsys):
+    with pytest.raises(SystemExit):
+        parsing.parse(["--help"])
+
+    shown = capsys.readouterr().out
+    for about, (first, *_) in parsing.GROUPS.items():
+        assert f"\n  {about}:\n    {first} " in shown
+
+
 @each_command
 def test_only_what_needs_the_daemon_itself_starts_it(name):
     starts = parsing.parse(LINES[name].split()).starts_daemon
@@ -181,7 +190,7 @@ def test_every_operation_for_the_command_line_has_a_command():
         ("recall x --top many", "'many' is not a whole number"),
         ("stale --al", "unrecognized arguments: --al"),
         ("stale --check --no-check", "not allowed with argument --check"),
-        ("completion fish", "no such choice: 'fish'"),
+        ("completion ksh", "no such choice: 'ksh'"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_told_and_ends_with_2(line, told):
@@ -227,7 +236,7 @@ def test_the_version_is_told(capsys):
     assert capsys.readouterr().out == "yaadwatch 0.1.0\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_completion_knows_every_command(shell):
     pytest.importorskip("shtab")
 

@@ -40,9 +40,10 @@ def status(home, call):
 async def serve():
     """Serve until told to stop."""
     stopping = asyncio.Event()
+    dispatcher = Dispatcher(None, str, verbs={"status": status})
     server = LocalSocket(
         places.default_socket(),
-        Dispatcher(None, str, verbs={"status": status}),
+        dispatcher,
         version="9.9",
         now=lambda: datetime(2026, 11, 21, 12, tzinfo=UTC),
         events=silence,
@@ -51,6 +52,7 @@ async def serve():
     await server.start()
     await stopping.wait()
     await server.close()
+    dispatcher.close()
 
 
 def main():

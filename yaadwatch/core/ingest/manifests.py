@@ -4,9 +4,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Final
+
+from yaadwatch.core.kept import kept
 
 NPM: Final = "npm"
 PIP: Final = "pip"
@@ -26,7 +27,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def packages(name: str, text: str) -> Mapping[str, str]:
     """Return the packages that a file of this name names, plain name to ecosystem.
 

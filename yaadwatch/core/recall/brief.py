@@ -153,7 +153,8 @@ def compose(
         _Section(_LAST, [("", [f"- {as_line(each)}"]) for each in last], "yaadwatch handoff"),
         _Section(_GAPS, [("", [_gap(each)]) for each in gaps], "yaadwatch gaps"),
     )
-    quotes = bool(doubts or clashes or last) or any(each.source for each in (*rules, *tasks))
+    sourced = any(each.source for each in (*rules, *tasks))
+    quotes = sourced or any((doubts, clashes, last, gaps))
     begin = [_INTRODUCTION + (_QUOTES if quotes else ""), *([note] if note else [])]
     whole = _Cost(tokens=tokens_max, chars=chars_max)
     # Contradictions are few and keep nothing: they come right after the doubts.

@@ -7,11 +7,11 @@ white space, comments on lines of their own, and moving a definition about in it
 change. A type is changed by its own lines, not by what its functions do.
 """
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.core.kept import kept
 from yaadwatch.model.anchors import Hunk
 
 _KEYWORD = (
@@ -140,7 +140,7 @@ def _is_defining(line: str, name: str) -> bool:
     return not _NO_DEFINITION.match(start) and _definition(name).search(start) is not None
 
 
-@functools.lru_cache(_PATTERNS_KEPT)
+@kept(_PATTERNS_KEPT)
 def _definition(name: str) -> re.Pattern[str]:
     """Return what finds a defining line of `name`, a pattern itself."""
     before, generic = r"(?<![\w$.])", r"\s*(?:<[^<>()]*>)?\s*"
@@ -157,7 +157,7 @@ def _definition(name: str) -> re.Pattern[str]:
     )
 
 
-@functools.lru_cache(_PATTERNS_KEPT)
+@kept(_PATTERNS_KEPT)
 def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$]){name}(?![\w$])")
 

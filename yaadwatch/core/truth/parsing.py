@@ -5,6 +5,8 @@ import importlib
 import re
 from typing import TYPE_CHECKING
 
+from yaadwatch.core.kept import kept
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
@@ -50,7 +52,7 @@ def parse(source: bytes, language: "Language") -> "Node | None":
     return _kept(source, language)
 
 
-@functools.lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _kept(source: bytes, language: "Language") -> "Node | None":
     return _parsed(source, language)
 

@@ -19,6 +19,7 @@ from bridges.imports import imports
 from bridges.reading import parse
 from bridges.registry import bridges, for_path
 from bridges.rules import Bridge
+from yaadwatch.core.kept import kept
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.system import files
@@ -297,7 +298,7 @@ class _Search:
         return included if is_one(included) else None
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def imported(data: bytes) -> tuple[str, ...]:
     """Return the paths that the bytes of a file take in; see `bridges.imports`."""
     return imports(data)

@@ -1,9 +1,9 @@
 """The agent files of a work tree: which are there, what they say, and why one is left alone."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from bridges.rules import Bridge, Document, Statement
+from yaadwatch.core.kept import kept
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.agent_files.finding import Fleet, Formats, Found
 from yaadwatch.engine.workspace import Home, Space
@@ -47,7 +47,9 @@ def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
         YaadError: from git or the store.
     """
     wanted = formats(home)
-    listed = home.below.names(space.repository, wanted.is_below, thorough=thorough)
+    listed = home.below.names(
+        space.repository, wanted.is_below, passed=finding.VENDORED.__contains__, thorough=thorough
+    )
     rows = space.db.read(known.of_worktree, space.worktree.id)
     return wanted.find(space.root, dict.fromkeys((*listed, *filter(wanted.is_below, rows))))
 
@@ -77,7 +79,7 @@ def read_all(home: Home, space: Space) -> list[AgentFile]:
     return [one for one in found if one is not None]
 
 
-@lru_cache(maxsize=finding.FILES_MAX)
+@kept(finding.FILES_MAX)
 def parsed(bridge: Bridge, data: bytes) -> Document:
     """Return what the bytes of an agent file say outside the block."""
     return bridge.parse(data)

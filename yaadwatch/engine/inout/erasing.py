@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.core import privacy, text
+from yaadwatch.core import kept, privacy, text
 from yaadwatch.core.recall.brief import quoted
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import IMPORTS, SNAPSHOTS
@@ -131,6 +131,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         _copies(db, place, words, done)  # those that were made meanwhile
         spool.clear()
         scrubbing.scrub(db)
+        _forget(home, words)
         done.remains = _remains(place, words)
     return {
         "erased": sorted(words.ids),
@@ -368,6 +369,14 @@ def _remains(place: _Place, words: _Words) -> list[str]:
             if within or redacting.holds(path, words.raw):
                 found.append(str(path))
     return found + [str(path) for path in spool.left()]
+
+
+def _forget(home: Home, words: _Words) -> None:
+    """Forget what is kept in memory of texts, names and questions, whichever they are."""
+    kept.forget()
+    home.git.remembered.forget()
+    home.vectors.forget_all()
+    home.formers.forget(lambda held: _says(held, words))
 
 
 @contextlib.contextmanager

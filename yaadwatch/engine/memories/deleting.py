@@ -19,15 +19,12 @@ def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
     """Delete a memory, its history and its relations, if it is there; the answer is DeletedNode.
 
     Raises:
-        YaadError: BAD_REQUEST or CONFLICT when `id` is too short, or names several; REFUSED when a
-            person's own file says it, or it stands in the block of an agent file.
+        YaadError: CONFLICT when `id` names several; REFUSED when a person's own file says it, or
+            it stands in the block of an agent file.
     """
     with shelves(home, call) as both:
-        try:
-            held = both.find(id)
-        except YaadError as error:
-            if error.code is not Code.NOT_FOUND:
-                raise
+        held = both.there(id)
+        if held is None:
             return {"deleted": False, "edges": 0}
         return held.db.write(_delete, held.id, home.clock.now())
 

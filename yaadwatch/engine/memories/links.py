@@ -154,21 +154,18 @@ def delete_edge(
         to: the memory that it ends at: every interval of it.
 
     Raises:
-        YaadError: BAD_REQUEST unless `edge`, or the three others, are given; BAD_REQUEST and
-            CONFLICT when an id is too short, or names several; REFUSED when its kind is not for
-            callers.
+        YaadError: BAD_REQUEST unless `edge`, or the three others, are given; CONFLICT when an id
+            names several; REFUSED when its kind is not for callers.
     """
     with shelves(home, call) as both:
         if edge is not None and (id, kind, to) == (None, None, None):
             gone = both.nearest.db.write(_delete_one, edge, home.clock.now())
         elif edge is None and id is not None and kind is not None and to is not None:
             wanted = given_kind(kind)
-            try:
-                held, other = both.pair(id, to)
-            except YaadError as error:
-                if error.code is not Code.NOT_FOUND:
-                    raise
+            ends = both.pair_there(id, to)
+            if ends is None:
                 return {"deleted": 0, "edges": [], "undo": None}
+            held, other = ends
             gone = held.db.write(_delete_all, (held.id, wanted, other.id), home.clock.now())
         else:
             raise YaadError(

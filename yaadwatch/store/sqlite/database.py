@@ -202,6 +202,8 @@ class Database:
     def scrub(self) -> None:
         """Write the file anew and empty its log, so that of what was deleted no byte is left.
 
+        Pages that connections keep of it as it was go, too.
+
         Raises:
             YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
                 been reading for seconds; what was deleted may still be in the file.
@@ -212,6 +214,8 @@ class Database:
             with self._pool.in_use(), told(self.path, outcome):
                 self._pool.writer.execute("VACUUM")
                 self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._pool.writer.release_memory()
+                self._pool.drop_idle()
 
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""

@@ -106,6 +106,13 @@ class Pool:
             finally:
                 conn.close()
 
+    def drop_idle(self) -> None:
+        """Close the readers that nobody uses, with the pages that they keep."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for conn in idle:
+            conn.close()
+
     def place(self) -> Place:
         """Return whether the file is where it was opened."""
         with self.in_use():

@@ -53,11 +53,16 @@ class Workers:
         if worker is not None:
             worker.close()
 
-    def close(self) -> None:
-        """End every worker and start none any more."""
+    def forget_all(self) -> None:
+        """End every worker, with what it was asked and holds; the next who asks gets a new one."""
         with self._lock:
-            self._closed = True
             workers = tuple(self._workers.values())
             self._workers.clear()
         for worker in workers:
             worker.close()
+
+    def close(self) -> None:
+        """End every worker and start none any more."""
+        with self._lock:
+            self._closed = True
+        self.forget_all()

@@ -62,6 +62,12 @@ class Remembered:
                 _, gone = self._commits.popitem(last=False)
                 self._places -= sum(1 + len(paths) for paths in gone.values())
 
+    def forget(self) -> None:
+        """Forget all of it: words that were looked for may be those of a memory."""
+        with self._lock:
+            self._commits.clear()
+            self._places = 0
+
 
 def is_whole(folder: Path) -> bool:
     """Return whether a repository has all of its objects, as far as its packs tell.
