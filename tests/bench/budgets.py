@@ -32,8 +32,8 @@ from yaadwatch.model.settings import Watch
 STARTS = 3
 ROUNDS = 11
 PATIENCE_S = 60
-IDLE_S = 60.0
-"""As long as from one poll to the next."""
+IDLE_S = 131.0
+"""Two polls are in it, at least."""
 RESTED_S = 75.0
 """Until the poll has closed the stores that nobody uses."""
 CHECKOUTS = 3

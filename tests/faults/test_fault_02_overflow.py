@@ -39,6 +39,7 @@ def test_what_changed_while_hints_were_lost_is_found(machine, shop, events):
     finally:
         machine.process.send_signal(signal.SIGCONT)
 
+    wait_until(lambda: machine.logged("watch.overflowed"), "the overflow")
     shop.settles()
     assert shop.false == {0, 2}
     assert machine.logged("watch.overflowed") == 1

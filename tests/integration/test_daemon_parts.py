@@ -491,6 +491,32 @@ async def test_what_the_watcher_missed_is_found_by_polling(world, tree):
     assert world.checks == []
 
 
+def test_of_many_work_trees_that_are_told_of_some_are_polled_each_time_and_the_others_next(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("yaadwatch.daemon.intake.TOLD_POLLED_MAX", 2)
+
+    async def run() -> None:
+        trees = [repository(tmp_path / f"r{number}", f"p{number}") for number in range(5)]
+        remote = repository(tmp_path / "remote" / "r", "far")
+        async with watching(RecordingEngine([*trees, remote])) as world:
+            await world.quiet()
+            world.intake._watcher.close()
+            found = []
+            for turn in range(4):
+                for tree in (*trees, remote):
+                    (tree.root / "a.py").write_text(f"unseen {turn}")
+                await world.intake.poll()
+                await world.settled()
+                found.append([project for project, _, _ in world.checks])
+                world.checks.clear()
+
+            assert all(len(each) == 3 and "far" in each for each in found)
+            assert {*found[0], *found[1], *found[2]} == {"far", *(tree.project for tree in trees)}
+
+    asyncio.run(run())
+
+
 @story
 async def test_a_sweep_checks_everything(world, tree):
     await world.intake.sweep()

@@ -101,6 +101,31 @@ def test_a_name_that_is_no_text_gives_a_hint(watcher, heard, tmp_path):
     heard.wait_for(tmp_path, name)
 
 
+def test_names_that_nobody_cares_for_give_no_hint_and_the_end_of_a_folder_always_does(
+    heard, tmp_path
+):
+    folder, other = tmp_path / "one", tmp_path / "two"
+    folder.mkdir()
+    other.mkdir()
+    watcher = InotifyWatcher(
+        heard.hint, heard.overflow, lambda place, name: (place, name) == (folder, "größe.py")
+    )
+    watcher.watch(folder)
+    watcher.watch(other)
+
+    for place in (folder, other):
+        for name in ("größe.py", "b.py"):
+            (place / name).touch()
+    shutil.rmtree(other)
+    shutil.rmtree(folder)
+    heard.wait_for(other, "")
+    heard.wait_for(folder, "")
+    watcher.close()
+
+    assert watcher.events > len(heard.hints)
+    assert set(heard.hints) == {(folder, "größe.py"), (folder, ""), (other, "")}
+
+
 def test_reading_gives_no_hint(watcher, heard, tmp_path):
     (tmp_path / "a.py").write_text("text")
     watcher.watch(tmp_path)

@@ -29,6 +29,10 @@ _log: Final = logging.getLogger(__name__)
 CHECKS_AT_ONCE: Final = 2
 LOOKED_AT_ONCE: Final = 25
 """Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
+TOLD_POLLED_MAX: Final = 50
+"""Of the work trees that the system tells us about, so many are polled at a time, in turn: polling
+is there for what is lost, and shall not cost more with every project.
+"""
 RETRY_MAX_S: Final = 300.0
 _WAIT_MAX_S: Final = 30.0
 """Time between two looks at agent files while git is at work, at most."""
@@ -108,6 +112,8 @@ class Intake:
         self._waits: dict[Tree, int] = {}
         self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
         self._lags_s: dict[str, float] = {}
+        self._polls = 0
+        self._polled: dict[Tree, int] = {}
         # One thread for arming and polling, so that what is learnt later is also applied later.
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
         self._checking = ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check")
@@ -121,7 +127,7 @@ class Intake:
 
     async def start(self) -> None:
         """Watch every project, then note that everything has to be checked."""
-        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow)
+        self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self._cares)
         self._arms = self._arms_of(self._watcher)
         await self.refresh(None)
 
@@ -212,19 +218,29 @@ class Intake:
         self._everything()
 
     async def poll(self) -> None:
-        """Look at every anchored file; what looks different is a hint.
+        """Look at anchored files; what looks different is a hint.
 
+        At those of work trees that nobody tells us about each time, at the others' in turn.
         A project whose store or folder could not be had is tried again: its disk may be back.
         """
         registered = await self._look(self._engine.projects)
         for project in sorted(registered.keys() - {project for project, _ in self._trees}):
             await self.refresh(project)
-        trees = list(self._trees.values())
+        trees = self._take_turns()
         for begin in range(0, len(trees), LOOKED_AT_ONCE):
             some = trees[begin : begin + LOOKED_AT_ONCE]
             for tree, seen in zip(some, await self._look(self._look_at, some), strict=True):
                 self._take_seen(key_of(tree), seen)
         self._hearing.nudge()
+
+    def _take_turns(self) -> list[WatchedTree]:
+        """Return the work trees to be polled now."""
+        told = [key for key in self._trees if self._arms.mode(key) == "full"]
+        self._polls += 1
+        their_turn = sorted(told, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
+        self._polled.update(dict.fromkeys(their_turn, self._polls))
+        passed = set(told).difference(their_turn)
+        return [tree for key, tree in self._trees.items() if key not in passed]
 
     async def check_now(self, project: str, worktree: int) -> None:
         """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
@@ -451,6 +467,7 @@ class Intake:
         self._unarmed.discard(key)
         self._failures.pop(key, None)
         self._poller.forget(key)
+        self._polled.pop(key, None)
         self._health.well(_part(key))
         await self._look(self._arms.disarm, key)
 

@@ -233,6 +233,7 @@ async def _live(
     from yaadwatch.daemon import wiring
     from yaadwatch.daemon.renewal import AGAIN
     from yaadwatch.daemon.supervisor import Fatal
+    from yaadwatch.system.config import PREFIX
 
     log = logging.getLogger(__name__)
     stopping = asyncio.Event()
@@ -241,7 +242,10 @@ async def _live(
     parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
     parts.home.set_by = loaded.sources
     for warning in loaded.warnings:
-        mend = f"Correct it in {_settings_file()}"
+        if warning.startswith(PREFIX):
+            mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"
+        else:
+            mend = f"Correct it in {_settings_file()}"
         parts.health.degraded(f"settings {warning}", warning, mend=mend)
     beating = asyncio.create_task(_beat(manager))
     serving = asyncio.create_task(_serve(parts, manager, on_ready))

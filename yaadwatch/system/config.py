@@ -16,7 +16,8 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.system.files import ABSENT, observe, signature_of
 
 DEFAULT: Final = "default"
-_PREFIX: Final = "YAAD_"
+PREFIX: Final = "YAAD_"
+"""What the names of variables begin with that set something."""
 _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 """Where everything is; and two that the tests read."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
@@ -77,13 +78,13 @@ def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     settings = Settings()
     sources = dict.fromkeys(_keys(settings), DEFAULT)
     warnings = []
-    variables = {_PREFIX + key.upper().replace(".", "_"): key for key in sources}
+    variables = {PREFIX + key.upper().replace(".", "_"): key for key in sources}
     given = [(key, value, str(path), f"{path}: {key}") for key, value in _in_file(path)]
     for name in sorted(environ):
         if name in variables:
             key = variables[name]
             given.append((key, _written(environ[name], settings, key), name, name))
-        elif name.startswith(_PREFIX) and name not in _NO_SETTINGS:
+        elif name.startswith(PREFIX) and name not in _NO_SETTINGS:
             warnings.append(f"{name} is not a setting.{_nearest(name, variables)}")
     for key, value, source, where in given:
         if key not in sources:
@@ -173,7 +174,7 @@ def _over(loaded: Loaded, path: Path) -> Loaded:
         if key not in OF_PROJECTS:
             near = _nearest(key, dict.fromkeys(OF_PROJECTS, ""))
             warnings.append(f"{path}: {key} cannot be set by a project; it was not used.{near}")
-        elif not sources[key].startswith(_PREFIX):
+        elif not sources[key].startswith(PREFIX):
             try:
                 changed = _with(settings, key, value, f"{path}: {key}")
                 _refuse_reach(loaded.settings, changed, f"{key} of {path}")

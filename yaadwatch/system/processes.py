@@ -1,5 +1,6 @@
 """What this process costs, and which processes it has started."""
 
+import os
 import sys
 import time
 from typing import Final
@@ -7,7 +8,8 @@ from typing import Final
 _SCHEDULED: Final = 2
 """The clock of what a process ran; the kernel makes clocks of processes of this and their ids."""
 
-_STATM = "/proc/self/statm"
+_STATM: Final = "/proc/self/statm"
+_STATM_BYTES: Final = 256
 
 
 def own_rss_bytes() -> int:
@@ -16,8 +18,11 @@ def own_rss_bytes() -> int:
         return rss_bytes()
     import resource
 
-    with open(_STATM, encoding="ascii") as stream:  # noqa: PTH123
-        return int(stream.read().split()[1]) * resource.getpagesize()
+    descriptor = os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return int(os.read(descriptor, _STATM_BYTES).split()[1]) * resource.getpagesize()
+    finally:
+        os.close(descriptor)
 
 
 def rss_bytes(pid: int | None = None) -> int:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
@@ -27,6 +27,8 @@ OnHint = Callable[[Path, str], None]
 no longer."""
 OnOverflow = Callable[[], None]
 """Called when hints were lost: anything may have changed."""
+Cares = Callable[[Path, str], bool]
+"""Says whether a hint means anything to anybody; quick, for it is asked in a storm."""
 
 _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x8, 0x40, 0x80
 _CREATE, _DELETE, _MOVE_SELF = 0x100, 0x200, 0x800
@@ -84,14 +86,19 @@ class Watcher(Protocol):
         """Stop watching everything; no hint comes after this."""
 
 
-def open_watcher(on_hint: OnHint, on_overflow: OnOverflow) -> Watcher:
-    """Return this system's watcher, or one that refuses every folder when there is none to have."""
+def open_watcher(
+    on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
+) -> Watcher:
+    """Return this system's watcher, or one that refuses every folder when there is none to have.
+
+    It may give hints that nobody cares for.
+    """
     if sys.platform == "darwin":
         return FSEventsWatcher(on_hint, on_overflow)
     if sys.platform != "linux":
         return NoWatcher()
     try:
-        return InotifyWatcher(on_hint, on_overflow)
+        return InotifyWatcher(on_hint, on_overflow, cares)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSYS):
             return NoWatcher()
@@ -174,8 +181,11 @@ class InotifyWatcher:
         OSError: the system gives no inotify descriptor (128 for each user, by default).
     """
 
-    def __init__(self, on_hint: OnHint, on_overflow: OnOverflow) -> None:
+    def __init__(
+        self, on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
+    ) -> None:
         self.on_hint = on_hint
+        self.cares = cares
         self.events = 0
         self.overflows = 0
         self._on_overflow = on_overflow
@@ -332,12 +342,17 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyF
             rows = list(self._parse_event_buffer(self._read_event_buffer(_BUFFER_BYTES)))
             self.told = bool(rows)
             counted(len(rows))
-            # The overflow is told under no descriptor.
-            return [
-                InotifyEvent(*row)
-                for row in _each_name_once(rows)
-                if row[0] != -1 or row[1] & _Q_OVERFLOW
-            ]
+            return [InotifyEvent(*row) for row in _each_name_once(rows) if self._matters(*row)]
+
+        def _matters(self, wd: "WatchDescriptor", mask: "Mask", _: int, name: bytes) -> bool:
+            """Say whether anybody cares for an event: what nobody does ends here, unmade."""
+            if not name:  # the overflow is told under no descriptor
+                return wd != -1 or bool(mask & _Q_OVERFLOW)
+            watch = self._watch_for_wd.get(wd)
+            among = cast("tuple[_Watched, ...]", tuple(watch.callbacks.values()) if watch else ())
+            text = os.fsdecode(name)
+            # A watch that is just being made is not known here yet; the reader waits for it.
+            return not among or any(each.owner.cares(each.folder, text) for each in among)
 
         def handle_event(self, event: "InotifyEvent") -> None:
             if event.is_queue_overflow:

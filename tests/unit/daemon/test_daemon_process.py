@@ -178,6 +178,16 @@ def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines,
     assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
 
 
+def test_a_variable_that_is_not_used_is_to_be_corrected_where_it_is_set(start):
+    start(YAAD_DAEMON_MEMORY_MIB="20")
+
+    (problem,) = Client(cwd="/").call("status")["problems"]
+
+    assert "YAAD_DAEMON_MEMORY_MIB must be" in problem["what"]
+    assert "environment" in problem["mend"]
+    assert "config.toml" not in problem["mend"]
+
+
 def test_what_only_some_need_is_not_imported_at_start(start):
     process = start(
         """

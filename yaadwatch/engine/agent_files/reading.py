@@ -47,7 +47,9 @@ def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
         YaadError: from git or the store.
     """
     wanted = formats(home)
-    listed = home.below.names(space.repository, wanted.is_below, thorough=thorough)
+    listed = home.below.names(
+        space.repository, wanted.is_below, passed=finding.VENDORED.__contains__, thorough=thorough
+    )
     rows = space.db.read(known.of_worktree, space.worktree.id)
     return wanted.find(space.root, dict.fromkeys((*listed, *filter(wanted.is_below, rows))))
 
