@@ -168,3 +168,20 @@ def test_a_home_whose_path_is_too_long_for_a_socket_is_served_all_the_same(tmp_p
         shop.settles()
     finally:
         machine.end()
+
+
+def test_it_listens_on_no_port_that_a_web_page_could_reach(machine, shop):
+    assert shop.ask("status")["daemon"]["running"]
+    proc = Path(f"/proc/{machine.process.pid}")
+    links = [os.readlink(entry) for entry in (proc / "fd").iterdir()]
+    own = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+
+    ports = {
+        fields[1]
+        for table in ("tcp", "tcp6", "udp", "udp6")
+        for line in (proc / "net" / table).read_text().splitlines()[1:]
+        if (fields := line.split())[9] in own
+    }
+
+    assert own
+    assert ports == set()

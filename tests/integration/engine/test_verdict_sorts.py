@@ -133,6 +133,62 @@ def test_a_thing_that_everything_else_was_taken_off_is_replaced(site):
     assert "taskly" in doubt["reason"]
 
 
+def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(site):
+    site.write("web/cart.py", "def total():\n    return 1\n")
+    site.commit("cart")
+    memory = site.remember("Sums are made in `web/cart.py`")
+
+    site.write(
+        "web/cart.py", '"""Deprecated; use web.orders instead."""\n\nfrom web.orders import total\n'
+    )
+    doubt = site.doubt(memory)
+    assert doubt["verdict"] == "changed"
+    assert "web/cart.py is deprecated now; it names web.orders instead" in doubt["reason"]
+
+    site.git("checkout", "-q", "web/cart.py")
+    assert site.doubt(memory) is None
+
+
+def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
+    memory = site.remember(SAYINGS["word"])
+
+    site.write("conf/app.ini", "[app]\nAPP_TOKEN_FILE = x\n")
+    site.write("site/shown.html", "<pre>retry-budget = 3</pre>\n")
+    site.commit("shown")
+
+    assert site.doubt(memory)["verdict"] == "gone"
+
+
+def test_a_list_that_is_taken_from_elsewhere_is_in_doubt(site):
+    site.write("web/kinds.py", 'KINDS = ["small", "large", "huge"]\n')
+    site.commit("kinds")
+    memory = site.remember("A new size goes into `KINDS` in `web/kinds.py`")
+
+    site.write("web/kinds.py", "from web.sizes import every\n\nKINDS = list(every)\n")
+    site.write("web/sizes.py", 'every = ("small", "large", "huge")\n')
+
+    doubt = site.doubt(memory)
+    assert doubt["verdict"] == "changed"
+    assert "KINDS in web/kinds.py lists next to nothing of what it did" in doubt["reason"]
+
+
+def test_a_definition_that_many_files_use_is_found_where_it_went(site):
+    site.write("web/old.py", "class OrderSheet:\n    pass\n")
+    for number in range(20):
+        site.write(f"web/use{number}.py", "from web.old import OrderSheet\n\nOrderSheet()\n")
+    site.commit("sheets")
+    memory = site.remember("`OrderSheet` is defined in `web/old.py`")
+
+    for number in range(20):
+        site.write(f"web/use{number}.py", "from web.new import OrderSheet\n\nOrderSheet()\n")
+    site.write("web/old.py", "pass\n")
+    site.write("web/new.py", "class OrderSheet:\n    pass\n")
+    site.commit("elsewhere")
+
+    doubt = site.doubt(memory)
+    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "web/new.py")
+
+
 def test_hints_in_any_order_lead_to_the_same_verdicts(site):
     memories = {sort: site.remember(text) for sort, text in SAYINGS.items()}
     site.check()

@@ -37,6 +37,7 @@ class Seen:
         lost_files: how many places that is.
         replaced: lines on which `instead` stands in its place now.
         instead: what stands most often where it stood, or the value that is there now.
+        retired: what makes it a shell of what it was; '' when nothing does.
     """
 
     place: str | None = None
@@ -50,6 +51,7 @@ class Seen:
     lost_files: int = 0
     replaced: int = 0
     instead: str = ""
+    retired: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         changed = " and changed" if seen.span is Span.DIFFERENT else ""
         reason = f"{name} moved{changed}: {anchor.path} is now {seen.place}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
-    if seen.span is Span.DIFFERENT:
+    if seen.span is Span.DIFFERENT and not seen.retired:
         reason = f"{name} in {anchor.path} changed"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
@@ -220,5 +222,10 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
 
 
 def _still_there(anchor: Anchor, seen: Seen) -> Judgement:
+    if seen.retired:
+        after = f"; it names {seen.instead} instead" if seen.instead else ""
+        about = f"{anchor.name} in {anchor.path}" if anchor.symbol else anchor.path
+        reason = f"{about} {seen.retired}{after}"
+        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     verdict = Verdict.FRESH if seen.same_bytes else Verdict.TOUCHED
     return Judgement(anchor=anchor, verdict=verdict, reason="", place=seen.place)

@@ -11,7 +11,7 @@ from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.engine.asking import History
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import SYMBOL_FILES_MAX
+from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.system.git.repository import blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
@@ -19,6 +19,12 @@ _NO_CODE = re.compile(
     r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
     r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
 )
+_DEFINES = (
+    rb"\b(?:class|def|fn|func|fun|function|interface|type|struct|enum|union|trait|protocol|record|"
+    rb"object|module|mod|namespace|macro_rules!|const|let|var|val|static|define)[ \t*]+"
+    rb"(?:\([^()\n]{0,80}\)[ \t]*)?"
+)
+"""How a line begins that defines something, in most languages."""
 
 
 def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -63,6 +69,11 @@ def is_prose(path: str) -> bool:
 def is_code(path: str) -> bool:
     """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
     return not is_prose(path) and not _NO_CODE.search(path)
+
+
+def is_page(path: str) -> bool:
+    """Return whether a file is a page of HTML, written by hand or not."""
+    return path.lower().endswith((".html", ".htm"))
 
 
 def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
@@ -180,6 +191,11 @@ def _defining(view: View, symbol: str, like: str) -> tuple[str, ...]:
     suffix = like.rpartition(".")[2]
     holding = view.holding(hunks.last_part(symbol), like)
     named = [path for path in holding if path.endswith("." + suffix)]
+    if len(named) > SYMBOL_FILES_MAX:
+        plain = re.escape(hunks.last_part(symbol).encode())
+        defining = re.compile(_DEFINES + plain + rb"(?!\w)", re.MULTILINE)
+        looked = named[:WORD_FILES_MAX]
+        named = [path for path in looked if defining.search(view.read(path) or b"")]
     if len(named) > SYMBOL_FILES_MAX:
         return ()
     return tuple(path for path in named if define_in(view, path, symbol) is not None)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth.doubt import numbers, successors
+from yaadwatch.core.truth.doubt import numbers, retired, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -41,6 +41,7 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
             seen = looking.see(anchor, view, head)
             if anchor.method is Method.FILE and not seen.unknown:
                 seen = _found_elsewhere(anchor, seen, view, head)
+            seen = _with_age(anchor, seen, view, head)
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))
     return seen
@@ -94,6 +95,28 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         replaced=times,
         instead=seen.instead or put,
     )
+
+
+def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
+    """Return `seen` with what makes a shell of what is anchored, where that is so since then."""
+    place = seen.place
+    if seen.unknown or seen.same_bytes or place != anchor.path or not looking.is_code(place):
+        return seen
+    if anchor.symbol and (seen.line is None or anchor.line is None):
+        return seen
+    now = view.read(place)
+    line = seen.line if anchor.symbol else None
+    deprecated = now is not None and retired.says_so(now, line)
+    listed = anchor.method is Method.TREE and seen.span is Span.DIFFERENT
+    then = head.history.read_blob(anchor.blob) if deprecated or listed else None
+    if now is None or then is None:
+        return seen
+    if deprecated and not retired.says_so(then, anchor.line if anchor.symbol else None):
+        put = retired.instead(now, line)
+        return replace(seen, retired="is deprecated now", instead=put)
+    if listed and retired.emptied(then, now, place, anchor.symbol):
+        return replace(seen, retired="lists next to nothing of what it did")
+    return seen
 
 
 def _instead(uses: Uses) -> tuple[str, int]:
@@ -185,6 +208,8 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
     holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
+    if not looking.is_page(anchor.path) and all(map(looking.is_page, holding)):
+        holding = []  # a page shows what a program said once, or names what no program has
     if not holding and view.listing().is_name(last_part(anchor.symbol)):
         return Seen(place=place.place, span=Span.SAME)
     return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))

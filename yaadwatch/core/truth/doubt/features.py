@@ -73,7 +73,7 @@ def _gravest(known: Sequence[Sight]) -> str:
             judged = sight.judgement
             if judged.anchor.method in methods and judged.verdict in verdicts:
                 return name
-            if name == "place_lost" and sight.misplaced:
+            if name == "place_lost" and (sight.misplaced or sight.seen.retired):
                 return name
     return ""
 

@@ -1,6 +1,7 @@
 -- Memories rest on more than files and definitions: on folders, patterns, words, commands and values.
 -- The checks of a column cannot be changed, so the table is made anew.
-ALTER TABLE file_watch RENAME TO file_watch_before;
+CREATE TEMP TABLE anchors AS SELECT * FROM file_watch;
+DROP TABLE file_watch;
 
 -- An anchor: a node rests on what its text refers to, as it was when the node was last confirmed.
 CREATE TABLE file_watch (
@@ -21,8 +22,8 @@ CREATE TABLE file_watch (
 
 INSERT INTO file_watch (id, node, path, symbol, commit_id, blob, method, fingerprint, line, trust)
 SELECT id, node, path, symbol, commit_id, blob, method, fingerprint, line, trust
-  FROM file_watch_before
+  FROM anchors
  ORDER BY id;
-DROP TABLE file_watch_before;
+DROP TABLE anchors;
 CREATE UNIQUE INDEX file_watch_once ON file_watch (node, path, symbol);
 CREATE INDEX file_watch_by_path ON file_watch (path);

@@ -1,6 +1,7 @@
 -- The words of a memory once: a version that reads as its memory does now keeps no words of its own.
 
-ALTER TABLE node_versions RENAME TO node_versions_before;
+CREATE TEMP TABLE versions AS SELECT * FROM node_versions;
+DROP TABLE node_versions;
 
 -- How a node read after one change. Where `text` is null, it read then as the node does now.
 CREATE TABLE node_versions (
@@ -17,10 +18,10 @@ CREATE TABLE node_versions (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
 SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind, old.tier, nullif(old.text, nodes.text)
-  FROM node_versions_before AS old
+  FROM versions AS old
   LEFT JOIN nodes ON nodes.id = old.node
  ORDER BY old.node, old.version;
-DROP TABLE node_versions_before;
+DROP TABLE versions;
 
 -- Before a node gets other words, the versions that read as it did get those that it had.
 CREATE TRIGGER nodes_reworded BEFORE UPDATE OF text ON nodes WHEN old.text IS NOT new.text BEGIN

@@ -1,0 +1,80 @@
+"""A shell of what it was: what calls itself deprecated, or has its list from elsewhere."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.core.truth.doubt import retired
+
+HEADS = [
+    b'"""Deprecated module; use :mod:`shop.orders` instead."""\n',
+    b"// Deprecated: use shop.orders.\npackage cart\n",
+    b"/**\n * @deprecated Import from shop.orders now.\n */\n",
+    b"# This module is deprecated.\n# Use shop.orders for new code.\n",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_file_that_says_at_its_head_that_it_is_deprecated_says_so(head):
+    assert retired.says_so(head)
+    assert "shop.orders" in retired.instead(head)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"import warnings\nx = 'not deprecated at all'\n",
+        b"# " + b"\n#" * retired.HEAD_LINES + b"\n# Deprecated: far below\n",
+        b"def check_deprecated(): ...\n",
+        b"",
+    ],
+)
+def test_a_file_that_only_has_the_word_does_not(text):
+    assert not retired.says_so(text)
+    assert retired.instead(text) == ""
+
+
+def test_a_definition_is_deprecated_by_its_own_remarks_and_body_only():
+    source = (
+        b"def a():\n    return 1\n\n\n@deprecated('use c')\ndef b():\n    return 2\n\n\n"
+        b"def c():\n    warnings.warn('b', DeprecationWarning)\n\n\ndef d():\n    return 4\n"
+    )
+
+    assert [retired.says_so(source, line) for line in (1, 6, 10, 14)] == [False, True, True, False]
+
+
+LISTED = b'export const TARGETS = [\n  "a",\n  "b",\n  "c",\n];\n'
+TAKEN = b"export const TARGETS = Object.keys(registry);\n"
+FEWER = b'export const TARGETS = ["a", "b"];\n'
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        (LISTED, TAKEN, True),
+        (LISTED, FEWER, False),
+        (LISTED, LISTED, False),
+        (TAKEN, LISTED, False),
+        (LISTED, b"export const OTHER = 1;\n", False),
+        (
+            b'function TARGETS() {\n  return ["a", "b", "c"];\n}\n',
+            b"function TARGETS() {\n  return keys(registry);\n}\n",
+            False,
+        ),
+    ],
+)
+def test_a_list_is_emptied_when_next_to_nothing_is_left_of_it(then, now, told):
+    assert retired.emptied(then, now, "targets.ts", "TARGETS") is told
+
+
+def test_a_key_is_emptied_like_a_constant():
+    then = b'[tool.job]\nsteps = ["a", "b", "c"]\n'
+
+    assert retired.emptied(then, b"[tool.job]\nsteps = []\n", "job.toml", "tool.job.steps")
+
+
+@given(data=st.binary(max_size=200), line=st.none() | st.integers(1, 9))
+def test_any_bytes_have_an_answer(data, line):
+    if not retired.says_so(data, line):
+        assert retired.instead(data, line) == ""
+    assert not retired.emptied(data, data, "a.py", "x")

@@ -1,0 +1,92 @@
+"""Is what is still there a shell by now: does it call itself deprecated, is its list elsewhere?"""
+
+import re
+
+from yaadwatch.core.truth import definitions
+from yaadwatch.core.truth.definitions import Kind
+
+HEAD_LINES = 30
+"""Where a file speaks of itself."""
+ABOVE_LINES, BELOW_LINES = 8, 12
+"""Where it speaks of a definition, seen from its first line."""
+_MARK = re.compile(
+    r"""
+    ^\W*deprecated\b                       # @Deprecated, .. deprecated::, // Deprecated: ...
+    | ^\W*obsolete\b
+    | \[Obsolete\b | \bDeprecationWarning\b
+    | \b(?:is|are|has[ ]been|have[ ]been)[ ](?:now[ ])?(?:deprecated|superseded[ ]by|obsolete)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_INSTEAD = re.compile(
+    r"(?:use|import[ ]from|prefer|superseded[ ]by|replaced[ ]by|in[ ]favou?r[ ]of|moved[ ]to)"
+    r"[ ](?:the[ ])?(?::\w+:)?[`'\"*]*([A-Za-z_][\w./:@-]*\w)",
+    re.IGNORECASE,
+)
+
+
+_REMARKS = ("@", "#", "/", "*", "[", ".", '"', "'", ")", "--", ";", "<!")
+"""How a line begins that remarks on the definition below it."""
+_ITEM = re.compile(rb"\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`")
+_ITEMS_MIN = 3
+"""What held so many texts, and holds less than a third of them, has them from elsewhere."""
+
+
+def emptied(then: bytes, now: bytes, path: str, symbol: str) -> bool:
+    """Return whether a constant or a key that listed texts lists next to none any more.
+
+    Args:
+        then: the file as it was.
+        now: the file as it is.
+        path: its name, which tells the language.
+        symbol: the definition.
+    """
+    before, after = _items(then, path, symbol), _items(now, path, symbol)
+    if before is None or after is None:
+        return False
+    return before >= max(_ITEMS_MIN, 3 * after)
+
+
+def _items(source: bytes, path: str, symbol: str) -> int | None:
+    """Return how many texts a constant or a key lists; None for anything else."""
+    found = definitions.define(source, path, symbol)
+    kinds = {one.kind for one in definitions.names(source, path) if one.line == found.line}
+    if found.line is None or not kinds & {Kind.VALUE, Kind.KEY}:
+        return None
+    lines = source.split(b"\n")[found.line - 1 : found.end_line]
+    return len(_ITEM.findall(b"\n".join(lines)))
+
+
+def says_so(data: bytes, line: int | None = None) -> bool:
+    """Return whether the head of a file, or what is around a line of it, calls it deprecated."""
+    return any(map(_MARK.search, _around(data, line)))
+
+
+def instead(data: bytes, line: int | None = None) -> str:
+    """Return what is named there to be used instead; '' when nothing is."""
+    lines = _around(data, line)
+    for at, one in enumerate(lines):
+        if _MARK.search(one):
+            found = _INSTEAD.search(" ".join(part.strip() for part in lines[at : at + 4]))
+            return found.group(1) if found else ""
+    return ""
+
+
+def _around(data: bytes, line: int | None) -> list[str]:
+    """Return the head of a file; or a definition's own remarks, its line, and what is inside."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    if line is None:
+        return lines[:HEAD_LINES]
+    lines = lines[: line + BELOW_LINES]
+    first = line - 1
+    while lines[first - 1 : first] and lines[first - 1].lstrip().startswith(_REMARKS):
+        first -= 1
+    first = max(first, line - 1 - ABOVE_LINES)
+    depth, last = _depth(lines[line - 1 : line]), line
+    while last < len(lines) and (not lines[last].strip() or _depth(lines[last : last + 1]) > depth):
+        last += 1
+    return lines[first:last]
+
+
+def _depth(lines: list[str]) -> int:
+    return sum(len(line) - len(line.lstrip()) for line in lines)
