@@ -123,7 +123,7 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
     folder = _folder(args.project)
     if not args.starts_daemon:
         return Client(cwd=folder, on_wait=wait)
-    from yaadwatch.cli.reading import Reader
+    from yaadwatch.cli.service.reading import Reader
 
     return Reader(cwd=folder, start=start, on_wait=wait, on_alone=partial(_tell_alone, terminal))
 
