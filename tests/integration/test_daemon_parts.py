@@ -22,6 +22,8 @@ from yaadwatch.model.settings import Watch
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux")
 
 DEADLINE_S = 20.0
+TURNS = 2_000
+"""Of the loop, during which whoever waits in it without a pause does so hundreds of times."""
 QUIET_MS = 50
 PATHS = frozenset({"a.py", "src/auth/jwt.py", "new/deep/er/x.py"})
 
@@ -152,7 +154,9 @@ class World:
 
 
 @asynccontextmanager
-async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[World]:
+async def watching(
+    engine: RecordingEngine, clock: Callable[[], float] = time.monotonic, **settings: int
+) -> AsyncIterator[World]:
     health = Health()
     intake = Intake(
         Engine(
@@ -163,7 +167,7 @@ async def watching(engine: RecordingEngine, **settings: int) -> AsyncIterator[Wo
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
-        monotonic_s=time.monotonic,
+        monotonic_s=clock,
         tells=lambda folder: "remote" not in folder.parts,
     )
     await intake.start()
@@ -327,6 +331,35 @@ async def test_fifteen_cherry_picks_are_three_checks_at_most(world, tree):
     await world.settled()
 
     assert 1 <= len(world.checks) <= 3
+
+
+def test_while_there_is_no_room_for_a_check_the_loop_rests(tmp_path):
+    """At a start all projects wait for two threads; to look for room all the time cost more."""
+    trees = [repository(tmp_path / f"r{at}", f"p{at}") for at in range(CHECKS_AT_ONCE + 2)]
+    begun, go_on, looks = threading.Semaphore(0), threading.Event(), []
+
+    def clock() -> float:
+        looks.append(None)
+        return time.monotonic()
+
+    def wait() -> None:
+        begun.release()
+        assert go_on.wait(DEADLINE_S)
+
+    async def run() -> int:
+        async with watching(RecordingEngine(trees, before=wait), clock) as world:
+            for _ in range(CHECKS_AT_ONCE):
+                assert await asyncio.to_thread(begun.acquire, timeout=DEADLINE_S)
+            before = len(looks)
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+            looked = len(looks) - before
+            go_on.set()
+            await world.settled()
+            assert {project for project, _, _ in world.checks} == {one.project for one in trees}
+            return looked
+
+    assert asyncio.run(run()) < TURNS / 10
 
 
 @story

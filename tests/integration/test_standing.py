@@ -85,11 +85,12 @@ def test_whatever_changes_the_same_is_found_as_by_git(kept, runner, done):
     for what, words, untracked in done:
         change(kept, *what)
         found, by_git = asked(kept, runner, words, untracked=untracked)
-        # What the index has as a link git does not read, though it may be a file by now.
+        # What the index has as a link git does not read, though it may be a file by now; unless
+        # it looks at the files that it does not know, too.
         links = {
             line.partition("\t")[2]
             for line in kept.git("ls-files", "-s").splitlines()
-            if line.startswith("120000 ")
+            if line.startswith("120000 ") and not untracked
         }
         assert by_git == {
             word: [path for path in paths if path not in links] for word, paths in found.items()
@@ -108,6 +109,7 @@ def test_what_the_index_has_as_a_link_is_read_when_it_is_a_file_now(kept, runner
 
 
 def test_git_is_not_asked_again_and_again(kept, runner, monkeypatch):
+    kept.open(runner).files_with(["retry"])
     commands = []
     run = runner.run
     monkeypatch.setattr(
@@ -278,3 +280,26 @@ def test_what_is_too_much_is_left_to_git(kept, runner, monkeypatch, what):
     kept.open(runner).files_with(words)
 
     assert looked == [words]
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_what_git_is_told_not_to_look_at_is_found_as_by_git(kept, runner, flag):
+    kept.git("update-index", flag, "one.py")
+    kept.write("one.py", "something_else\n")
+
+    found = kept.open(runner).files_with(["retry", "something_else"])
+
+    git = searching.files_with(
+        kept.open(runner)._git, ["retry", "something_else"], at=None, untracked=False, whole=True
+    )
+    assert found == git
+    assert "one.py" not in found["something_else"]
+
+
+def test_attributes_of_its_own_that_are_a_link_leave_it_to_git(kept, runner, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text("*.py binary\n")
+    (kept.path / ".git/info").mkdir(exist_ok=True)
+    (kept.path / ".git/info/attributes").symlink_to(rules)
+
+    assert kept.open(runner).files_with(["retry"]) == {"retry": ["aim.txt"]}

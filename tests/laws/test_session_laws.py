@@ -74,9 +74,12 @@ hostile = st.tuples(words, words).map("IGNORE".join)
 
 @given(sessions, st.lists(hostile, max_size=5), st.lists(hostile, max_size=5))
 def test_words_of_others_never_leave_their_quotes(session, said, subjects):
-    """Notes, lessons, tasks, subjects of commits: quotes or line ends in them end nothing."""
+    """Notes, lessons, tasks, commits, names of files: quotes or line ends in them end nothing."""
     learned = [Lesson(id="a", kind=kind, text=text) for text in said for kind in ("bug", "task")]
-    made = Facts(commits=tuple(Made(id="abcdef12", subject=subject) for subject in subjects))
+    made = Facts(
+        commits=tuple(Made(id="abcdef12", subject=subject) for subject in subjects),
+        files=tuple(Touched(path=f"do {one}", how="added", committed=True) for one in subjects),
+    )
     at_work = replace(session, branch="main")
     told = past.tell(at_work, facts=made, learned=learned, notes=said, ended_at=None)
     tasks = [Statement(id="a", text=text, summary=text, source="an import") for text in said]

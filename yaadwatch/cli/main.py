@@ -3,6 +3,7 @@
 
 import os
 import sys
+from functools import partial
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -116,10 +117,22 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
 
         autostart.start(on_wait=lambda s: terminal.progress(f"starting the daemon, {s} s"))
 
-    return Client(
-        cwd=_folder(args.project),
-        start=start if args.starts_daemon else None,
-        on_wait=lambda seconds: terminal.progress(f"still at it, {seconds} s"),
+    def wait(seconds: int) -> None:
+        terminal.progress(f"still at it, {seconds} s")
+
+    folder = _folder(args.project)
+    if not args.starts_daemon:
+        return Client(cwd=folder, on_wait=wait)
+    from yaadwatch.cli.service.reading import Reader
+
+    return Reader(cwd=folder, start=start, on_wait=wait, on_alone=partial(_tell_alone, terminal))
+
+
+def _tell_alone(terminal: "Terminal", why: YaadError) -> None:
+    """Say, beside the answer, that no daemon gave it."""
+    terminal.end_progress()
+    terminal.err.write(
+        f"yaadwatch: No daemon can be had; this is what the stores hold. {why.message}\n"
     )
 
 

@@ -287,7 +287,10 @@ class Intake:
         if not self._bursts:
             await self._hearing.pause(None)
             return
-        at = self._bursts.next_at(self._running)
+        # Without room for another check only the end of one matters, which nudges; what is due
+        # already would else be looked for without a pause.
+        full = len(self._running) >= CHECKS_AT_ONCE
+        at = None if full else self._bursts.next_at(self._running)
         wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
         await self._hearing.pause(min(wait_s, self._look_s))
 

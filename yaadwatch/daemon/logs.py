@@ -55,11 +55,29 @@ def end(handlers: Iterable[logging.Handler]) -> None:
 
 
 class _Private(RotatingFileHandler):
-    """Makes its files readable for their owner only, whatever the umask is."""
+    """Makes its files readable for their owner only, whatever the umask is, and makes the present
+    one again when somebody took it away.
+    """
+
+    def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802
+        """Return whether the file is full; called before each line."""
+        if self.stream is not None and _is_gone(self.stream, self.baseFilename):
+            opened = self._open()
+            self.stream.close()
+            self.stream = opened
+        return super().shouldRollover(record)
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
+
+
+def _is_gone(stream: TextIOWrapper, path: str) -> bool:
+    """Tell whether what `stream` writes to is no longer at `path`, and can be made there again."""
+    try:
+        return not os.path.samestat(os.fstat(stream.fileno()), os.stat(path))  # noqa: PTH116
+    except FileNotFoundError:
+        return os.path.isdir(os.path.dirname(path))  # noqa: PTH112, PTH120
 
 
 class JsonLines(logging.Formatter):

@@ -232,7 +232,11 @@ class Stores:
             on_commit=lambda: self._on_commit(project.id),
             may_return=lambda: may_return(project),
         )
-        found = db.read(meta.get, "project")
+        try:
+            found = db.read(meta.get, "project")
+        except BaseException:  # it was deleted just now, or no further file may be opened
+            db.close()
+            raise
         if found != project.id:
             db.close()
             raise YaadError(

@@ -37,7 +37,7 @@ KEPT_ELSEWHERE = {
     "servers/dispatch.py": "folders and names of agents",
     "store/sqlite/migrations.py": "steps of the schema",
     "store/vectors/scan.py": "whether a package is there",
-    "store/whole/rows.py": "times",
+    "store/whole/rows.py": "times, and statements by columns",
     "system/git/attributes.py": "paths that git tracks",
     "system/git/command.py": "whether git can be run",
     "system/git/words/texts.py": "endings of file names",

@@ -272,7 +272,7 @@ def test_an_export_larger_than_a_line_on_the_socket_comes_in_pieces(full, monkey
     assert list((spool.places.home() / "spool").iterdir()) == []
 
 
-def test_ten_thousand_memories_go_out_and_come_in_without_a_limit(repo):
+def test_thousands_of_memories_go_out_and_come_in_without_a_limit(repo):
     nodes = [GivenNode(id=f"n{number}", text=f"Number {number}") for number in range(2_500)]
     inject.inject(repo.home, repo.call, nodes=nodes)
     path = repo.path.parent / "out.jsonl"

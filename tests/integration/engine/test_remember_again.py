@@ -13,6 +13,7 @@ from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
+from yaadwatch.model.settings import TAGS_MAX
 
 JOSE = "Sign tokens with jose"
 BECAUSE = "Sign tokens with jose, because jsonwebtoken is not maintained"
@@ -36,6 +37,16 @@ def tag(repo, id, **fields):
 
 def found(repo, query):
     return [row["id"] for row in recall.recall(repo.home, repo.call, query=query)["results"]]
+
+
+def test_said_again_with_more_tags_a_memory_never_has_more_than_the_limit(repo):
+    memory = repo.remember(JOSE, tags=[f"a{number}" for number in range(TAGS_MAX)])
+
+    refused = [refusal(repo.remember, said, tags=["one", "more"]) for said in (JOSE, BECAUSE)]
+
+    assert {error.code for error in refused} == {Code.TOO_LARGE}
+    assert (repo.show(memory)["text"], len(repo.show(memory)["tags"])) == (JOSE, TAGS_MAX)
+    assert repo.remember(JOSE, tags=["a1"]) == memory
 
 
 class TestMoreWords:

@@ -1,5 +1,9 @@
 """A daemon at rest holds no store of a project open, and nobody notices."""
 
+import contextlib
+import gc
+import os
+import resource
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +21,8 @@ from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
 from yaadwatch.store import anchors
 
 PATIENCE_S = 30.0
+ROOM_MAX = 12
+"""More descriptors than an open store takes."""
 IDLE_S = STORE_IDLE.total_seconds()
 
 
@@ -135,6 +141,48 @@ def test_never_more_stores_are_open_than_there_may_be(world):
     opened = [tree for tree in trees if tree.home.stores.opened(project_of(tree).id) is not None]
 
     assert opened == trees[2:]
+
+
+@contextlib.contextmanager
+def room_for(descriptors):
+    """Let this process open so many files more."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + ROOM_MAX, limits[1]))
+    taken = []
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(descriptors):
+            os.close(taken.pop())
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc here")
+def test_a_store_that_could_not_be_opened_all_the_way_keeps_nothing_open(world):
+    tree = world.repo()
+    tree.add()
+    project = project_of(tree)
+    rest(world)
+    before, refused = sorted(os.listdir("/proc/self/fd")), 0
+
+    for room in range(ROOM_MAX):
+        with room_for(room):
+            try:
+                with world.home.stores.use(project):
+                    pass
+            except (YaadError, OSError):
+                refused += 1
+        world.home.stores.close_one(project.id)
+        gc.collect()
+        assert sorted(os.listdir("/proc/self/fd")) == before, room
+
+    assert 0 < refused < ROOM_MAX
 
 
 class TestLook:

@@ -3,6 +3,8 @@
 import pytest
 from engine_world import every_byte_below
 
+from yaadwatch.engine import recall
+from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.sessions import skills
 from yaadwatch.model.errors import Code, YaadError
 
@@ -32,6 +34,17 @@ def test_a_skill_is_kept_and_shown_with_its_body(repo):
     assert (found["id"], found["description"]) == (added["id"], "how a version is made")
     assert found["body"] == BODY
     assert repo.show(added["id"])["kind"] == "skill"
+
+
+def test_it_is_found_by_its_name_and_the_store_is_whole(repo):
+    added = add(repo)
+
+    found = recall.recall(repo.home, repo.call, query="release")["results"]
+
+    assert [row["id"] for row in found] == [added["id"]]
+    assert verifying.verify(repo.home, repo.call)["findings"] == []
+    add(repo, description="how to ship", body="Run `make ship`.")
+    assert verifying.verify(repo.home, repo.call)["findings"] == []
 
 
 def test_under_the_same_name_it_gets_new_words_and_keeps_the_old(repo):

@@ -112,3 +112,25 @@ def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
         "daemon.log.3",
     ]
     assert all(file.stat().st_size <= logs.BYTES_MAX for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "with its folder"])
+def test_a_log_that_is_taken_away_is_begun_anew(tmp_path, how):
+    path = tmp_path / "log" / "daemon.log"
+    path.parent.mkdir()
+    handlers = logs.begin(path, mask_tree, echo=None)
+    logging.getLogger("yaadwatch").warning("first")
+    if how == "moved":
+        path.rename(tmp_path / "kept.log")
+    else:
+        path.unlink()
+    if how == "with its folder":
+        path.parent.rmdir()
+        logging.getLogger("yaadwatch").warning("nowhere")
+        path.parent.mkdir()
+
+    logging.getLogger("yaadwatch").warning("second")
+    logs.end(handlers)
+
+    assert [line["event"] for line in lines(path)] == ["second"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -1,7 +1,8 @@
 """What is told of a session? Who, when, what was noted, learned and done; and what was used of it.
 
 Plain words that the next agent can use, made of facts alone: no model has a part in it. Everything
-that comes in is masked already; words of commits stand in quotes, because they are data.
+that comes in is masked already; what others worded (notes, memories, commits, odd names of files)
+stands in quotes, because it is data.
 """
 
 import re
@@ -21,6 +22,7 @@ LINE_CHARS_MAX: Final = 300
 """A note or a statement that is longer is cut after a whole word."""
 
 _NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.-]*[\w])")
+_PLAIN_PATH = re.compile(r"[\w./@+-]{1,200}")
 _IS_NAME = re.compile(r"[a-z0-9][A-Z]|[_./-]|[A-Z]{2}|\d")
 _NAME_CHARS_MIN: Final = 4
 _WORD = re.compile(r"[\w./-]+")
@@ -127,7 +129,8 @@ def _files(facts: Facts) -> Iterable[str]:
 
 def _file(touched: Touched) -> str:
     how = "" if touched.how == "changed" else f" ({touched.how})"
-    return " ".join(touched.path.split()) + how
+    plain = _PLAIN_PATH.fullmatch(touched.path) is not None
+    return (touched.path if plain else quoted(touched.path)) + how
 
 
 def _more(found: Sequence[object], told: int) -> str:

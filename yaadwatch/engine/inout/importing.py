@@ -139,13 +139,13 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
     known = store.db.read(_alike, found.memories)
     store.db.read(_free_keys, found)
     runs: list[Taken] = []  # the last one counts: a transaction may be made again
-    answer: dict[str, Any] = inject.inject(
+    answer: dict[str, Any] = inject.inject_and(
         home,
         Call(folder=call.folder, origin=ORIGIN),
+        lambda conn, made: runs.append(former.take(conn, found, made, job.now)),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
         edges=_edges(found.relations, known, job.now),
         dry_run=job.dry_run,
-        then=lambda conn, made: runs.append(former.take(conn, found, made, job.now)),
     )
     taken = runs[-1]
     counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"]), **taken.counts}

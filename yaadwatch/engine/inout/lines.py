@@ -50,8 +50,15 @@ OWNER: Final = dict.fromkeys(
 )
 """Tables whose rows belong to a memory: where another one stands in its place, they do not come."""
 
-_HEX: Final = re.compile(r"[0-9a-f]{0,64}")
-_WORD: Final = re.compile(r"[a-z][a-z_-]{0,31}|")
+_TOLD_BY: Final = {
+    "node_versions": ("node", "version"),
+    "file_watch": ("node", "path", "symbol"),
+    "edges": ("from_node", "kind", "to_node"),
+}
+"""Columns, that of the memory first, that tell the rows of a memory apart: two rows that have the
+same are looked at; two that do not are never one, nor in each other's way."""
+_PLAIN: Final = re.compile(r"[0-9a-f]{0,64}|[a-z][a-z_-]{0,31}")
+"""A digest, or a word: no secret."""
 _EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
 """New edges of an acyclic kind for which it is asked at once whether they close a circle."""
@@ -68,7 +75,10 @@ class Told:
 
     def count(self, table: str, what: str) -> None:
         """Count a row: new, same, merged, conflict or left_out."""
-        self.counts.setdefault(table, Counter())[what] += 1
+        known = self.counts.get(table)
+        if known is None:
+            known = self.counts[table] = Counter()
+        known[what] += 1
 
     def conflict(self, table: str, row: object, reason: str) -> None:
         """Tell of a row that says something else than the one that is here."""
@@ -137,7 +147,8 @@ class _Taking:
         self._other: dict[str, dict[object, object]] = {name: {} for name in self._tables}
         self._refused: set[object] = set()  # nodes that are otherwise here
         self._made: set[object] = set()  # nodes that came with this
-        self._versions: set[tuple[object, object]] = set()  # of these
+        self._rows: dict[str, set[tuple[object, ...]]] = {}  # of these, by table: what tells them
+        self._last = {table.name: rows.last(conn, table) for table in self._tables.values()}
         # Of this import: what it holds are texts as they came, with the secrets in them.
         self._mask = lru_cache(maxsize=4096)(_masked)
         self._clean: dict[str, str] = {}  # ids and the like, which come again and again
@@ -190,8 +201,11 @@ class _Taking:
             self.told.leave(table.name, f"line {number}", "its memory is another one here")
             return
         if table.name == "node_versions":
-            row |= {"text": nodes.other_words(self._conn, row["node"], row.get("text"))}
-        known = None if self._is_new(table, row) else rows.find(self._conn, table, row)
+            said = row.get("text")
+            said = said and nodes.other_words(self._conn, row["node"], said)
+            row |= {"text": said}
+        new = self._is_new(table, row)
+        known = None if new else rows.find(self._conn, table, row)
         if known is not None:
             if table.name == "node_versions":  # one that was reworded, and back, keeps its words
                 known |= {"text": nodes.other_words(self._conn, row["node"], known["text"])}
@@ -200,28 +214,32 @@ class _Taking:
         if table.name == "nodes":
             self._take_node(table, row, number, apart=apart)
             return
-        if table.name == "edges" and self._clashes(row):
+        if table.name == "edges" and not new and self._clashes(row):
             self.told.conflict(table.name, _named(table, row), "it would hold twice at a time here")
             return
         self._insert(table, row, number)
 
     def _is_new(self, table: Table, row: Mapping[str, Any]) -> bool:
-        """Return whether a row is the first version of that number of a memory made here.
+        """Return whether a row is the first of its sort that is of a memory made here.
 
-        So that it need not be looked for: a memory that has just come had no version before.
+        So that it need not be looked for: a memory that has just come had no versions, anchors and
+        relations before.
         """
-        if table.name != "node_versions" or row["node"] not in self._made:
+        told = _TOLD_BY.get(table.name)
+        if told is None or row[told[0]] not in self._made:
             return False
-        version = row["node"], row["version"]
-        if version in self._versions:
+        before = self._rows.setdefault(table.name, set())
+        sort = tuple(row.get(name) for name in told)
+        if sort in before:
             return False
-        self._versions.add(version)
+        before.add(sort)
         return True
 
     def _insert(self, table: Table, row: dict[str, Any], number: int) -> int | None:
         """Add a row; return its number, None when it was left out."""
         given = row.get(table.number) if table.number else None
-        if given is not None and not rows.is_free(self._conn, table, given):
+        last = self._last[table.name]
+        if given is not None and given <= last and not rows.is_free(self._conn, table, given):
             row = {name: value for name, value in row.items() if name != table.number}
         try:
             made = rows.insert(self._conn, table, row)
@@ -231,6 +249,7 @@ class _Taking:
                 reason = "it refers to what is not there"
             self.told.leave(table.name, f"line {number}", reason)
             return None
+        self._last[table.name] = max(last, made)
         if given is not None and made != given:
             self._other[table.name][given] = made
         self.told.count(table.name, "new")
@@ -287,7 +306,7 @@ class _Taking:
         """
         done = dict(row)
         for name, value in row.items():
-            if not isinstance(value, str) or _WORD.fullmatch(value) or _HEX.fullmatch(value):
+            if not isinstance(value, str) or _PLAIN.fullmatch(value):
                 continue
             if name in table.key or name in table.refers:
                 clean = self._clean.get(value)

@@ -73,7 +73,6 @@ def inject(
     nodes: Sequence[GivenNode] = (),
     edges: Sequence[GivenEdge] = (),
     dry_run: bool = False,
-    then: Callable[[Connection, Collection[str]], None] | None = None,
 ) -> dict[str, object]:
     """Store memories with ids of their own, and relations, in one transaction; the answer is
     Injected.
@@ -87,13 +86,30 @@ def inject(
         nodes: the memories; masked, classified and anchored as by `remember`.
         edges: relations between these, or what is there already, by their whole ids.
         dry_run: do it, and undo it.
-        then: called at the end of the transaction with the ids of the nodes that are new.
 
     Raises:
         YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
             given twice, is a secret, or is a file or symbol, and for times to come; CONFLICT when
             an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
             callers, and new words for what a person's own file says.
+    """
+    return inject_and(home, call, _nothing, nodes=nodes, edges=edges, dry_run=dry_run)
+
+
+def inject_and(
+    home: Home,
+    call: Call,
+    then: Callable[[Connection, Collection[str]], None],
+    *,
+    nodes: Sequence[GivenNode],
+    edges: Sequence[GivenEdge],
+    dry_run: bool,
+) -> dict[str, object]:
+    """Do what `inject` does, and `then` at the end of its transaction, with the ids of the nodes
+    that are new.
+
+    Raises:
+        YaadError: as `inject`.
     """
     with home.space(call) as space:
         now = home.clock.now()
@@ -115,8 +131,7 @@ def inject(
 
         def change(conn: Connection) -> _Done:
             done = _store(conn, home, batch)
-            if then is not None:
-                then(conn, done.made)
+            then(conn, done.made)
             return done
 
         done = store(change)
@@ -128,6 +143,10 @@ def inject(
             {"id": one, "kinds": list(said.kinds)} for one, said in texts.items() if said.kinds
         ],
     }
+
+
+def _nothing(conn: Connection, made: Collection[str]) -> None:
+    """Do no more than what was asked."""
 
 
 def _created(place: int, one: GivenNode, now: datetime) -> datetime:

@@ -21,7 +21,7 @@ from yaadwatch.engine.remember.making import Making
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import HOT, Node
-from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
 from yaadwatch.store import anchors, hot, nodes
 from yaadwatch.store.connection import Connection
 
@@ -195,11 +195,22 @@ def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
 
     What a person said stays as it is when an agent or an import says it again: that confirms it,
     and may add tags.
+
+    Raises:
+        YaadError: TOO_LARGE; it would have too many tags.
     """
     draft = item.draft
+    tags = tuple(dict.fromkeys((*known.tags, *draft.tags)))
+    if len(tags) > max(TAGS_MAX, len(known.tags)):
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"Memory {known.id[-8:]} would have {len(tags)} tags, more than {TAGS_MAX}; nothing "
+            "was stored.",
+            hint=f"Take some off first: yaadwatch tag {known.id[-8:]} --remove TAG",
+        )
     stated = replace(
         known,
-        tags=tuple(dict.fromkeys((*known.tags, *draft.tags))),
+        tags=tags,
         confidence=1.0,
         confirmed_at=now,
         updated_at=now,

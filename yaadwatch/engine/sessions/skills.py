@@ -1,6 +1,7 @@
 """The verbs of skills: ways of working, each with a name, a line on when to use it, and a body."""
 
 from yaadwatch.core import privacy
+from yaadwatch.engine import writing
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.memories import mend
@@ -51,7 +52,7 @@ def skill_add(
         known = space.db.read(rows.named, name)
         if known is not None:
             mend.update(home, call, id=known, text=words)
-            space.db.write(rows.describe, known, name=name, description=about)
+            space.db.write(_name, known, name, about)
         else:
             draft = Draft(
                 text=words,
@@ -83,7 +84,15 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
             f"The skill {admitted.node.key} says the same; nothing was renamed.",
             hint=f"See it: yaadwatch skill show {admitted.node.key}",
         )
-    space.db.write(rows.describe, admitted.node.id, name=name, description=about)
+    space.db.write(_name, admitted.node.id, name, about)
+
+
+def _name(conn: Connection, id: str, name: str, about: str) -> None:
+    """Give a skill its name, by which it is found then, and the line on its use."""
+    rows.describe(conn, id, name=name, description=about)
+    node = nodes.get(conn, id)
+    if node is not None:
+        writing.index(conn, node)
 
 
 def _listed(conn: Connection, worktree: int) -> list[dict[str, object]]:

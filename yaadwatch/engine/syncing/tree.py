@@ -224,9 +224,8 @@ class _Work:
         return row
 
     def _file(self, found: Found) -> bool:
-        row = self._row(found.path)
         if found.reason:
-            self._note(row, PAUSED, found.reason)
+            self._note(self._row(found.path), PAUSED, found.reason)
             return False
         for _ in range(TRIES_MAX):
             try:
@@ -234,11 +233,11 @@ class _Work:
             except swapping.ChangedUnderneathError:
                 continue
             except StashedError:
-                self._note(row, PENDING, STASHED)
+                self._note(self._row(found.path), PENDING, STASHED)
                 return False
             except MovingError:
                 break
-        self._wait(row, "is being written, or git is at work")
+        self._wait(self._row(found.path), "is being written, or git is at work")
         return False
 
     def _let_go(self, path: str) -> bool:

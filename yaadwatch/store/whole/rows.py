@@ -8,11 +8,11 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -42,6 +42,9 @@ STAYS: Final = {
 LEFT: Final = {"nodes": {"num", "text_hash", "summary"}, "sessions": {"num", "told_seq"}}
 """Columns that are not exported: what they hold is made anew."""
 
+_READINGS_MAX: Final = 64
+"""Kinds of lines whose reading is noted, of each table: ours have a few."""
+
 _AT, _AT_MS = "at", "at_ms"
 _MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
 _MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
@@ -64,6 +67,7 @@ class Table:
         refers: for a column that refers to another table: which one, and its column there.
         needed: columns that must be given: not null, and without a default.
         plain: columns of text that say nothing but what stands there.
+        readings: by the names on a line, how such lines are read; noted when the first one comes.
     """
 
     name: str
@@ -75,6 +79,14 @@ class Table:
     refers: Mapping[str, tuple[str, str]]
     needed: frozenset[str]
     plain: frozenset[str]
+    readings: dict[tuple[str, ...], "_Reading"] = field(default_factory=dict, compare=False)
+
+
+class _Reading(NamedTuple):
+    """How a line is read: name, column and type of each value, by columns; which are missing."""
+
+    steps: list[tuple[str, str, type | None]]
+    missing: frozenset[str]
 
 
 class Unreadable(ValueError):
@@ -130,6 +142,13 @@ def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[st
     return None if found is None else dict(zip(table.columns, found, strict=True))
 
 
+def last(conn: apsw.Connection, table: Table) -> int:
+    """Return the highest number that a row of a table has; 0 of none, and without numbers."""
+    if table.number is None:
+        return 0
+    return int(conn.execute(f"SELECT coalesce(max({table.number}), 0) FROM {table.name}").get)  # noqa: S608
+
+
 def is_free(conn: apsw.Connection, table: Table, number: int) -> bool:
     """Return whether no row of a table has this number."""
     query = f"SELECT 1 FROM {table.name} WHERE {table.number} = ?"  # noqa: S608
@@ -142,12 +161,14 @@ def insert(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> int:
     Raises:
         apsw.ConstraintError: it is there already, or refers to what is not there.
     """
-    marks = ", ".join("?" * len(row))
-    conn.execute(
-        f"INSERT INTO {table.name} ({', '.join(row)}) VALUES ({marks})",  # noqa: S608
-        tuple(row.values()),
-    )
+    conn.execute(_adding(table.name, tuple(row)), tuple(row.values()))
     return conn.last_insert_rowid()
+
+
+@lru_cache(maxsize=64)
+def _adding(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
 
 
 def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,26 +196,51 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         Unreadable: a column is not known, is missing, or holds what it cannot.
     """
+    reading = table.readings.get(names := tuple(line))
+    if reading is None:
+        reading = _reading(table, names)
+        if len(table.readings) < _READINGS_MAX:
+            table.readings[names] = reading
     row: dict[str, Any] = {}
-    for name, value in line.items():
-        if name == "table":
-            continue
+    for name, column, plain in reading.steps:
+        value = line[name]
+        if (plain is str and type(value) is str and "\0" not in value) or (
+            plain is int and type(value) is int and _fits_sql(value)
+        ):
+            row[column] = value  # most of what there is
+        else:
+            row[column] = _value(table, column, value)
+    missing = reading.missing
+    if None in row.values():
+        missing = table.needed - {name for name, value in row.items() if value is not None}
+    if missing:
+        raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
+    return row
+
+
+def _reading(table: Table, names: Iterable[str]) -> _Reading:
+    """Return how a line with these names is read.
+
+    Raises:
+        Unreadable: a column is not known.
+    """
+    columns: dict[str, str] = {}
+    for name in names:
         column = name
         if column not in table.columns and (name == _AT or name.endswith("_at")):
             column = _AT_MS if name == _AT else f"{name[:-3]}_ms"
-        if column in table.plain and type(value) is str and "\0" not in value:
-            row[column] = value  # most of what there is
-            continue
-        if type(value) is int and table.types.get(column) == "INTEGER" and _fits_sql(value):
-            row[column] = value  # and most of the rest
-            continue
-        if column not in table.columns:
-            raise Unreadable(f"{table.name} has no {name}")
-        row[column] = _value(table, column, value)
-    missing = table.needed - {name for name, value in row.items() if value is not None}
-    if missing:
-        raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
-    return {name: row[name] for name in table.columns if name in row}
+        if name != "table":
+            if column not in table.columns:
+                raise Unreadable(f"{table.name} has no {name}")
+            columns[column] = name
+    plain: dict[str, type | None] = dict.fromkeys(table.plain, str)
+    plain |= {column: int for column, kind in table.types.items() if kind == "INTEGER"}
+    steps = [
+        (columns[column], column, plain.get(column))
+        for column in table.columns
+        if column in columns
+    ]
+    return _Reading(steps, table.needed - columns.keys())
 
 
 def _fits_sql(number: int) -> bool:

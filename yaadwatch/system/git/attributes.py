@@ -112,7 +112,9 @@ def _said_in(layout: Layout, folders: Iterable[str]) -> Said:
     found = Said.NOTHING
     for folder, path in places:
         seen = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-        found = max(found, Said.MORE if seen.kind == "too_large" else lines_say(seen.data or b""))
+        # Git follows a link in its own folder, and in the work tree it does not.
+        unread = seen.kind == "too_large" or (seen.kind == "link" and folder == layout.common_dir)
+        found = max(found, Said.MORE if unread else lines_say(seen.data or b""))
     return found
 
 

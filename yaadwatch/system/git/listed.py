@@ -28,10 +28,12 @@ class LeftOut:
     """What the index holds, and the work tree need not show.
 
     `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
+    `assumed`: whether git takes some file for unchanged, whatever is in the work tree.
     """
 
     sparse: dict[str, str]
     modules: frozenset[str]
+    assumed: bool = False
 
     def __len__(self) -> int:
         """Return how many paths it has."""

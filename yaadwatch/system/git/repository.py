@@ -235,18 +235,19 @@ class Repository(Snapshots):
         return self._of_index(self._runner.left_out, self._left_out)
 
     def _left_out(self) -> LeftOut:
-        sparse, modules = {}, set()
-        for row in self._git.ask(["ls-files", "-z", "-t", "-s"]).split(b"\0"):
+        sparse, modules, assumed = {}, set(), False
+        for row in self._git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
             (path,) = path_texts([name])
             if not path:
                 continue
             tag, mode, blob, _ = about.decode().split()
+            assumed = assumed or tag.islower()
             if mode == "160000":
                 modules.add(path)
-            elif tag == "S" and mode != "120000":
+            elif tag in "Ss" and mode != "120000":
                 sparse[path] = blob
-        return LeftOut(sparse=sparse, modules=frozenset(modules))
+        return LeftOut(sparse=sparse, modules=frozenset(modules), assumed=assumed)
 
     def is_tracked(self, path: str, *, but: str = "") -> bool:
         """Return whether the index holds `path`, or a file below it that is not `but`."""
@@ -340,6 +341,9 @@ class Repository(Snapshots):
         kept = self._runner.standing
         if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
             return None
+        left_out = self.left_out()
+        if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
+            return None  # git takes their texts from elsewhere, or none
         others = self.untracked() if untracked and new is None else new
         said = attributes.said_here(self.layout, (*paths, *(others or ())), paths)
         if said is Said.MORE:

@@ -1,0 +1,60 @@
+"""No daemon can be had, and git perhaps neither: what is stored is read all the same."""
+
+import shutil
+
+import pytest
+
+from yaadwatch import places
+
+QUESTION = "which rate is applied"
+
+
+@pytest.fixture
+def alone(machine, shop):
+    """A shop with a doubt, after its daemon was killed, where none can start again."""
+    shop.edit(0, 7)
+    shop.settles()
+    machine.kill()
+    run = places.default_socket().parent
+    shutil.rmtree(run)
+    run.touch()
+    return shop
+
+
+def stored(shop):
+    """Return the bytes of the project's store, and of the log of what was written last."""
+    files = sorted(shop.store.parent.glob("yaad.db*"))
+    return {file.name: file.read_bytes() for file in files if not file.name.endswith("-shm")}
+
+
+@pytest.mark.parametrize("path", [None, "/nowhere"], ids=["with git", "without git"])
+def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, alone, path):
+    before = stored(alone)
+    env = {} if path is None else {"PATH": path}
+
+    for command in (["recall", QUESTION], ["stale"], ["list"], ["sessions"], ["tasks"]):
+        ran = machine.run(*command, "--json", cwd=alone.root, env=env)
+        assert ran.status in {0, 1}, (command, ran)
+        assert ran.json["offline"] is True
+        assert "No daemon can be had" in ran.err
+    (doubt,) = machine.run("stale", "--json", cwd=alone.root, env=env).json["stale"]
+    shown = machine.run("show", doubt["id"], cwd=alone.root, env=env)
+    assert doubt["text"] in shown.out
+
+    assert stored(alone) == before
+
+
+def test_a_write_is_refused_with_the_reason_and_a_read_after_the_mending_is_the_daemons(
+    machine, alone
+):
+    refused = machine.run("remember", "Prices are in cents", cwd=alone.root)
+    assert refused.status == 3
+    assert "daemon" in refused.err
+
+    places.default_socket().parent.unlink()
+    machine.live()
+
+    found = machine.run("recall", QUESTION, "--json", cwd=alone.root)
+    assert found.json["results"]
+    assert "offline" not in found.json
+    assert found.err == ""

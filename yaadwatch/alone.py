@@ -1,0 +1,114 @@
+"""What is remembered can be read when no daemon can be had: by this process, from copies.
+
+A composition root of its own. The stores are copied to a private temporary folder, and whatever a
+verb writes goes there and is thrown away: a daemon that hangs may still have the true ones open.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import apsw
+
+from yaadwatch import places
+from yaadwatch.api import codec
+from yaadwatch.api.frames import to_text
+from yaadwatch.api.operations import BY_NAME
+from yaadwatch.engine.stores import Stores, refuse_unsafe
+from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.projects import Project
+from yaadwatch.servers.dispatch import VERBS
+from yaadwatch.store import projects as registry
+from yaadwatch.store.sqlite import migrations
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.sqlite.faults import told
+from yaadwatch.system import config
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import GitRunner
+
+_OF_ALL = frozenset({"projects"})
+"""Operations that look at every project."""
+
+
+def can_answer(operation: str) -> bool:
+    """Say whether an operation only reads what is stored."""
+    return operation in VERBS and operation != "health" and BY_NAME[operation].kind == "read"
+
+
+def answer(operation: str, fields: Mapping[str, object], folder: Path) -> dict[str, object]:
+    """Return what `operation` answers, as a client hears it, with `offline: true`.
+
+    Args:
+        operation: one that `can_answer` says yes to.
+        fields: of its request.
+        folder: what it is about, unless `fields` name a project.
+
+    Raises:
+        YaadError: as the operation; UNAVAILABLE when a store cannot be read or copied.
+    """
+    request = codec.request(
+        {"jsonrpc": "2.0", "id": 1, "method": operation, "params": dict(fields)}
+    )
+    about = Path(request.project) if request.project else folder
+    with _home(None if operation in _OF_ALL else about) as home:
+        call = Call(folder=about, origin="cli")
+        found = VERBS[operation](home, call, **codec.fields_of(request.message))
+        heard: dict[str, object] = json.loads(to_text(found | {"offline": True}))
+    return heard
+
+
+def now() -> datetime:
+    """Return the present time by the clock that the times in answers are of."""
+    return Clock().now()
+
+
+@contextmanager
+def _home(about: Path | None) -> Iterator[Home]:
+    """Lend a home of copies: the user store, and the store of a folder's project, or all (None)."""
+    settings = config.load(places.home() / config.FILE, os.environ).settings
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaadwatch-")))
+        user = folder / "yaad.db"
+        _copy(places.user_store(), user)
+        clock = Clock()
+        home = Home(
+            user=Database.open(user, role="user"),
+            stores=Stores(lambda _: None, clock),
+            clock=clock,
+            settings=settings,
+            git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
+        )
+        stack.callback(home.close)
+        for project in _meant(home, about):
+            refuse_unsafe(project.store)
+            if project.store.exists():
+                copy = folder / project.id / "yaad.db"
+                _copy(project.store, copy)
+                home.user.write(registry.replace, replace(project, store=copy))
+        yield home
+
+
+def _meant(home: Home, about: Path | None) -> list[Project]:
+    if about is None:
+        return home.user.read(registry.everything)
+    layout = layouts.find(about)
+    found = None if layout is None else home.user.read(registry.by_common_dir, layout.common_dir)
+    return [] if found is None else [found]
+
+
+def _copy(store: Path, target: Path) -> None:
+    """Copy a store that another process may have open."""
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    with told(store):
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
+        conn = apsw.Connection(str(store.parent.resolve() / store.name), flags=flags)
+        try:
+            migrations.copy_into(conn, target, "nothing was read")
+        finally:
+            conn.close()
