@@ -112,7 +112,9 @@ def test_what_a_verb_says_went_wrong_arrives_masked(path):
         assert said.hint == "not [masked]"
 
 
-@pytest.mark.parametrize("fault", [RuntimeError("s3cret"), KeyError("s3cret"), RecursionError()])
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("s3cret"), KeyError("s3cret"), RecursionError(), SystemExit("s3cret")]
+)
 def test_a_fault_of_ours_is_internal_logged_and_says_no_secret(path, caplog, fault):
     def show(home, call, **fields):
         raise fault

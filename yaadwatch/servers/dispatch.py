@@ -204,9 +204,9 @@ class Dispatcher:
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
         job = Job(call=call, request=request, line=line, then=then)
-        self._under_way += 1
-        if len(self._threads) < min(self._under_way, self._at_once):
+        if len(self._threads) < min(self._under_way + 1, self._at_once):
             self._start_thread()
+        self._under_way += 1
         self._waiting.put(job)
         return job
 
@@ -283,8 +283,8 @@ class Dispatcher:
     def _start_thread(self) -> None:
         loop = asyncio.get_running_loop()
         thread = Thread(target=self._work, args=(loop,), name=f"verb_{len(self._threads)}")
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
 
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do what waits, one after the other, until told to end."""
@@ -308,10 +308,10 @@ class Dispatcher:
         try:
             verb = self._verbs[name]
             return line(request.id, verb(self._home, call, **fields_of(request.message)))
-        except Exception as error:  # noqa: BLE001  (whoever asked must get an answer)
+        except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
             return line(request.id, self._said(name, error))
 
-    def _said(self, operation: str, error: Exception) -> YaadError:
+    def _said(self, operation: str, error: BaseException) -> YaadError:
         """Return what may be said of `error`; log it unless it is one that we expect."""
         if isinstance(error, YaadError):
             said = YaadError(error.code, self._mask(error.message), self._mask(error.hint))

@@ -127,6 +127,7 @@ class Lines(asyncio.Protocol, ABC):
         try:
             for _ in range(_LINES_A_TURN):
                 if not self.is_taking() or not self._may_write.is_set():
+                    self._stop_the_clock()  # it may all be there; we do not look
                     self._read_on(yes=False)
                     return
                 line = self._next()
@@ -270,8 +271,7 @@ class Lines(asyncio.Protocol, ABC):
         line = bytes(read[: end + 1])
         del read[: end + 1]
         self._searched = 0
-        self._cancel(self._late)
-        self._late = None
+        self._stop_the_clock()
         return line
 
     def _next_turn(self) -> None:
@@ -284,6 +284,10 @@ class Lines(asyncio.Protocol, ABC):
             self._late = self._loop.call_later(
                 self._limits.frame_time.total_seconds(), self._took_too_long
             )
+
+    def _stop_the_clock(self) -> None:
+        self._cancel(self._late)
+        self._late = None
 
     def _took_too_long(self) -> None:
         self.part(
