@@ -79,7 +79,7 @@ def _without_daemon() -> "dict[str, Any]":
     else:
         problem = {
             "what": "The daemon is not running; nothing is watched.",
-            "mend": "yaadwatch list (any command that needs the daemon starts it)",
+            "mend": "yaadwatch list (any command that needs it starts it; else: yaadwatch doctor)",
         }
     return {
         "daemon": {"running": False},

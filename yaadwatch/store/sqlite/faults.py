@@ -60,5 +60,6 @@ def damaged(path: Path, why: str, outcome: str = UNTOUCHED) -> YaadError:
     """Return the error of a file that is no database, or is one no more."""
     return unavailable(
         f"{path} is damaged or is no database ({why}); {outcome}.",
-        "Move it away; then put a backup in its place, or let an empty store be made.",
+        "Move it away, then put a backup in its place or let an empty one be made. The commands:"
+        " yaadwatch doctor",
     )
