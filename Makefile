@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
+# As pip does with what it installs, except in place: hundreds of processes of the tests would each do it again.
+COMPILE := $(BIN)/python -m compileall -q yaadwatch bridges
 
 .PHONY: install run test bench soak format clean
 
@@ -13,6 +15,7 @@ $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(COMPILE)
 	touch $@
 
 # With the home folder of an installed yaadwatch: its other commands, in another terminal, find it.
@@ -20,6 +23,7 @@ run: $(INSTALLED)  ## watch this checkout in the foreground; Ctrl-C ends it
 	$(BIN)/yaadwatch up .
 
 test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
+	$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
