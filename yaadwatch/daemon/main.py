@@ -230,6 +230,7 @@ async def _live(
     import asyncio
     import logging
 
+    from yaadwatch.core import privacy
     from yaadwatch.daemon import wiring
     from yaadwatch.daemon.renewal import AGAIN
     from yaadwatch.daemon.supervisor import Fatal
@@ -241,7 +242,7 @@ async def _live(
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
     parts.home.set_by = loaded.sources
-    for warning in loaded.warnings:
+    for warning in map(privacy.mask_tree, loaded.warnings):
         if warning.startswith(PREFIX):
             mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"
         else:

@@ -20,6 +20,7 @@ from yaadwatch.client.presence import daemon_holds_lock
 from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 RUN = "import sys; from yaadwatch.daemon.main import run; sys.exit(run(foreground=False))"
 
@@ -163,6 +164,8 @@ def test_settings_that_cannot_be_read_are_told_with_their_place(start):
         ("[watch]\nquite_ms = 10\n", "watch.quite_ms is not a setting"),
         ("[watch]\nquiet_ms = 99999\n", "watch.quiet_ms must be"),
         ("[agent_files]\nalso = ['/etc/passwd']\n", "agent_files.also: "),
+        (f"[watch]\nquiet_ms = '{TOKEN}'\n", "'[masked:github-token]'"),
+        (f"[agent_files]\nalso = ['/{TOKEN}']\n", "'/[masked:github-token]'"),
     ],
 )
 def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines, told):
