@@ -152,9 +152,11 @@ class Ending:
         telling = threading.Thread(target=_tell_of_cut, daemon=True)
         telling.start()
         telling.join(_TELL_S)  # a disk that hangs keeps that from being written, too
-        if status == AGAIN and self._begin_again is not None:
-            self._begin_again()
-        os._exit(status)
+        try:
+            if status == AGAIN and self._begin_again is not None:
+                self._begin_again()
+        finally:
+            os._exit(status)
 
 
 def _tell_of_cut() -> None:

@@ -17,6 +17,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.daemon.renewal import AGAIN
 from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
@@ -290,6 +291,26 @@ def test_whatever_hangs_it_ends_and_says_so_and_the_next_one_begins(
     asking.close()
     start()
     assert answers()
+
+
+def test_what_hangs_is_left_too_where_no_new_process_can_be_begun(start):
+    process = start(
+        """
+        import threading, time
+        from yaadwatch.daemon import main
+        from yaadwatch.daemon.renewal import AGAIN
+        async def live(ending):
+            threading.Thread(target=time.sleep, args=[3600]).start()
+            ending.begin(AGAIN)
+            return AGAIN
+        def begin_again():
+            raise OSError("the program is gone")
+        main._on_a_loop(live, main.Ending(begin_again))
+        """,
+        wait=False,
+    )
+
+    assert ended(process)[0] == AGAIN
 
 
 def _told_of_flush(patch: str) -> list[str]:
