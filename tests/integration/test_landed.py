@@ -115,6 +115,18 @@ def test_what_a_trunk_held_it_holds_when_it_has_grown(git, repo):
     assert known(git, repo, landed, wanted) == frozenset(wanted)
 
 
+def test_what_a_trunk_held_it_holds_however_much_came_to_the_same_files(git, repo, monkeypatch):
+    monkeypatch.setattr("yaadwatch.system.git.landed.TRUNK_MAX", 2)
+    landed = Landed()
+    wanted = commits(repo, "one")
+    assert look(git, repo, landed, wanted) == frozenset(wanted)
+
+    for number in range(3):
+        repo.add("one.py", f"one = 1\ny = {number}\n", "more")
+
+    assert look(git, repo, landed, wanted) == frozenset(wanted)
+
+
 def test_a_grown_trunk_is_compared_only_with_what_it_may_have_brought(git, repo, asked):
     landed = Landed()
     wanted = [*commits(repo, "two"), *commits(repo, "three")]

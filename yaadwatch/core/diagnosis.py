@@ -4,6 +4,7 @@ A row of CHECKS looks at one part of the facts and yields what it finds. A new p
 `Facts`, a gatherer in `yaadwatch.doctor`, and a row.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -206,7 +207,9 @@ def _settings(facts: Facts) -> Found:
     if settings.error:
         yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
     for warning in settings.warnings:
-        yield "problem", warning, f"{edit}; yaadwatch stop", ""
+        name = warning.partition(" ")[0]
+        mend = f"unset {name}" if _VARIABLE.fullmatch(name) else edit
+        yield "problem", warning, f"{mend}; yaadwatch stop", ""
 
 
 def _daemon(facts: Facts) -> Found:
@@ -306,6 +309,7 @@ def _gathered(facts: Facts) -> Found:
 
 
 _START: Final = "yaadwatch list"
+_VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
 CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("home", _home),
     ("space", _space),

@@ -152,9 +152,11 @@ class Ending:
         telling = threading.Thread(target=_tell_of_cut, daemon=True)
         telling.start()
         telling.join(_TELL_S)  # a disk that hangs keeps that from being written, too
-        if status == AGAIN and self._begin_again is not None:
-            self._begin_again()
-        os._exit(status)
+        try:
+            if status == AGAIN and self._begin_again is not None:
+                self._begin_again()
+        finally:
+            os._exit(status)
 
 
 def _tell_of_cut() -> None:
@@ -230,6 +232,7 @@ async def _live(
     import asyncio
     import logging
 
+    from yaadwatch.core import privacy
     from yaadwatch.daemon import wiring
     from yaadwatch.daemon.renewal import AGAIN
     from yaadwatch.daemon.supervisor import Fatal
@@ -241,7 +244,7 @@ async def _live(
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
     parts.home.set_by = loaded.sources
-    for warning in loaded.warnings:
+    for warning in map(privacy.mask_tree, loaded.warnings):
         if warning.startswith(PREFIX):
             mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"
         else:

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from bridges import registry as registry_of_formats
 from yaadwatch import places
+from yaadwatch.core import privacy
 from yaadwatch.engine import budget, shelves, telling
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
@@ -85,7 +86,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
             for key, source in beside.sources.items()
         ],
         "project": where,
-        "warnings": list(beside.warnings),
+        "warnings": [privacy.mask(warning).text for warning in beside.warnings],
         "running": True,
     }
 
@@ -113,7 +114,10 @@ def _unused(
 ) -> list[dict[str, str]]:
     """Return what stands in the files of settings of projects and is not used."""
     return [
-        {"what": what, "mend": f"change or delete that line: {project.store.parent / FILE}"}
+        {
+            "what": privacy.mask(what).text,
+            "mend": f"change or delete that line: {project.store.parent / FILE}",
+        }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
         for what in home.settings_beside(project.store).warnings[:UNUSED_TOLD_MAX]

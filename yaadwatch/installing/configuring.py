@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from yaadwatch import places
+from yaadwatch.core import privacy
 from yaadwatch.core.settings_text import assigning
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
 from yaadwatch.model.errors import Code, YaadError
@@ -38,7 +39,7 @@ def listed(environ: Mapping[str, str]) -> dict[str, Any]:
             for key, source in loaded.sources.items()
         ],
         "project": None,
-        "warnings": list(loaded.warnings),
+        "warnings": [privacy.mask(warning).text for warning in loaded.warnings],
         "running": False,
     }
 

@@ -341,11 +341,12 @@ def _written(text: str, settings: Settings, key: str) -> object:
 
 
 def _quoted(value: object) -> str:
+    """Return a value as it is told: whole, or not at all, for half a secret looks like none."""
     try:
         shown = repr(value)
     except (ValueError, RecursionError):  # a number of many digits inside, or too deep
-        return f"a {type(value).__name__}"
-    return shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}…"
+        shown = ""
+    return shown if 0 < len(shown) <= _SHOWN_MAX else f"a long {type(value).__name__}"
 
 
 def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:

@@ -10,9 +10,11 @@ import pytest
 from engine_world import dump
 from in_process import ask, command
 
+from yaadwatch.cli.inout import outside
 from yaadwatch.engine.inout import keeping, verifying
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
+from yaadwatch.model.settings import TEXT_CHARS_MAX
 from yaadwatch.store import hot, nodes
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -316,6 +318,51 @@ def test_a_page_whose_key_is_taken_comes_without_it(full):
     }
     assert full.show(mine)["key"] == "wages"
     assert [one["row"] for one in answer["left_out"]] == ["a.md", "c.md"]
+
+
+def pages(folder, **said):
+    """Make a folder of pages; `said`: their headers, by the names of the files."""
+    for name, (header, text) in said.items():
+        path = folder / (".archive" if "of" in header else "") / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in header.items())
+        path.write_text(f"---\n{lines}---\n\n{text}\n")
+    (folder / outside.MANIFEST).write_text("{}")
+
+
+def test_of_two_pages_with_one_id_the_first_comes_and_the_other_is_told(full):
+    folder = full.path.parent / "notes"
+    pages(
+        folder,
+        a=({"id": "mail", "version": 3}, "Mails go out by relay"),
+        b=({"id": "mail", "version": 3}, "Mails go out by hand"),
+        v1=({"of": "mail", "version": 1}, "Mails do not go out"),
+    )
+    there = other(full.world)
+
+    answer = ask(there, "import", folder)
+
+    assert [one["row"] for one in answer["left_out"]] == ["b.md"]
+    assert answer["counts"]["versions"] == {"new": 1}
+    assert there.show("mail")["text"] == "Mails go out by relay"
+
+
+def test_an_earlier_version_has_the_kind_of_its_memory_and_no_more_words_than_one(full):
+    folder = full.path.parent / "notes"
+    pages(
+        folder,
+        a=({"id": "mail", "version": 3}, "We decided that mails go out by relay"),
+        v1=({"of": "mail", "version": 1}, "Mails do not go out"),
+        v2=({"of": "mail", "version": 2}, "x" * (TEXT_CHARS_MAX + 1)),
+    )
+    there = other(full.world)
+
+    answer = ask(there, "import", folder)
+
+    assert [one["row"] for one in answer["left_out"]] == [".archive/v2.md"]
+    with there.db() as db:
+        kinds = db.read(lambda conn: conn.execute("SELECT kind FROM node_versions").fetchall())
+    assert kinds == [("decision",), ("decision",)]
 
 
 def test_what_is_archived_in_a_folder_and_in_use_here_stays_in_use(full):

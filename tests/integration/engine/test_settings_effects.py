@@ -22,6 +22,7 @@ from yaadwatch.model.settings import Memory, Recall, Settings, Store, Vectors, W
 
 CAR = "The red car is in the queue"
 TESTS = "We log the tests"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 @pytest.fixture
@@ -249,6 +250,15 @@ class TestOfAProject:
         assert warnings[0] in [problem["what"] for problem in problems]
         tree.remember(CAR)
         assert tree.upkeep()["skipped"] == []
+
+    def test_a_secret_that_stands_there_is_not_told(self, tree):
+        self.write(tree, f"[store]\nbudget_mib = '{TOKEN}'\n")
+
+        _, warnings = self.told(tree)
+
+        assert "'[masked:github-token]'" in warnings[0]
+        problems = report.status(tree.home, tree.call)["problems"]
+        assert warnings[0] in [problem["what"] for problem in problems]
 
     def test_one_bad_value_leaves_the_others(self, tree):
         self.write(tree, "[store]\nbudget_mib = 1\n[memory]\nhalf_life_days = 4\n")

@@ -10,6 +10,7 @@ from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.settings import Settings
 
 FILE = "config.toml"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 def command(*argv, answers):
@@ -171,6 +172,14 @@ def test_a_variable_of_this_shell_is_named_that_says_otherwise(home, monkeypatch
     ran = command("config", "set", "watch.poll_s", "30", answers=alone())
 
     assert "YAAD_WATCH_POLL_S is set in this shell, and says 5." in ran.lines
+
+
+def test_a_secret_where_a_number_belongs_is_not_told(monkeypatch):
+    monkeypatch.setenv("YAAD_WATCH_POLL_S", TOKEN)
+
+    (told,) = command("config", "--json", answers=alone()).json["warnings"]
+
+    assert "'[masked:github-token]'" in told
 
 
 @pytest.mark.parametrize(

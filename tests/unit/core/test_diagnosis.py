@@ -98,6 +98,12 @@ def test_where_all_is_well_nothing_is_found():
             "recal.top_k",
             "vi} c.toml; yaadwatch stop",
         ),
+        (
+            {"settings": SettingsFacts(path="c.toml", warnings=("YAAD_A_B must be a number",))},
+            "settings",
+            "YAAD_A_B must be",
+            "unset YAAD_A_B; yaadwatch stop",
+        ),
         ({"daemon": DaemonFacts(state="absent")}, "daemon", "is not running", "yaadwatch list"),
         (
             {"daemon": DaemonFacts(state="absent", said="no space")},
@@ -247,7 +253,7 @@ PARTS = {
     ],
     "settings": [
         SettingsFacts(path=f"{ODD}/c.toml", error="It's no TOML (line 1)", hint="Mend it;"),
-        SettingsFacts(path=f"{ODD}/c.toml", warnings=("a.b is no setting",)),
+        SettingsFacts(path=f"{ODD}/c.toml", warnings=("a.b is no setting", "YAAD_(B is none")),
     ],
     "daemon": [
         *(DaemonFacts(state=one, said="no (") for one in ("silent", "absent", "odd")),
@@ -290,7 +296,18 @@ def test_a_shell_takes_every_command_as_it_is(part):
             assert first in COMMANDS, finding
 
 
-COMMANDS = ("yaadwatch", "ls", "mv", "chmod", "export", "kill", "tail", "uv", "${EDITOR:-vi}")
+COMMANDS = (
+    "yaadwatch",
+    "unset",
+    "ls",
+    "mv",
+    "chmod",
+    "export",
+    "kill",
+    "tail",
+    "uv",
+    "${EDITOR:-vi}",
+)
 
 
 def test_every_check_has_a_name_of_its_own():

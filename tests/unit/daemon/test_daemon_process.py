@@ -17,9 +17,11 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.daemon.renewal import AGAIN
 from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 RUN = "import sys; from yaadwatch.daemon.main import run; sys.exit(run(foreground=False))"
 
@@ -163,6 +165,8 @@ def test_settings_that_cannot_be_read_are_told_with_their_place(start):
         ("[watch]\nquite_ms = 10\n", "watch.quite_ms is not a setting"),
         ("[watch]\nquiet_ms = 99999\n", "watch.quiet_ms must be"),
         ("[agent_files]\nalso = ['/etc/passwd']\n", "agent_files.also: "),
+        (f"[watch]\nquiet_ms = '{TOKEN}'\n", "'[masked:github-token]'"),
+        (f"[agent_files]\nalso = ['/{TOKEN}']\n", "'/[masked:github-token]'"),
     ],
 )
 def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines, told):
@@ -287,6 +291,26 @@ def test_whatever_hangs_it_ends_and_says_so_and_the_next_one_begins(
     asking.close()
     start()
     assert answers()
+
+
+def test_what_hangs_is_left_too_where_no_new_process_can_be_begun(start):
+    process = start(
+        """
+        import threading, time
+        from yaadwatch.daemon import main
+        from yaadwatch.daemon.renewal import AGAIN
+        async def live(ending):
+            threading.Thread(target=time.sleep, args=[3600]).start()
+            ending.begin(AGAIN)
+            return AGAIN
+        def begin_again():
+            raise OSError("the program is gone")
+        main._on_a_loop(live, main.Ending(begin_again))
+        """,
+        wait=False,
+    )
+
+    assert ended(process)[0] == AGAIN
 
 
 def _told_of_flush(patch: str) -> list[str]:

@@ -82,7 +82,7 @@ def take(conn: Connection, found: Coming, made: Collection[str], now: datetime) 
             taken.archived["same"] += 1
         else:
             taken.leave(one.name, f"it is in use here; yaadwatch forget {there.id[-8:]}")
-    for id in found.former.keys() - known:  # noqa: A001
+    for id in sorted(found.former.keys() - known):  # noqa: A001
         taken.leave(f"earlier versions of {id}", "that memory is not among them")
     return taken
 
@@ -99,7 +99,7 @@ def _go_on(
             taken.leave(f"version {before.number} of {one.name}", "it is no earlier version")
             continue
         done.add(before.number)
-        kind = before.kind or one.kind or ""
+        kind = before.kind or _kind_now(conn, one.id)
         version = Version(
             node=one.id,
             version=before.number,
@@ -113,6 +113,11 @@ def _go_on(
         )
         nodes.add_version(conn, version)
         taken.versions["new"] += 1
+
+
+def _kind_now(conn: Connection, id: str) -> str:
+    """Return of which kind a memory is that is there."""
+    return nodes.many(conn, [id])[id].kind
 
 
 def _forgotten(taken: Taken, one: Memory, now: datetime) -> Node:

@@ -23,7 +23,7 @@ from yaadwatch.engine.inout.coming import (
     usable_time,
 )
 from yaadwatch.model.nodes import THINGS, Node, Version, canonical_key
-from yaadwatch.model.settings import TAGS_MAX
+from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole.derived import NOT_INDEXED
@@ -124,6 +124,7 @@ def of_folder(path: Path) -> Coming:
     """Return what the pages that a client has sent say: ours, and those with a plain header."""
     coming = Coming()
     names: dict[str, str] = {}
+    ids: set[str] = set()
     relations: list[tuple[str, str, str]] = []
     for name, data in given_files(path):
         text = _decoded(data)
@@ -135,8 +136,12 @@ def of_folder(path: Path) -> Coming:
             coming.leave(name, reason)
         elif not _is_archived(name):
             memory = _memory(name, page)
+            if memory.id in ids:
+                coming.leave(name, "a page before it has the same id")
+                continue
             coming.add(memory)
             if not unfit(memory):
+                ids.add(memory.id)
                 stem = name.rpartition("/")[2].removesuffix(".md")
                 names[stem] = memory.id
                 relations += [(memory.id, kind, to) for kind, to in page.relations]
@@ -195,7 +200,8 @@ def _take_former(coming: Coming, path: str, page: Page) -> None:
     """Take what a memory said before, or tell why not."""
     fields = page.fields
     number, of = _number(fields.get("version")), fields.get("of")
-    if number is None or not isinstance(of, str) or not page.text or "\0" in page.text:
+    fits = 0 < len(page.text) <= TEXT_CHARS_MAX and "\0" not in page.text
+    if number is None or not isinstance(of, str) or not fits:
         coming.leave(path, "it is no earlier version of a memory")
         return
     former = Former(

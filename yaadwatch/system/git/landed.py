@@ -201,14 +201,15 @@ def _works(
     """
     try:
         holds = _is_held(git, commit, trunks, compared, held=held)
-        if holds is None:
+        if holds is None and not held:
             return {commit: False}
         before = git.ask(["rev-list", f"--max-count={WALK_MAX}", commit, "--not", *trunks])
     except YaadError as error:
         if error.code not in (Code.UNAVAILABLE, Code.TIMEOUT):
             raise
         return {commit: held}  # too large, or broken: not asked again while the branches stand
-    return {commit: holds} | dict.fromkeys(before.decode().split(), holds)
+    now = held if holds is None else holds  # what it held, and did not take back, it holds
+    return {commit: now} | dict.fromkeys(before.decode().split(), now)
 
 
 def _is_held(
