@@ -43,6 +43,35 @@ def test_a_definition_is_deprecated_by_its_own_remarks_and_body_only():
     assert [retired.says_so(source, line) for line in (1, 6, 10, 14)] == [False, True, True, False]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"def get(url, old=None):\n    if old:\n        warn('old is deprecated')\n    return 1\n",
+        b'def get(url):\n    """Get it.\n\n    Args:\n        old: is deprecated.\n    """\n',
+        b'def get(url):\n    """Get it.\n\n    old : int\n        .. deprecated:: 1.2\n    """\n',
+        b"def get(\n    url,\n    old=None,  # this one is deprecated\n):\n    return 1\n",
+        b"interface Options {\n  /** @deprecated use b */\n  a?: string;\n  b: string;\n}\n",
+        b"class A {\n  @Deprecated\n  int b;\n}\n",
+        b"class A:\n    def b(self):\n        warn(DeprecationWarning)\n",
+    ],
+)
+def test_a_member_or_parameter_that_is_deprecated_is_not_the_whole(source):
+    assert not retired.says_so(source, 1)
+
+
+def test_remarks_on_the_first_definition_are_not_about_its_file():
+    source = b"/** @deprecated use b */\nexport function a() {\n}\n"
+
+    assert retired.says_so(source, 2)
+    assert not retired.says_so(source)
+
+
+def test_a_module_that_warns_when_it_is_imported_is_deprecated():
+    source = b'import warnings\n\nwarnings.warn(\n    "use b", DeprecationWarning\n)\n\ndef a():\n'
+
+    assert retired.says_so(source)
+
+
 LISTED = b'export const TARGETS = [\n  "a",\n  "b",\n  "c",\n];\n'
 TAKEN = b"export const TARGETS = Object.keys(registry);\n"
 FEWER = b'export const TARGETS = ["a", "b"];\n'

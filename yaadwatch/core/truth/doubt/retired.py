@@ -27,6 +27,8 @@ _INSTEAD = re.compile(
 
 _REMARKS = ("@", "#", "/", "*", "[", ".", '"', "'", ")", "--", ";", "<!")
 """How a line begins that remarks on the definition below it."""
+_OF_MEMBERS = ("@", "#", "/", "*", "[", "--", ";", "<!")
+"""How one begins that inside a definition remarks on a member of it."""
 _ITEM = re.compile(rb"\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`")
 _ITEMS_MIN = 3
 """What held so many texts, and holds less than a third of them, has them from elsewhere."""
@@ -73,10 +75,13 @@ def instead(data: bytes, line: int | None = None) -> str:
 
 
 def _around(data: bytes, line: int | None) -> list[str]:
-    """Return the head of a file; or a definition's own remarks, its line, and what is inside."""
+    """Return the head of a file; or a definition's own remarks, its line, and what is inside.
+
+    What a condition, a member or a parameter says is not about the whole.
+    """
     lines = data.decode("utf-8", "replace").split("\n")
     if line is None:
-        return lines[:HEAD_LINES]
+        return _before_block(lines[:HEAD_LINES])
     lines = lines[: line + BELOW_LINES]
     first = line - 1
     while lines[first - 1 : first] and lines[first - 1].lstrip().startswith(_REMARKS):
@@ -85,7 +90,30 @@ def _around(data: bytes, line: int | None) -> list[str]:
     depth, last = _depth(lines[line - 1 : line]), line
     while last < len(lines) and (not lines[last].strip() or _depth(lines[last : last + 1]) > depth):
         last += 1
-    return lines[first:last]
+    more = lines[line - 1 : line] and lines[line - 1].rstrip().endswith(("(", ","))
+    return [*lines[first:line], *([] if more else _own(lines[line:last]))]
+
+
+def _own(body: list[str]) -> list[str]:
+    """Return what is inside a definition without what is about its members and parameters."""
+    base = next((_depth([one]) for one in body if one.strip()), 0)
+    return [
+        one
+        for one in _before_block(body)
+        if not one.lstrip().startswith(_OF_MEMBERS)
+        and not (one.lstrip().startswith("..") and _depth([one]) > base)
+    ]
+
+
+def _before_block(lines: list[str]) -> list[str]:
+    """Return the lines before the first that begins a block, and before the remarks on that."""
+    for at, one in enumerate(lines):
+        if one.rstrip().endswith((":", "{")) and not one.lstrip().startswith(_REMARKS):
+            end = at
+            while end and lines[end - 1].lstrip().startswith(_REMARKS):
+                end -= 1
+            return lines[:end]
+    return lines
 
 
 def _depth(lines: list[str]) -> int:
