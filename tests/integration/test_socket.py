@@ -332,13 +332,14 @@ def test_one_client_with_slow_requests_does_not_keep_another_waiting(path, gate)
 
     with Served(path, {"check": slow, "status": told}), Wire(path) as greedy:
         greedy.greet()
-        for number in range(100):
+        many = 50  # what waits is not read, and the kernel keeps no more than some 90 lines
+        for number in range(many):
             greedy.ask(number, "check")
 
         with contextlib.closing(client()) as other:
             assert other.call("status")["origin"] == "cli"
         gate.set()
-        assert sorted(greedy.hear()["id"] for _ in range(100)) == list(range(100))
+        assert sorted(greedy.hear()["id"] for _ in range(many)) == list(range(many))
 
 
 def test_health_is_told_while_every_thread_is_busy(path, gate):
