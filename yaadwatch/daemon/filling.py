@@ -15,7 +15,7 @@ from yaadwatch.daemon.health import Health
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import FILL_BATCH
-from yaadwatch.system.embedding.process import NotEmbedded
+from yaadwatch.system.embedding.process import NotEmbedded, NotTried
 
 IDS_MAX: Final = 512
 """More memories than this that are new in one store are found by looking through it."""
@@ -146,6 +146,8 @@ class Filler:
             size = FILL_BATCH if key not in self._broke else 1
             try:
                 last = await asyncio.to_thread(self._verbs.batch, store, model, after, size)
+            except NotTried:
+                raise
             except NotEmbedded:
                 self._broke[key] = self._broke.get(key, 0) + 1
                 if self._broke[key] <= TRIES_MAX:
@@ -177,9 +179,10 @@ class Filler:
         )
         self._full_of = None
         pause_s = min(self._pause_s * 2**self._failures, PAUSE_S_MAX)
-        self._failures += 1
-        with contextlib.suppress(TimeoutError):
+        try:
             await asyncio.wait_for(self._news.wait(), pause_s)
+        except TimeoutError:  # many news in a moment are no reason to wait for minutes
+            self._failures += 1
         self._news.set()
 
 

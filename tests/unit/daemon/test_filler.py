@@ -7,7 +7,7 @@ from yaadwatch.daemon.filling import IDS_MAX, TRIES_MAX, Filler, Verbs
 from yaadwatch.daemon.health import Health
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.embedding.process import NotEmbedded
+from yaadwatch.system.embedding.process import NotEmbedded, NotTried
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 PATIENCE_S = 30.0
@@ -62,12 +62,12 @@ class Paper:
         return sum(map(len, self.missing.values()))
 
 
-def follow(paper: Paper, story) -> Health:
+def follow(paper: Paper, story, pause_s: float = 0.001) -> Health:
     """Run a filler while `story(filler, until)` happens."""
     health = Health()
 
     async def whole() -> None:
-        filler = Filler(paper.verbs(), health, pause_s=0.001)
+        filler = Filler(paper.verbs(), health, pause_s=pause_s)
         running = asyncio.create_task(filler.run())
 
         async def until(true) -> None:
@@ -152,6 +152,30 @@ def test_a_memory_that_breaks_the_worker_again_and_again_is_passed_over():
 
     follow(paper, story)
     assert TRIES_MAX < len(paper.looked) < 200
+
+
+def test_no_memory_is_passed_over_while_the_worker_rests():
+    paper = Paper(p=1)
+    paper.faults = [NotTried(Code.UNAVAILABLE, "It rests.") for _ in range(TRIES_MAX + 1)]
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+        assert paper.left == 0
+
+    follow(paper, story)
+
+
+def test_many_news_while_the_worker_rests_make_the_next_pause_no_longer():
+    paper = Paper(p=5)
+    paper.faults = [NotTried(Code.UNAVAILABLE, "It rests.") for _ in range(40)]
+
+    async def story(filler, _until):
+        while paper.models[0].state != "active":
+            filler.remembered("p", "1")
+            await asyncio.sleep(0)
+        assert filler._failures == 0
+
+    follow(paper, story, pause_s=3600.0)
 
 
 def test_when_another_model_is_wanted_in_the_middle_that_one_is_filled():

@@ -90,6 +90,10 @@ class NotEmbedded(YaadError):
     """The worker is not there, ended, or took too long; the message says which."""
 
 
+class NotTried(NotEmbedded):
+    """No worker looked at the texts: it rests after it broke, or still loads the model."""
+
+
 class Worker:
     """One model, run by one process at most. Any thread.
 
@@ -290,9 +294,10 @@ class Worker:
         while self._state == "starting" and not self._closed:
             left = until - self._clock.monotonic_s()
             if left <= 0 or not self._changed.wait(left):
-                raise _not_embedded("The model is still being loaded.")
+                raise _not_embedded("The model is still being loaded.", NotTried)
         if self._state != "warm" or self._process is None or self._closed:
-            raise _not_embedded(f"The model does not run: {self._why or 'the daemon is stopping'}.")
+            why = self._why or "the daemon is stopping"
+            raise _not_embedded(f"The model does not run: {why}.", NotTried)
         return self._process
 
     def _send(self, process: subprocess.Popen[bytes], frame: bytes, until: float) -> None:
@@ -443,7 +448,5 @@ def _last_line(errors: IO[bytes], status: int) -> str:
     return lines[-1][:500] if lines else f"it ended with status {status}"
 
 
-def _not_embedded(what: str) -> NotEmbedded:
-    return NotEmbedded(
-        Code.UNAVAILABLE, f"{what} Nothing was embedded.", "See: yaadwatch embed status"
-    )
+def _not_embedded(what: str, kind: type[NotEmbedded] = NotEmbedded) -> NotEmbedded:
+    return kind(Code.UNAVAILABLE, f"{what} Nothing was embedded.", "See: yaadwatch embed status")
