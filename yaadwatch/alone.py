@@ -4,7 +4,6 @@ A composition root of its own. The stores are copied to a private temporary fold
 verb writes goes there and is thrown away: a daemon that hangs may still have the true ones open.
 """
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -12,17 +11,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import apsw
 
 from yaadwatch import places
 from yaadwatch.api import codec
-from yaadwatch.api.frames import to_text
+from yaadwatch.api.frames import decode, to_error
 from yaadwatch.api.operations import BY_NAME
+from yaadwatch.core.privacy import mask_tree
 from yaadwatch.engine.stores import Stores, refuse_unsafe
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.projects import Project
-from yaadwatch.servers.dispatch import VERBS
+from yaadwatch.servers.dispatch import VERBS, Dispatcher
 from yaadwatch.store import projects as registry
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
@@ -58,9 +59,10 @@ def answer(operation: str, fields: Mapping[str, object], folder: Path) -> dict[s
     about = Path(request.project) if request.project else folder
     with _home(None if operation in _OF_ALL else about) as home:
         call = Call(folder=about, origin="cli")
-        found = VERBS[operation](home, call, **codec.fields_of(request.message))
-        heard: dict[str, object] = json.loads(to_text(found | {"offline": True}))
-    return heard
+        frame = decode(Dispatcher(home, mask_tree).answered(call, request))
+    if "error" in frame:
+        raise to_error(frame["error"])
+    return cast("dict[str, object]", frame["result"]) | {"offline": True}
 
 
 def now() -> datetime:

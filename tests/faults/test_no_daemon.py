@@ -44,6 +44,19 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
     assert stored(alone) == before
 
 
+def test_what_went_wrong_is_told_without_secrets_and_in_our_words(machine, alone):
+    secret = "ghp_" + "aB3dE5fG7h" * 4
+
+    missing = machine.run("show", secret, cwd=alone.root)
+    senseless = machine.run("recall", QUESTION, "--min-score", "7", cwd=alone.root)
+
+    assert missing.status == 1
+    assert "[masked" in missing.err
+    assert secret not in missing.err
+    assert senseless.status == 2
+    assert "Traceback" not in senseless.err
+
+
 def test_a_write_is_refused_with_the_reason_and_a_read_after_the_mending_is_the_daemons(
     machine, alone
 ):

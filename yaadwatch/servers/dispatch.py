@@ -188,7 +188,7 @@ class Dispatcher:
         """Return the line that answers `request`, if that needs no thread."""
         if request.operation.name not in AT_ONCE:
             return None
-        return self._answered(_call(request.project or hello.cwd, hello.agent, ""), request, as_rpc)
+        return self.answered(_call(request.project or hello.cwd, hello.agent, ""), request)
 
     def begin(
         self,
@@ -289,7 +289,7 @@ class Dispatcher:
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do what waits, one after the other, until told to end."""
         while (job := self._waiting.get()) is not None:
-            line = b"" if job.is_dropped else self._answered(job.call, job.request, job.line)
+            line = b"" if job.is_dropped else self.answered(job.call, job.request, job.line)
             try:
                 loop.call_soon_threadsafe(self._done, job, line)
             except RuntimeError:  # the loop is closed: the daemon waits for us to end
@@ -300,7 +300,7 @@ class Dispatcher:
         if not job.is_dropped:
             job.then(job, line)
 
-    def _answered(self, call: Call, request: Request, line: Line) -> bytes:
+    def answered(self, call: Call, request: Request, line: Line = as_rpc) -> bytes:
         """Return the line that answers a request: encoded where its verb runs, because a long
         answer keeps nobody else waiting there.
         """
