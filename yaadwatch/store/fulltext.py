@@ -1,6 +1,6 @@
 """Which memories hold these words: the FTS5 index over the nodes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
@@ -112,31 +112,6 @@ def holders(conn: apsw.Connection, match: str) -> int:
         apsw.SQLError: `match` is no FTS5 expression.
     """
     return int(conn.execute("SELECT count(*) FROM nodes_fts WHERE nodes_fts MATCH ?", (match,)).get)
-
-
-def holding(conn: apsw.Connection, phrases: Sequence[str], limit: int) -> list[tuple[str, str]]:
-    """Return id and text of living nodes whose text holds every phrase, those stored last first.
-
-    Args:
-        conn: a snapshot.
-        phrases: words, or what the index splits into words; each has a letter or a digit.
-        limit: how many at most.
-    """
-    quoted = ('"{}"'.format(one.replace('"', '""')) for one in phrases)
-    rows = conn.execute(
-        """
-        SELECT nodes.id, nodes.text
-          FROM (SELECT rowid AS num
-                  FROM nodes_fts
-                 WHERE nodes_fts MATCH ?
-                 ORDER BY rowid DESC
-                 LIMIT ?) AS found
-          JOIN nodes USING (num)
-         WHERE nodes.archived_ms IS NULL AND nodes.kind NOT IN ('file', 'entity')
-        """,
-        (f"text : ({' AND '.join(quoted)})", limit),
-    )
-    return [(node, text) for node, text in rows]
 
 
 def compact(conn: apsw.Connection) -> None:

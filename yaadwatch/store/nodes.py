@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
@@ -19,6 +19,8 @@ from yaadwatch.store.codec import (
     to_ms_or_null,
 )
 
+_NONE: Final[Mapping[str, int]] = {}
+
 
 def insert(conn: apsw.Connection, node: Node) -> int:
     """Add a node; return its number, which the full-text index knows it by.
@@ -30,8 +32,15 @@ def insert(conn: apsw.Connection, node: Node) -> int:
     return insert_all(conn, [node])
 
 
-def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
+def insert_all(
+    conn: apsw.Connection, new: Sequence[Node], begins: Mapping[str, int] = _NONE
+) -> int:
     """Add nodes; return the number of the first, those of the others follow one by one.
+
+    Args:
+        conn: in a transaction.
+        new: the nodes.
+        begins: of those of which it is known, by their ids, what `beginnings.note` notes.
 
     Raises:
         apsw.ConstraintError: as for `insert`, of any of them.
@@ -41,10 +50,11 @@ def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
         """
         INSERT INTO nodes (num, id, kind, tier, scope, text, text_hash, summary, key, tags,
                            attributes, origin, session, confidence, confirmed_ms, accessed_ms,
-                           pinned, version, created_ms, updated_ms, archived_ms, archive_reason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                           pinned, version, created_ms, updated_ms, archived_ms, archive_reason,
+                           begins)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        ((num, *_values(node)) for num, node in enumerate(new, first)),
+        ((num, *_values(node), begins.get(node.id)) for num, node in enumerate(new, first)),
     )
     return first
 

@@ -1,5 +1,7 @@
 """Said again, in more words, under a key: which memory a statement means; and what else is kept."""
 
+import json
+
 import pytest
 from engine_world import NET, Tree, every_byte_below
 from hypothesis import HealthCheck, given, settings
@@ -7,9 +9,9 @@ from hypothesis import strategies as st
 
 from yaadwatch import places
 from yaadwatch.engine import recall
-from yaadwatch.engine.memories import curate
+from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.memories import inject as injecting
-from yaadwatch.engine.remember import verb
+from yaadwatch.engine.remember import matching, verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -47,6 +49,31 @@ def test_said_again_with_more_tags_a_memory_never_has_more_than_the_limit(repo):
     assert {error.code for error in refused} == {Code.TOO_LARGE}
     assert (repo.show(memory)["text"], len(repo.show(memory)["tags"])) == (JOSE, TAGS_MAX)
     assert repo.remember(JOSE, tags=["a1"]) == memory
+
+
+@pytest.mark.parametrize("forgotten", [0, 1, 3])
+def test_how_memories_begin_is_worked_out_where_an_older_store_or_an_edit_left_it_open(
+    repo, monkeypatch, forgotten
+):
+    monkeypatch.setattr(matching, "BEGUN_AT_ONCE", 2)
+    old = repo.remember(JOSE)
+    others = [repo.remember(f"Keep the {word} of the parser small") for word in ("queue", "cache")]
+    with repo.home.space(repo.call) as space:
+        forget = "UPDATE nodes SET begins = NULL WHERE id IN (SELECT value FROM json_each(?))"
+        ids = json.dumps([old, *others][:forgotten])
+        space.db.write(lambda conn: conn.execute(forget, (ids,)).fetchall())
+
+    assert repo.remembered(BECAUSE)["id"] == old
+    assert repo.remembered("Keep the cache of the parser small: it is read often")["id"] in others
+
+
+def test_a_memory_that_was_edited_is_found_by_its_new_words(repo):
+    memory = repo.remember("Use tabs in Go files")
+    mend.update(repo.home, repo.call, id=memory, text=JOSE)
+
+    answer = repo.remembered(BECAUSE)
+
+    assert (answer["decision"], answer["id"]) == ("refines", memory)
 
 
 class TestMoreWords:

@@ -8,6 +8,7 @@ alike the two read. To keep two that could be one costs a line; to make one of t
 
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -139,6 +140,16 @@ def beginning(text: str) -> tuple[str, ...]:
             if len(found) == SHARED_MIN:
                 return tuple(found)
     return ()
+
+
+def number_of(beginning: Sequence[str]) -> int:
+    """Return a number that few other beginnings have: 1 to 2**32 - 1, and 0 of an empty one.
+
+    Stores keep it: another number, or another `beginning`, needs a step of the schema.
+    """
+    if not beginning:
+        return 0
+    return zlib.crc32("\0".join(beginning).encode("utf-8", "surrogatepass")) or 1
 
 
 def begins(text: str, wanted: Sequence[str]) -> bool:

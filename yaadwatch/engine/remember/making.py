@@ -7,6 +7,7 @@ batch asks for each thing that its memories share once, and gives each table its
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.remember import relating
@@ -39,6 +40,7 @@ class Making:
         self._things: dict[str, str] = {}  # ids of files and entities, by name
         self._bodies: dict[tuple[object, ...], str] = {}
         self._nodes: list[Node] = []
+        self._begins: dict[str, int] = {}
         self._claims: list[Claimed] = []
         self._anchors: list[tuple[str, Anchor]] = []
         self._edges: list[Edge] = []
@@ -66,6 +68,7 @@ class Making:
             headings: those that it stands under.
         """
         self._nodes.append(node)
+        self._begins[node.id] = likeness.number_of(likeness.beginning(node.text))
         if node.key is not None:
             self._keys[node.key] = node.id
         self._claims += claiming.said(node, self._now, headings=headings)
@@ -83,7 +86,7 @@ class Making:
     def write(self) -> None:
         """Write what was gathered."""
         conn, now = self._conn, self._now
-        first = nodes.insert_all(conn, self._nodes)
+        first = nodes.insert_all(conn, self._nodes, self._begins)
         nodes.add_first_versions(conn, (one for one in self._nodes if one.kind not in THINGS), now)
         fulltext.index_new(
             conn,
@@ -101,6 +104,7 @@ class Making:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
         for gathered in (self._nodes, self._claims, self._anchors, self._edges, self._events):
             gathered.clear()
+        self._begins.clear()
         self._keys.clear()
 
     def _touch(

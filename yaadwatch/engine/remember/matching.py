@@ -10,7 +10,7 @@ from yaadwatch.core.ingest import likeness
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
-from yaadwatch.store import anchors, fulltext, hot, nodes, provenance
+from yaadwatch.store import anchors, beginnings, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
 
 SAME: Final = "same"
@@ -21,7 +21,9 @@ REFINES: Final = likeness.REFINES
 WITHIN: Final = likeness.WITHIN
 
 CANDIDATES_MAX: Final = 64
-"""Memories that hold the first words and are looked at, the newest."""
+"""Memories that begin with the same words and are looked at, the newest."""
+BEGUN_AT_ONCE: Final = 2_000
+"""Memories of which it is worked out in one transaction how they begin: some 50 ms."""
 FILE: Final = "file:"
 """What the origin begins with of a statement that stands in a person's file."""
 
@@ -36,6 +38,25 @@ def find(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | 
         scope: whose store.
     """
     return _exact(conn, draft, text_hash, scope) or _alike(conn, draft)
+
+
+def lacks(conn: Connection) -> bool:
+    """Return whether of some memories it is not known how they begin, so that none is found.
+
+    They came from an older store or an import, or were given other words.
+    """
+    return bool(beginnings.lacking(conn, 1))
+
+
+def begin(conn: Connection) -> None:
+    """Note of some memories, inside a transaction, how they begin."""
+    beginnings.note(
+        conn,
+        [
+            (num, likeness.number_of(likeness.beginning(said)))
+            for num, said in beginnings.lacking(conn, BEGUN_AT_ONCE)
+        ],
+    )
 
 
 def again(conn: Connection, item: Ready) -> Match | None:
@@ -66,7 +87,7 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     beginning = likeness.beginning(draft.text)
     if not beginning:
         return None
-    found = fulltext.holding(conn, beginning, CANDIDATES_MAX)
+    found = beginnings.of(conn, likeness.number_of(beginning), CANDIDATES_MAX)
     near = {node: said for node, said in found if likeness.begins(said, beginning)}
     if not near:
         return None

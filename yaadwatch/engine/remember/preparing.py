@@ -48,7 +48,8 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     hashes = [text_hash(draft.text) for draft in cleaned]
-    known = db.read(_look, cleaned, hashes, scope)
+    while (known := db.read(_look, cleaned, hashes, scope)) is None:
+        db.write(matching.begin)
     budget.refuse_beyond(home, db, known.used)
     head = None
     if space is None:
@@ -134,11 +135,19 @@ class _Known(NamedTuple):
     before: Mapping[str, Sequence[Anchor]]
 
 
-def _look(conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str) -> _Known:
-    """Return what the store knows of drafts; only those of callers mean memories that it has."""
+def _look(
+    conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str
+) -> _Known | None:
+    """Return what the store knows of drafts; only those of callers mean memories that it has.
+
+    None when it has to be worked out first how its memories begin.
+    """
+    mean = [not (draft.baseline or draft.has_id) for draft in drafts]
+    if any(mean) and matching.lacks(conn):
+        return None
     matches = [
-        None if draft.baseline or draft.has_id else matching.find(conn, draft, digest, scope)
-        for draft, digest in zip(drafts, hashes, strict=True)
+        matching.find(conn, draft, digest, scope) if may else None
+        for draft, digest, may in zip(drafts, hashes, mean, strict=True)
     ]
     meant = [one.node.id for one in matches if one is not None]
     before = anchors.of_nodes(conn, meant) if meant else {}

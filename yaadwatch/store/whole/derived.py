@@ -20,8 +20,9 @@ def scratch() -> apsw.Connection:
 
 
 def empty_index(conn: apsw.Connection) -> None:
-    """Take every word out of the full-text index."""
+    """Take every word out of the full-text index, and forget with which words nodes begin."""
     conn.execute("DELETE FROM nodes_fts")
+    conn.execute("UPDATE nodes SET begins = NULL")
 
 
 def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:
