@@ -304,16 +304,15 @@ def _read(descriptor: int, bytes_max: int) -> bytes:
     return b"".join(chunks)
 
 
-def is_settled(found: os.stat_result, now_ns: int) -> bool:
-    """Return whether a file that changes from now on will look otherwise than it does."""
+def is_settled(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
+    """Return whether a file with these times that changes from now on will look otherwise."""
     # A file system that keeps whole seconds cannot tell two changes within one of them apart.
-    newest = max(found.st_mtime_ns, found.st_ctime_ns)
-    coarse = not (found.st_mtime_ns % _SECOND_NS or found.st_ctime_ns % _SECOND_NS)
-    return newest <= now_ns - (_RACY_COARSE_NS if coarse else _RACY_NS)
+    coarse = not (mtime_ns % _SECOND_NS or ctime_ns % _SECOND_NS)
+    return max(mtime_ns, ctime_ns) <= now_ns - (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
 def _signature(found: os.stat_result, now_ns: int) -> str:
-    if not is_settled(found, now_ns):
+    if not is_settled(found.st_mtime_ns, found.st_ctime_ns, now_ns):
         return UNBELIEVED
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
 

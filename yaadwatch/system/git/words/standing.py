@@ -13,8 +13,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from yaadwatch.system import files
 from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
@@ -41,18 +42,37 @@ _PIECE_BYTES: Final = 64 * 1024
 """So much of a file is looked at in one go; other threads run in between."""
 _BITS: Final = 13
 _SLOT: Final = (1 << _BITS) - 1
-_ANYTHING: Final = b""
+_ANYTHING: Final = b"\xff" * (1 << (_BITS - 3))
+"""The bits of a file of which nothing is known: it may hold any word."""
 _WORD: Final = re.compile(rb"\w+")
 _GAP: Final = re.compile(rb"\W")
+_SIGNS: Final = attrgetter("st_mtime_ns", "st_size", "st_ctime_ns", "st_ino")
 
 
 @dataclass(slots=True)
 class _File:
     """What is known of a file: how it looked when it was read, and which words it may hold."""
 
-    looked: tuple[int, ...] = ()
-    may_hold: bytes = b""
-    """A bit for each slot that one of its words has; b"" where it may hold any word."""
+    looked: tuple[int, ...] | None = None
+    may_hold: bytes = _ANYTHING
+    """A bit for each slot that one of its words has."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a tree that may be texts, and where they are; what is known of each."""
+
+    paths: Sequence[str] = ()
+    places: Sequence[str] = ()
+    known: Mapping[str, _File] = field(default_factory=dict)
+
+    def now(self, root: Path, paths: Sequence[str]) -> "_Files":
+        """Return the same for these paths; what is known of those that were there stays."""
+        if self.paths == paths:
+            return self
+        known = {path: self.known.get(path) or _File() for path in paths if may_be_text(path)}
+        top = str(root)
+        return _Files(paths, [f"{top}/{path}" for path in known], known)
 
 
 @dataclass(slots=True)
@@ -60,29 +80,23 @@ class _Kept:
     """A work tree that was asked about."""
 
     searches: int = 0
-    paths: Sequence[str] = ()
-    tracked: dict[str, _File] = field(default_factory=dict)
-    others: dict[str, _File] = field(default_factory=dict)
+    tracked: _Files = field(default_factory=_Files)
+    others: _Files = field(default_factory=_Files)
     """Files that were asked about besides, the last time that any were."""
     reading: threading.Lock = field(default_factory=threading.Lock)
     """Held by the one that looks at its files."""
 
-    def among(self, paths: Sequence[str], others: Sequence[str] | None) -> dict[str, _File]:
+    def among(self, root: Path, paths: Sequence[str], others: Sequence[str] | None) -> list[_Files]:
         """Return what is known of those that may be texts."""
-        if self.paths != paths:
-            self.paths, self.tracked = paths, _known(self.tracked, paths)
+        self.tracked = self.tracked.now(root, paths)
         if others is None:
-            return self.tracked
-        self.others = _known(self.others, others)
-        return self.tracked | self.others if self.others else self.tracked
+            return [self.tracked]
+        self.others = self.others.now(root, others)
+        return [self.tracked, self.others]
 
     def __len__(self) -> int:
         """Return of how many files something is kept."""
-        return len(self.tracked) + len(self.others)
-
-
-def _known(known: Mapping[str, _File], paths: Sequence[str]) -> dict[str, _File]:
-    return {path: known.get(path) or _File() for path in paths if may_be_text(path)}
+        return len(self.tracked.known) + len(self.others.known)
 
 
 class Standing:
@@ -131,8 +145,8 @@ class Standing:
         if not kept.reading.acquire(timeout=WAIT_SECONDS):
             return None
         try:
-            wanted = [_Wanted(word, *_slots(parts)) for word, parts in asked.items()]
-            known = kept.among(paths, others)
+            wanted = {word: _slots(parts) for word, parts in asked.items()}
+            known = kept.among(root, paths, others)
             found = _Question(files=known, root=root, wanted=wanted, now_ns=now_ns).answer()
         finally:
             kept.reading.release()
@@ -154,82 +168,67 @@ _Slot = tuple[int, int]
 """The place of a bit: which byte, and which of its bits is set."""
 
 
-class _Wanted(NamedTuple):
-    """A word, and the bits that a file has which may hold it; the first of them by itself."""
-
-    word: str
-    first: _Slot
-    rest: list[_Slot]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """In which files do words stand?"""
+    """In which files do words stand? `wanted`: for each the bits of a file that may hold it."""
 
-    files: Mapping[str, _File]
+    files: Sequence[_Files]
     root: Path
-    wanted: Sequence[_Wanted]
+    wanted: Mapping[str, Sequence[_Slot]]
     now_ns: int
 
     def answer(self) -> dict[str, list[str]] | None:
         """Return which files hold each word; None where they are too much."""
-        top = str(self.root)
         whole = again = 0
-        perhaps: list[tuple[str, list[str]]] = []
-        unread: list[tuple[str, os.stat_result]] = []
-        every = [word for word, _, _ in self.wanted]
-        for path, known in self.files.items():
-            try:
-                there = os.lstat(f"{top}/{path}")
-            except (OSError, ValueError):
-                continue
-            if not stat.S_ISREG(there.st_mode):
-                continue
-            whole += there.st_size
-            held = known.may_hold
-            if known.looked != _looks(there):
-                unread.append((path, there))
-            elif held == _ANYTHING:
-                again += there.st_size
-                perhaps.append((path, every))
-            else:
-                mine = [
-                    word
-                    for word, (at, bit), rest in self.wanted
-                    if held[at] & bit and all(held[at] & bit for at, bit in rest)
-                ]
-                if mine:
-                    perhaps.append((path, mine))
+        unread: list[tuple[str, _File]] = []
+        perhaps: dict[str, list[str]] = {}
+        for files_ in self.files:
+            there = list(map(_looks, files_.places))
+            whole += sum(looks[1] for looks in there if looks is not None)
+            same = []
+            for (path, known), looks in zip(files_.known.items(), there, strict=True):
+                if looks is not None and looks != known.looked:
+                    unread.append((path, known))
+                elif looks is not None:
+                    same.append((path, known.may_hold))
+                    if known.may_hold is _ANYTHING:
+                        again += looks[1]
+            for word, slots in self.wanted.items():
+                for path in _that_may_hold(same, slots):
+                    perhaps.setdefault(path, []).append(word)
         if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX:
             return None
         changed = self._read(unread)
-        same = self._look_again(perhaps) if changed is not None else None
-        if changed is None or same is None:
+        unchanged = self._look_again(perhaps) if changed is not None else None
+        if changed is None or unchanged is None:
             return None
-        return {word: sorted(changed[word] + same[word]) for word, _, _ in self.wanted}
+        return {word: sorted({*changed[word], *unchanged[word]}) for word in self.wanted}
 
-    def _read(self, unread: Sequence[tuple[str, os.stat_result]]) -> dict[str, list[str]] | None:
+    def _read(self, unread: Sequence[tuple[str, _File]]) -> dict[str, list[str]] | None:
         """Return which of the changed files hold each word; None until all of them were read."""
-        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
+        found: dict[str, list[str]] = {word: [] for word in self.wanted}
         left = AT_ONCE_BYTES
-        for path, looks in unread:
-            left -= looks.st_size
+        for path, known in unread:
+            looks = _looks(f"{self.root}/{path}")
+            if looks is None:
+                continue
+            left -= looks[1]
             data, too_large = _observed(self.root, path) if left >= 0 else (None, True)
             if too_large:
                 return None
             if data is None:
                 continue
-            known = self.files[path]
             known.may_hold = _bits(data)
-            known.looked = _looks(looks) if files.is_settled(looks, self.now_ns) else ()
+            settled = files.is_settled(looks[0], looks[2], self.now_ns)
+            known.looked = looks if settled else None
             for word in words_in(found, data):
                 found[word].append(path)
         return found
 
-    def _look_again(self, perhaps: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]] | None:
+    def _look_again(self, perhaps: Mapping[str, Sequence[str]]) -> dict[str, list[str]] | None:
         """Return which unchanged files hold the words they may; None when one is too large now."""
-        found: dict[str, list[str]] = {word: [] for word, _, _ in self.wanted}
-        for path, mine in perhaps:
+        found: dict[str, list[str]] = {word: [] for word in self.wanted}
+        for path, mine in perhaps.items():
             data, too_large = _observed(self.root, path)
             if too_large:
                 return None
@@ -238,14 +237,30 @@ class _Question:
         return found
 
 
+def _that_may_hold(held: Sequence[tuple[str, bytes]], slots: Sequence[_Slot]) -> list[str]:
+    """Return the files, given with their bits, that have the bits at all of these places."""
+    found = held
+    for at, bit in slots:
+        found = [one for one in found if one[1][at] & bit]
+    return [path for path, _ in found]
+
+
 def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
     """Return the bytes of a file, and whether it has too many."""
     read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
     return read.data, read.kind == "too_large"
 
 
-def _looks(there: os.stat_result) -> tuple[int, ...]:
-    return (there.st_mtime_ns, there.st_size, there.st_ctime_ns, there.st_ino)
+def _looks(place: str) -> tuple[int, ...] | None:
+    """Return how a file looks: times of writing and change, with its size between them, and more.
+
+    None when there is no plain file at `place`.
+    """
+    try:
+        there = os.lstat(place)
+    except (OSError, ValueError):
+        return None
+    return _SIGNS(there) if stat.S_ISREG(there.st_mode) else None
 
 
 def _bits(data: bytes) -> bytes:
@@ -267,9 +282,8 @@ def _bits(data: bytes) -> bytes:
     return bytes(bits)
 
 
-def _slots(parts: Iterable[bytes]) -> tuple[_Slot, list[_Slot]]:
-    """Return the bits that a file has which holds all of these: the first, and the others."""
+def _slots(parts: Iterable[bytes]) -> list[_Slot]:
+    """Return the bits that a file has which holds all of these."""
     numbers = (hash(word) for word in parts)
     slots = (slot for one in numbers for slot in (one & _SLOT, one >> _BITS & _SLOT))
-    first, *rest = [(slot >> 3, 1 << (slot & 7)) for slot in slots]
-    return first, rest
+    return [(slot >> 3, 1 << (slot & 7)) for slot in slots]
