@@ -3,7 +3,8 @@
 import pytest
 from store_samples import NOW, empty_store, node
 
-from yaadwatch.store import beginnings, nodes
+from yaadwatch.store import nodes
+from yaadwatch.store.recall import beginnings
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from yaadwatch.core.ingest import likeness
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
-from yaadwatch.store import anchors, beginnings, hot, nodes, provenance
+from yaadwatch.store import anchors, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.recall import beginnings
 
 SAME: Final = "same"
 """It says the same."""
