@@ -103,6 +103,7 @@ def ask_everything(repo, runner):
         "remembered": lambda: opened.remembered([], at=last),
         "searched": lambda: opened.searched(["nowhere, and by nobody"]),
         "texts_only": lambda: opened.texts_only({"line": ["a.py"]}, at=last),
+        "wrote": lambda: opened.wrote(last, "moved.py"),
         "has_blob": lambda: opened.has_blob(blob),
         "changes": lambda: opened.changes(["moved.py"], first, last),
         "files_with": lambda: opened.files_with(["line"], at=last),

@@ -132,6 +132,11 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             " (bring it back: yaadwatch remove, then add --restore)",
             indent=2,
         )
+    if answer["stale"]:
+        doubted = count(answer["stale"], "memory")
+        terminal.line(
+            styled(f"{doubted} may no longer be true", "yellow"), ": yaadwatch stale", indent=2
+        )
     if any(found["mode"] == "private" for found in answer["files"]):
         terminal.line("A block in them instead: yaadwatch files adopt --mode inline", indent=2)
     terminal.line(f"Undo: {answer['undo']}")

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.core.text import text_hash
 from yaadwatch.engine import writing
-from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files import reading, written
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.remember.drafts import Draft
@@ -35,6 +36,9 @@ def read(home: Home, space: Space) -> Baseline:
     """
     before = space.db.read(nodes.count)
     found = reading.read_all(home, space)
+    since = written.since(
+        space.repository, reading.formats(home), ((one.path, one.statements) for one in found)
+    )
     drafts = [
         Draft(
             text=statement.text,
@@ -43,6 +47,7 @@ def read(home: Home, space: Space) -> Baseline:
             headings=statement.headings,
             folder=file.path.rpartition("/")[0],
             baseline=True,
+            written=since.get((file.path, text_hash(statement.text)), ""),
         )
         for file in found
         for statement in file.statements

@@ -9,6 +9,7 @@ from typing import Final
 
 from yaadwatch.engine import baseline, identity, stale, telling
 from yaadwatch.engine.agent_files.reading import AgentFile
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import (
     EXCLUDED,
     STORE_FOLDER,
@@ -84,6 +85,7 @@ def add(
                 releasing.choose(home, space, mode)
             stale.check_space(home, space, None)
             known = {row.path: row for row in tree.sync_space(home, space).files}
+            doubts = space.db.read(doubting.of_worktree, space.worktree.id)
         undo.pop_all()
     removed = home.user.read(registry.removed, layout.common_dir)
     backup = identity.newest_backup(removed) if removed is not None else None
@@ -105,6 +107,7 @@ def add(
             }
             for file in said.files
         ],
+        **telling.counted(doubts),
         "mode": mode,
         "backup": str(backup) if backup is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {project.root}",

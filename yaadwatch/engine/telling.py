@@ -1,6 +1,6 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
@@ -109,7 +109,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
             return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, project)
-        return shown | found | _counted(_told_here(home, project, main, doubts))
+        return shown | found | counted(_told_here(home, project, main, doubts))
     except YaadError as error:
         state = "refused" if error.code is Code.REFUSED else "broken"
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
@@ -146,7 +146,8 @@ def _told_here(
     return [flag for flag in doubts if flag.node not in away]
 
 
-def _counted(doubts: list[Flag]) -> dict[str, object]:
+def counted(doubts: Sequence[Flag]) -> dict[str, object]:
+    """Return how many doubts are told, and of how many memories nothing can be."""
     return {
         "stale": sum(flag.level == "warn" for flag in doubts),
         "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),

@@ -25,7 +25,8 @@ class Draft:
     the statement is kept under; `expected_version`: the version of the memory under that key that
     it is meant for, any when None. `session`: the id of the session that it is said in, if any;
     `touched`: the files that were worked on in it. `cleaned`: what `clean` made of `text`, where
-    somebody has asked already.
+    somebody has asked already. `written`: the commit that gave a person's file these words; '' when
+    that is not known, or they are in no commit.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Draft:
     symbols: tuple[str, ...] = ()
     pinned: bool = False
     baseline: bool = False
+    written: str = ""
     has_id: bool = False
     session: str | None = None
     touched: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
 from yaadwatch.engine import claiming, writing
+from yaadwatch.engine.agent_files import reading, written
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -42,8 +43,10 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Commit
     stock, plan = decided.inventory, decided.plan
     origin = f"file:{seen.path}"
     fresh = [place for place in stock.new if _key(place) not in decided.archived]
+    old = [place.statement for place in fresh if place.statement and _is_baseline(seen)]
+    since = written.since(space.repository, reading.formats(home), [(seen.path, old)])
     drafts = [
-        *(_outside(seen, place, origin) for place in fresh),
+        *(_outside(seen, place, origin, since) for place in fresh),
         *(Draft(text=new.text, origin=origin, tier=HOT) for new in (plan.new if plan else ())),
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
@@ -246,7 +249,14 @@ def _key(place: Place) -> str:
     return text.text_hash(as_stored(place.statement.text))
 
 
-def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
+def _is_baseline(seen: Gathered) -> bool:
+    """Return whether what is new in a file was not typed here, or does not hold everywhere."""
+    return seen.from_git or not seen.everywhere
+
+
+def _outside(
+    seen: Gathered, place: Place, origin: str, since: Mapping[tuple[str, str], str]
+) -> Draft:
     if place.statement is None:
         raise ValueError("a place that is new has a statement")
     return Draft(
@@ -255,5 +265,6 @@ def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
         kind=place.statement.kind,
         headings=place.statement.headings,
         folder=seen.path.rpartition("/")[0],
-        baseline=seen.from_git or not seen.everywhere,
+        baseline=_is_baseline(seen),
+        written=since.get((seen.path, text.text_hash(place.statement.text)), ""),
     )

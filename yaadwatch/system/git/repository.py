@@ -15,11 +15,12 @@ from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system import files
-from yaadwatch.system.git import attributes, indexed, listed, searching
+from yaadwatch.system.git import attributes, blamed, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
 from yaadwatch.system.git.attributes import Said
+from yaadwatch.system.git.blamed import Wrote
 from yaadwatch.system.git.changes import Change, Departure, path_texts
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.diff import hunks_between
@@ -158,6 +159,10 @@ class Repository(Snapshots):
         """Return the commit at which two parted; None when they have nothing in common."""
         found = self._git.ask(["merge-base", *valid(one, other)], allowed=(0, 1))
         return found.decode().strip() or None
+
+    def wrote(self, commit: str, path: str) -> list[Wrote]:
+        """Return for each line of a file in a commit which commit wrote it; see `blamed.lines`."""
+        return blamed.lines(self._git, valid(commit)[0], path)
 
     def snapshot(self, index: Path | None = None) -> str:
         """Return a new commit on HEAD that holds what is staged; no branch leads to it.

@@ -1,0 +1,184 @@
+"""What an agent file has said for long is held against the code of the day on which it was said."""
+
+from datetime import timedelta
+
+import pytest
+from engine_world import NET
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.engine.agent_files import finding, written
+from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.blamed import Wrote
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.repository import Repository
+
+RULES = """# Rules
+
+- The limit lives in `src/limits.py`; `MAX_RETRIES` is 3.
+- Calls go through `fetch_with_retry`.
+- Tokens are read from `config/api.toml`.
+"""
+LIMITS = "MAX_RETRIES = 3\n"
+
+
+@pytest.fixture
+def tree(world):
+    """A repository whose rules are as old as its code; it is not watched yet."""
+    tree = world.tree()
+    tree.git("init", "-q", "-b", "main")
+    tree.write("src/net.py", NET)
+    tree.write("src/limits.py", LIMITS)
+    tree.write("config/api.toml", "token = 1\n")
+    tree.write("CLAUDE.md", RULES)
+    tree.commit("one")
+    return tree
+
+
+def doubted(tree):
+    return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
+
+
+class TestAdd:
+    def test_what_is_true_still_is_told_by_nobody(self, tree):
+        added = tree.add()
+        assert (added["stale"], added["unknown"]) == (0, 0)
+        assert doubted(tree) == {}
+
+    def test_what_became_false_before_we_came_is_told(self, tree):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        added = tree.add()
+        assert added["stale"] == 2
+        assert doubted(tree) == {"The": "changed", "Tokens": "gone"}
+        told = {row["verdict"]: row for row in tree.stale()["stale"]}
+        assert [row["commit"]["subject"] for row in told["changed"]["evidence"]] == ["five"]
+        assert [row["commit"]["subject"] for row in told["gone"]["evidence"]] == ["no tokens"]
+
+    def test_what_was_reworded_after_the_change_is_true(self, tree):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        tree.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
+        tree.commit("say so")
+        tree.add()
+        assert doubted(tree) == {}
+
+    def test_white_space_and_another_place_are_no_other_words(self, tree):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        first, head, *rules = RULES.splitlines(keepends=True)
+        tree.write("CLAUDE.md", "".join((first, head, *reversed(rules))).replace("- ", "-   "))
+        tree.commit("sort them")
+        tree.add()
+        assert doubted(tree) == {"The": "changed"}
+
+    def test_a_renamed_agent_file_is_as_old_as_it_was(self, tree):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        tree.git("mv", "CLAUDE.md", "AGENTS.md")
+        tree.commit("for all agents")
+        tree.add()
+        assert doubted(tree) == {"Tokens": "gone"}
+
+    def test_words_in_no_commit_count_from_now(self, tree):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        tree.write("CLAUDE.md", RULES.replace("The limit lives", "Its limit lives"))
+        tree.add()
+        assert doubted(tree) == {}
+
+    def test_what_came_after_the_words_is_rested_on_too(self, tree):
+        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        tree.commit("planned")
+        tree.write("src/pages.py", "def page():\n    return 1\n")
+        tree.commit("pages")
+        tree.add()
+        assert doubted(tree) == {}
+        tree.git("rm", "-q", "src/pages.py")
+        tree.commit("no pages")
+        assert doubted(tree) == {"Pages": "gone"}
+
+    def test_where_history_is_cut_it_counts_from_the_oldest_commit_there(self, tree, world):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        source = f"file://{tree.path}"
+        shallow.git("clone", "-q", "--depth=2", source, ".")
+        shallow.add()
+        assert doubted(shallow) == {"Tokens": "gone"}
+
+    def test_a_list_of_commits_to_pass_over_that_is_missing_is_no_error(self, tree):
+        tree.git("config", "blame.ignoreRevsFile", "no-such-file")
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        tree.add()
+        assert doubted(tree) == {"Tokens": "gone"}
+
+
+class TestPulled:
+    def test_rules_that_git_brings_are_as_old_as_their_commit(self, tree):
+        tree.add()
+        tree.git("checkout", "-q", "-b", "other")
+        tree.write("AGENTS.md", "# Rules\n\n- Rows are made by `src/rows.py`.\n")
+        tree.write("src/rows.py", "def row():\n    return 1\n")
+        tree.commit("rows")
+        tree.git("rm", "-q", "src/rows.py")
+        tree.commit("no rows")
+        tree.git("checkout", "-q", "main")
+        tree.sync()
+        tree.git("-c", "user.email=eve@example.org", "merge", "-q", "--no-ff", "--no-edit", "other")
+        tree.world.clock.wait(60)
+        tree.sync()
+        assert doubted(tree) == {"Rows": "gone"}
+
+
+class TestSince:
+    def test_it_looks_into_few_commits(self, tree):
+        for number in range(3 * COMMITS_MAX):
+            with (tree.path / "CLAUDE.md").open("a") as rules:
+                rules.write(f"- Rule {number} holds.\n")
+            tree.commit(f"rule {number}")
+        found = self.since(tree)
+        assert len(set(found.values())) == COMMITS_MAX
+        assert len(found) == 3 + 3 * COMMITS_MAX
+
+    def test_it_looks_up_few_statements(self, tree):
+        rules = "".join(f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX + 9))
+        tree.write("CLAUDE.md", rules)
+        tree.commit("many")
+        assert len(self.since(tree)) == STATEMENTS_MAX
+
+    def test_before_the_first_commit_nothing_was_written(self, world):
+        tree = world.tree()
+        tree.git("init", "-q", "-b", "main")
+        tree.write("CLAUDE.md", RULES)
+        assert self.since(tree) == {}
+
+    @staticmethod
+    def since(tree):
+        formats = finding.formats()
+        bridge = formats.of("CLAUDE.md")
+        statements = bridge.parse((tree.path / "CLAUDE.md").read_bytes()).statements
+        runner = GitRunner(timedelta(seconds=10))
+        try:
+            repository = Repository(layouts.find(tree.path), runner)
+            return written.since(repository, formats, [("CLAUDE.md", statements)])
+        finally:
+            runner.close()
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60))
+def test_of_too_many_commits_a_later_one_stands_for_each(times):
+    wrote = {("f", str(at)): Wrote(f"{time:040x}", time) for at, time in enumerate(times)}
+    fewer = written.fewer(wrote)
+    assert fewer.keys() == wrote.keys()
+    assert set(fewer.values()) <= set(wrote.values())
+    assert len(set(fewer.values())) <= COMMITS_MAX
+    assert all(fewer[key].at_s >= wrote[key].at_s for key in wrote)
+    if len(set(wrote.values())) <= COMMITS_MAX:
+        assert fewer == wrote
