@@ -385,7 +385,7 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyF
             among = self.among[1]
             text = os.fsdecode(name)
             # A watch that is just being made is not known here yet; the reader waits for it.
-            return not among or any([each.owner.cares(each.folder, text) for each in among])
+            return not among or any(each.owner.cares(each.folder, text) for each in among)
 
         def handle_event(self, event: "InotifyEvent") -> None:
             if event.is_queue_overflow:
