@@ -359,6 +359,8 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyF
         def __init__(self) -> None:
             super().__init__()
             self.name = "watcher"
+            # watchdog says that it reads before it does: closed until then, nothing would be freed.
+            self._is_reading = False
             self.breath_s = 0.0
             self.among = _NOBODY  # those who watch under the descriptor that was asked for last
             os.set_inheritable(self._inotify_fd, False)
@@ -366,7 +368,8 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None]) -> "InotifyF
         def read_events(self, **_: int) -> "list[InotifyEvent]":
             # A lone change is told at once. Those that follow on its heels wait a moment, and a
             # storm longer: to read many at once is cheaper, and what is told twice is told once.
-            time.sleep(self.breath_s)
+            if self.breath_s:
+                time.sleep(self.breath_s)
             buffer = self._read_event_buffer(_BUFFER_BYTES)
             rows, count = _each_name_once(buffer)
             self.breath_s = _breath_s(count, len(buffer))
