@@ -298,6 +298,7 @@ class _Maker:
         self._commit = commit
         self._homes: dict[str, str | None] = {}
         self._defined: dict[tuple[str, str, str], Anchor | None] = {}
+        self._places: dict[tuple[str, str], tuple[Method, str, int] | None] = {}
         self._versions: list[str] | None = None
 
     def add(self, one: Sought, made: Anchor | None) -> None:
@@ -328,7 +329,7 @@ class _Maker:
         found = self.view.find(path)
         if found is None or found.kind != "file":
             return None
-        defined = looking.define_in(self.view, path, symbol)
+        defined = self._place(path, symbol)
         if defined is None:
             return None
         method, fingerprint, line = defined
@@ -394,7 +395,7 @@ class _Maker:
         if symbol not in self._homes:
             named = self._in_code(last_part(symbol))
             few = named if len(named) <= SYMBOL_FILES_MAX else []
-            defining = (path for path in few if looking.define_in(self.view, path, symbol))
+            defining = (path for path in few if self._place(path, symbol))
             first, second = next(defining, None), next(defining, None)
             self._homes[symbol] = first if second is None else None
         return self._homes[symbol]
@@ -411,6 +412,12 @@ class _Maker:
             if path in standing:
                 return path
         return min(standing, key=_remoteness)
+
+    def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
+        """Return what `looking.define_in` does; a file is taken apart once for each name."""
+        if (path, symbol) not in self._places:
+            self._places[path, symbol] = looking.define_in(self.view, path, symbol)
+        return self._places[path, symbol]
 
     def _in_code(self, word: str) -> list[str]:
         return [path for path in self.standing.get(word, ()) if looking.is_code(path)]
