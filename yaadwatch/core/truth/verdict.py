@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
+from yaadwatch.model.anchors import RETURNED, Anchor, Method, Suggestion, Verdict
 
 
 class Span(StrEnum):
@@ -268,7 +268,8 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     name = anchor.name
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
-        reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"
+        was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
+        reason = f"{about}: {was} {anchor.fingerprint}, {now} now {seen.instead}"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {anchor.path}"
