@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from yaadwatch.core.quoting import as_name, as_names
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.model.anchors import RETURNED, Anchor, Method, Suggestion, Verdict
@@ -105,13 +106,13 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         return _judge_missing(anchor, seen)
     if seen.place != anchor.path:
         changed = " and changed" if seen.span is Span.DIFFERENT else ""
-        reason = f"{name} moved{changed}: {anchor.path} is now {seen.place}"
+        reason = f"{name} moved{changed}: {as_name(anchor.path)} is now {as_name(seen.place)}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     if seen.span is Span.DIFFERENT and not seen.retired:
-        reason = f"{name} in {anchor.path} changed"
+        reason = f"{name} in {as_name(anchor.path)} changed"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
-        reason = f"{name} was not looked for in {anchor.path}"
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     return _still_there(anchor, seen)
 
@@ -240,8 +241,9 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None and seen.elsewhere:
-        named = " and ".join(filter(None, (", ".join(seen.elsewhere[:-1]), seen.elsewhere[-1])))
-        reason = f"{anchor.path} was split; what was in it is now in {named}"
+        *others, last = map(as_name, seen.elsewhere)
+        named = " and ".join(filter(None, (", ".join(others), last)))
+        reason = f"{as_name(anchor.path)} was split; what was in it is now in {named}"
         return Judgement(
             anchor=anchor,
             verdict=Verdict.MOVED,
@@ -250,38 +252,39 @@ def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
             places=seen.elsewhere,
         )
     if seen.place is None:
-        after = f"; {seen.likely} may be in its place" if seen.likely else ""
+        after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
         return Judgement(
             anchor=anchor,
             verdict=Verdict.GONE,
-            reason=f"{anchor.path} is gone{after}",
+            reason=f"{as_name(anchor.path)} is gone{after}",
             likely=seen.likely,
         )
     if seen.place != anchor.path:
-        reason = f"{anchor.path} is now {seen.place}"
+        reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     return _still_there(anchor, seen)
 
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of a pattern, a word, a target or a value."""
-    name = anchor.name
+    name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
-        about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
+        about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
-        reason = f"{about}: {was} {anchor.fingerprint}, {now} now {seen.instead}"
+        then, since = as_name(anchor.fingerprint), as_name(seen.instead)
+        reason = f"{about}: {was} {then}, {now} now {since}"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
-        reason = f"{name} was not looked for in {anchor.path}"
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     if seen.span is not Span.MISSING:
         return _still_there(anchor, seen)
     if seen.elsewhere:
         return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
     reason = {
-        Method.GLOB: f"no file matches {name} any more",
-        Method.TARGET: f"{anchor.path} does not define {name} any more",
-        Method.VALUE: f"{anchor.path} does not say {name} any more",
+        Method.GLOB: f"no file matches {as_name(name)} any more",
+        Method.TARGET: f"{path} does not define {name} any more",
+        Method.VALUE: f"{path} does not say {name} any more",
     }.get(anchor.method, f"{name} stands nowhere in the code any more")
     return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
 
@@ -290,20 +293,21 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
     name = anchor.symbol
     if seen.elsewhere:
         only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
-        places = " or ".join(seen.elsewhere[:3]) + (" ..." if len(seen.elsewhere) > 3 else "")
-        reason = f"{name} is no longer in {anchor.path}; it is now in {places}"
+        places = as_names(seen.elsewhere, 3)
+        reason = f"{name} is no longer in {as_name(anchor.path)}; it is now in {places}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only)
     if seen.place is None:
-        reason = f"{anchor.path} is gone, and {name} with it"
+        reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:
-        reason = f"{name} is gone from {seen.place}"
+        reason = f"{name} is gone from {as_name(seen.place)}"
     return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason)
 
 
 def _still_there(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.retired:
-        after = f"; it names {seen.instead} instead" if seen.instead else ""
-        about = f"{anchor.name} in {anchor.path}" if anchor.symbol else anchor.path
+        after = f"; it names {as_name(seen.instead)} instead" if seen.instead else ""
+        path = as_name(anchor.path)
+        about = f"{anchor.name} in {path}" if anchor.symbol else path
         reason = f"{about} {seen.retired}{after}"
         return Judgement(
             anchor=anchor,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features, is_lost
@@ -115,8 +116,8 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
     if not best.seen.replaced and not best.seen.lost_files:
         return None
     anchor = best.judgement.anchor
-    name = anchor.symbol or anchor.path
-    now = f"; {best.seen.instead} stands in its place" if best.seen.replaced else ""
+    name = anchor.symbol or as_name(anchor.path)
+    now = f"; {as_name(best.seen.instead)} stands in its place" if best.seen.replaced else ""
     reason = f"{name} is there, but {best.seen.lost_files} files name it no more{now}"
     return replace(
         best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth import definitions
@@ -209,7 +210,7 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if view.has_folder(anchor.path):
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
     if view.find(anchor.path) is not None:
-        return Seen(unknown=f"{anchor.path} is a file now")
+        return Seen(unknown=f"{as_name(anchor.path)} is a file now")
     return _followed(anchor, view, head)
 
 
@@ -232,7 +233,7 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if place.place is not None:
         data = view.read(place.place)
         if data is None:
-            return Seen(unknown=f"{place.place} could not be read")
+            return Seen(unknown=f"{as_name(place.place)} could not be read")
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
     holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
@@ -292,7 +293,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
         return None, replace(seen, span=Span.SAME)
     data = view.read(seen.place)
     if data is None:
-        return None, Seen(unknown=f"{seen.place} could not be read")
+        return None, Seen(unknown=f"{as_name(seen.place)} could not be read")
     return data.decode("utf-8", "replace"), seen
 
 

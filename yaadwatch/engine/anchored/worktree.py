@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.core import privacy
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import hunks
 from yaadwatch.engine.anchored.commit import AtHead, Found, missed
@@ -192,7 +193,7 @@ class WorkTree:
             self.seen[path] = Sighting(path=path, signature="", blob="")
             if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
                 return None  # a folder of that name: the file is gone
-            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
+            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=as_name(path))
             return Found(blob="", odd=reason, kind=observed.kind)
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
@@ -209,7 +210,7 @@ class WorkTree:
             if module in left_out.modules and not os.path.lexists(
                 self.space.root / module / ".git"
             ):
-                odd = f"{module} is a submodule that is not checked out here"
+                odd = f"{as_name(module)} is a submodule that is not checked out here"
                 return Found(blob="", odd=odd, kind="other")
         return None
 
