@@ -129,10 +129,19 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """What would make the memory true again: a new path, and the text with it put in."""
+    """What would make the memory true again: a new path, and the text with it put in.
+
+    `places`: where the parts of a folder are now that went to several; then nothing is proposed.
+    """
 
     path: str | None
     text: str | None
+    places: tuple[str, ...] = ()
+
+    @property
+    def can_be_accepted(self) -> bool:
+        """Return whether it proposes something, and does not only say where to look."""
+        return self.path is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
