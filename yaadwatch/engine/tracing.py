@@ -7,11 +7,11 @@ from yaadwatch.core import privacy
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import numbers
+from yaadwatch.core.truth.doubt import numbers, returns
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import ASSIGNED, Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
 
@@ -199,6 +199,9 @@ class _Shape:
         if anchor.symbol.endswith(ASSIGNED):
             number = numbers.given(data, path, anchor.name) or ""
             return cls(blob=blob, there=True, fingerprint=number)
+        if anchor.symbol.endswith(RETURNED):
+            said = returns.given(data, path, anchor.name) or ""
+            return cls(blob=blob, there=True, fingerprint=said)
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         return cls(blob=blob, there=line is not None, fingerprint="")
 
@@ -207,7 +210,7 @@ class _Shape:
             return True
         if not self.there:
             return False
-        if anchor.method is Method.TREE or anchor.symbol.endswith(ASSIGNED):
+        if anchor.method is Method.TREE or anchor.symbol.endswith((ASSIGNED, RETURNED)):
             return self.fingerprint != before.fingerprint
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:

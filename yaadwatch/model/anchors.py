@@ -56,6 +56,8 @@ REFERENCES = {
 
 ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
+RETURNED: Final = " ->"
+"""Ends the symbol of an anchor on the literal that a function returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Anchor:
     @property
     def name(self) -> str:
         """Return the symbol as people say it; '' for a whole file or folder."""
-        return self.symbol.removesuffix(ASSIGNED)
+        return self.symbol.removesuffix(ASSIGNED).removesuffix(RETURNED)
 
     @property
     def reference(self) -> Reference:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from yaadwatch.core.quoting import as_name, as_names
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
+from yaadwatch.model.anchors import RETURNED, Anchor, Method, Suggestion, Verdict
 
 
 class Span(StrEnum):
@@ -241,8 +241,9 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None and seen.elsewhere:
-        named = " and ".join(filter(None, (", ".join(seen.elsewhere[:-1]), seen.elsewhere[-1])))
-        reason = f"{anchor.path} was split; what was in it is now in {named}"
+        *others, last = map(as_name, seen.elsewhere)
+        named = " and ".join(filter(None, (", ".join(others), last)))
+        reason = f"{as_name(anchor.path)} was split; what was in it is now in {named}"
         return Judgement(
             anchor=anchor,
             verdict=Verdict.MOVED,
@@ -269,7 +270,9 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
-        reason = f"{about}: was {as_name(anchor.fingerprint)}, is now {as_name(seen.instead)}"
+        was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
+        then, since = as_name(anchor.fingerprint), as_name(seen.instead)
+        reason = f"{about}: {was} {then}, {now} now {since}"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {as_name(anchor.path)}"

@@ -13,7 +13,7 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth import definitions
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import numbers, retired, successors
+from yaadwatch.core.truth.doubt import numbers, retired, returns, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -21,7 +21,7 @@ from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View, WorkTree
-from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import WORD_FILES_MAX
 
@@ -267,6 +267,11 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     elif anchor.symbol.endswith(ASSIGNED):
         # What is given to it elsewhere, or by a formula, is not known to be another number.
         now = numbers.given(text.encode(), seen.place or anchor.path, anchor.name)
+        now = now or anchor.fingerprint
+        same = now == anchor.fingerprint
+    elif anchor.symbol.endswith(RETURNED):
+        # What it works out, or returns under a condition, is not known to be something else.
+        now = returns.given(text.encode(), seen.place or anchor.path, anchor.name)
         now = now or anchor.fingerprint
         same = now == anchor.fingerprint
     else:
