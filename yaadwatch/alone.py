@@ -1,7 +1,8 @@
 """What is remembered can be read when no daemon can be had: by this process, from copies.
 
-A composition root of its own. The stores are copied to a private temporary folder, and whatever a
-verb writes goes there and is thrown away: a daemon that hangs may still have the true ones open.
+A composition root of its own. The stores are copied to a private folder, and whatever a verb writes
+goes there and is thrown away: a daemon that hangs may still have the true ones open. What a command
+that was killed leaves there goes after a day, and with what is erased.
 """
 
 import os
@@ -20,8 +21,10 @@ from yaadwatch.api import codec
 from yaadwatch.api.frames import decode, to_error
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.core.privacy import mask_tree
+from yaadwatch.engine.inout import spool
 from yaadwatch.engine.stores import Stores, refuse_unsafe
 from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.servers.dispatch import VERBS, Dispatcher
 from yaadwatch.store import projects as registry
@@ -73,12 +76,13 @@ def now() -> datetime:
 @contextmanager
 def _home(about: Path | None) -> Iterator[Home]:
     """Lend a home of copies: the user store, and the store of a folder's project, or all (None)."""
-    settings = config.load(places.home() / config.FILE, os.environ).settings
+    # Why a file of settings cannot be used is why no daemon can be had, which the caller tells.
+    settings = config.load_or_usual(places.home() / config.FILE, os.environ).settings
+    clock = Clock()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaadwatch-")))
+        folder = stack.enter_context(_folder(clock))
         user = folder / "yaad.db"
         _copy(places.user_store(), user)
-        clock = Clock()
         home = Home(
             user=Database.open(user, role="user"),
             stores=Stores(lambda _: None, clock),
@@ -94,6 +98,21 @@ def _home(about: Path | None) -> Iterator[Home]:
                 _copy(project.store, copy)
                 home.user.write(registry.replace, replace(project, store=copy))
         yield home
+
+
+@contextmanager
+def _folder(clock: Clock) -> Iterator[Path]:
+    """Lend an empty private folder: in our home, or a temporary one where that takes nothing."""
+    with ExitStack() as stack:
+        try:
+            spool.sweep(clock)
+            made = spool.make(clock)
+        except (YaadError, OSError):
+            found = stack.enter_context(tempfile.TemporaryDirectory(prefix="yaadwatch-"))
+            yield Path(found)
+        else:
+            stack.callback(made.drop)
+            yield made.folder
 
 
 def _meant(home: Home, about: Path | None) -> list[Project]:

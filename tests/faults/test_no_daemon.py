@@ -1,6 +1,8 @@
 """No daemon can be had, and git perhaps neither: what is stored is read all the same."""
 
+import os
 import shutil
+import time
 
 import pytest
 
@@ -42,6 +44,34 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
     assert doubt["text"] in shown.out
 
     assert stored(alone) == before
+
+
+@pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])
+def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, shop, file):
+    machine.stop()
+    (places.home() / "config.toml").write_text(file, encoding="latin-1")
+
+    ran = machine.run("recall", QUESTION, "--json", cwd=shop.root)
+
+    assert (ran.status, ran.json["offline"]) == (0, True)
+    assert "config.toml is not TOML" in ran.err
+
+
+def test_what_a_read_that_was_killed_leaves_is_private_and_goes_after_a_day(machine, alone):
+    left = places.home() / "spool" / "left"
+    left.mkdir(mode=0o700, parents=True)
+    (left / "yaad.db").write_bytes(alone.store.read_bytes())
+    temporary = machine.folder / "tmp"
+    temporary.mkdir()
+    for age_s, stays in ((0, True), (90_000, False)):
+        os.utime(left, (time.time() - age_s,) * 2)
+        ran = machine.run(
+            "recall", QUESTION, "--json", cwd=alone.root, env={"TMPDIR": str(temporary)}
+        )
+        assert ran.json["offline"] is True
+        assert left.exists() == stays
+    assert list((places.home() / "spool").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_what_went_wrong_is_told_without_secrets_and_in_our_words(machine, alone):

@@ -230,9 +230,11 @@ def _daemon(facts: Facts) -> Found:
     if daemon.version and daemon.version != daemon.ours:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
         yield "problem", what, f"yaadwatch stop; {_START}", ""
-    # What mends them is said in words, some of which are commands.
+    # What mends them is said in words, some of which are commands. The file of settings is told of
+    # already; what the daemon alone says of it was mended since, or is in its environment.
     for what, mend in daemon.problems:
-        yield "problem", what, "", mend
+        if what not in facts.settings.warnings:
+            yield "problem", what, "", mend
 
 
 def _service(facts: Facts) -> Found:

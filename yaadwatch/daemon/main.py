@@ -38,6 +38,8 @@ _TELL_S: Final = 0.1
 """To write down what was cut off may take so long."""
 _ANSWER_S: Final = 1.0
 """What is being answered when we are told to end has this long to be finished."""
+_IDLE_ENDS_S: Final = 0.1
+"""A thread with nothing to do ends within this, once it is told to."""
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
 _FLUSH_S: Final = 0.3
@@ -162,32 +164,50 @@ class Ending:
 def _tell_of_cut() -> None:
     import logging
 
-    left = [thread.name for thread in threading.enumerate() if not thread.daemon]
+    left = [thread.name for thread in _threads_left()]
     logging.getLogger(__name__).warning("daemon.cut_short", extra={"threads": left})
     sys.stdout.flush()
     sys.stderr.flush()
 
 
 def _on_a_loop(main: Callable[[Ending], Coroutine[None, None, int]], ending: Ending) -> int:
-    """Run `main` on a loop of its own; wait for threads that do something, but not for long."""
+    """Run `main` on a loop of its own; wait for threads that do something, but not for long.
+
+    What `main` raises goes on to the caller, who tells it. The time of the process runs meanwhile,
+    as long as a thread is left: Python itself would wait for that one when it ends.
+    """
     import asyncio
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        try:
-            status = loop.run_until_complete(main(ending))
-        finally:
-            _cancel_all(loop)
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            asyncio.set_event_loop(None)
-            loop.close()
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        status = loop.run_until_complete(main(ending))
+        ending.begin(status)
+    except BaseException:
+        ending.begin(UNUSABLE)
+        raise
     finally:
-        ending.over()
+        _cancel_all(loop)
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+        for thread in _threads_left():
+            thread.join(_IDLE_ENDS_S)
+        if not _threads_left():
+            ending.over()
+    for thread in _threads_left():
+        thread.join()
+    ending.over()
     return status
+
+
+def _threads_left() -> list[threading.Thread]:
+    """Return the threads that Python waits for, besides the one that asks."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread is not threading.current_thread() and not thread.daemon
+    ]
 
 
 def _allocate_from_one_heap() -> None:
@@ -291,8 +311,10 @@ async def _beat(manager: "Manager") -> None:
 
 async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None] | None) -> None:
     """Answer, watch, check everything once, and keep the services running."""
+    import asyncio
     import logging
 
+    from yaadwatch.daemon import wiring
     from yaadwatch.daemon.supervisor import supervise
 
     await parts.socket.start()
@@ -303,6 +325,7 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
     logging.getLogger(__name__).info("daemon.ready", extra=fields)
     if on_ready is not None:
         on_ready()
+    await asyncio.to_thread(wiring.load)
     await supervise(parts.services, health=parts.health, monotonic_s=parts.home.clock.monotonic_s)
 
 

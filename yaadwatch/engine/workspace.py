@@ -128,6 +128,7 @@ class Home:
         self.pulse: Pulse | None = None
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
+        self.naming = threading.Lock()  # of those who give a skill its name, one at a time
         self._poorly: dict[str, Counter[str]] = {}
 
     def settings_of(self, store: Path) -> Settings:

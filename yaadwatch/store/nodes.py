@@ -138,6 +138,20 @@ def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -
     return None if found is None else _node(found)
 
 
+def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] | None:
+    """Return id and kind of the living file or entity of `scope` with this name."""
+    rows = conn.execute(
+        """
+        SELECT id, kind
+          FROM nodes
+         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = 1
+           AND archived_ms IS NULL
+        """,
+        (scope, text_hash),
+    )
+    return next(iter(rows), None)
+
+
 def said_of(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
     """Return those of `hashes` that are of what a living node of `scope` says."""
     rows = conn.execute(

@@ -5,7 +5,7 @@ import math
 import re
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -75,11 +75,27 @@ def load(path: Path, environ: Mapping[str, str]) -> Loaded:
         YaadError: BAD_REQUEST when the file is no TOML. UNAVAILABLE when it is there and cannot be
             read.
     """
+    return _loaded(_in_file(path), path, environ)
+
+
+def load_or_usual(path: Path, environ: Mapping[str, str]) -> Loaded:
+    """Return the same for whoever must go on; a file that cannot be used is a warning, and says
+    nothing. Never raises.
+    """
+    try:
+        return load(path, environ)
+    except YaadError as error:
+        usual = _loaded((), path, environ)
+        return replace(usual, warnings=(error.message, *usual.warnings))
+
+
+def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str, str]) -> Loaded:
+    """Return the settings of the rows of the file at `path`, and of the environment."""
     settings = Settings()
     sources = dict.fromkeys(_keys(settings), DEFAULT)
     warnings = []
     variables = {PREFIX + key.upper().replace(".", "_"): key for key in sources}
-    given = [(key, value, str(path), f"{path}: {key}") for key, value in _in_file(path)]
+    given = [(key, value, str(path), f"{path}: {key}") for key, value in rows]
     for name in sorted(environ):
         if name in variables:
             key = variables[name]

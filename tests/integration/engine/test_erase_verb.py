@@ -453,7 +453,7 @@ def test_files_that_were_imported_and_say_it_are_dropped_and_verify_finds_nothin
 
 def test_what_is_on_its_way_in_or_out_goes(repo):
     memory = repo.remember(SECRET)
-    begun = spool.make(repo.home)
+    begun = spool.make(repo.home.clock)
     begun.path().write_text(SECRET)
 
     assert erase(repo, memory)["remains"] == []

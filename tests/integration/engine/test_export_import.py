@@ -490,7 +490,7 @@ def test_what_was_imported_is_listed(full):
 
 
 def test_what_nobody_came_back_for_goes_after_a_day(full):
-    made = spool.make(full.home)
+    made = spool.make(full.home.clock)
     made.append("data", "YQ==")
     keeping.trim_all(full.home)
     assert made.folder.exists()

@@ -1,5 +1,8 @@
 """Skills: kept under a name, given new words, in doubt when what they name changes."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from engine_world import every_byte_below
 
@@ -77,6 +80,23 @@ def test_two_skills_cannot_say_the_same(repo):
 
     assert caught.value.code is Code.CONFLICT
     assert [row["name"] for row in listed(repo)] == ["release"]
+
+
+def test_of_many_who_give_one_name_at_once_all_give_it_words_and_nobody_gets_a_fault(
+    repo,
+):
+    together = threading.Barrier(8)
+
+    def say(number):
+        together.wait()
+        return add(repo, body=f"{number}. Run `make release{number}`, then step {number}.")
+
+    with ThreadPoolExecutor(8) as pool:
+        added = list(pool.map(say, range(8)))
+
+    assert len({row["id"] for row in added}) == 1
+    assert len(listed(repo)) == 1
+    assert len(repo.show(added[0]["id"])["versions"]) == 8
 
 
 def test_one_that_is_not_there_is_said(repo):

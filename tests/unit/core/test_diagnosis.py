@@ -245,6 +245,20 @@ def test_what_a_daemon_lacks_is_told_after_what_keeps_it_from_starting():
     assert [check for check, *_ in told] == ["settings", "stores", "daemon"]
 
 
+def test_a_setting_that_makes_no_sense_is_told_once_although_the_daemon_tells_it_too():
+    told = found(
+        settings=SettingsFacts(path="c.toml", warnings=("a.b is not a setting.",)),
+        daemon=replace(
+            WELL.daemon, problems=(("a.b is not a setting.", "c.toml"), ("a.c is none.", "c.toml"))
+        ),
+    )
+
+    assert [(check, what) for check, _, what, *_ in told] == [
+        ("settings", "a.b is not a setting."),
+        ("daemon", "a.c is none."),
+    ]
+
+
 ODD = "/src/it's (my) shop"
 PARTS = {
     "home": [

@@ -17,6 +17,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.daemon import main
 from yaadwatch.daemon.renewal import AGAIN
 from yaadwatch.model.errors import Code, YaadError
 
@@ -313,6 +314,43 @@ def test_what_hangs_is_left_too_where_no_new_process_can_be_begun(start):
     assert ended(process)[0] == AGAIN
 
 
+@pytest.mark.parametrize(
+    "hang",
+    [
+        "threading.Thread(target=time.sleep, args=[3600]).start()",
+        "asyncio.get_running_loop().run_in_executor(None, time.sleep, 3600)",
+        "tasks.append(asyncio.create_task(stay())); await asyncio.sleep(0)",
+    ],
+    ids=["a thread", "a thread of the pool", "a task that does not let itself be cancelled"],
+)
+def test_after_an_error_that_nobody_expected_it_ends_and_says_so_whatever_hangs(start, hang):
+    process = start(
+        f"""
+        import asyncio, sys, threading, time
+        from yaadwatch.daemon import main
+        tasks = []
+        async def stay():
+            while True:
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    pass
+        async def live(ending):
+            {hang}
+            sys.stderr.write("was about to fail")
+            raise LookupError("never seen before")
+        main._on_a_loop(live, main.Ending(None))
+        """,
+        wait=False,
+    )
+
+    status, _, err = ended(process)
+
+    assert status == main.UNUSABLE
+    assert "was about to fail" in err
+    assert ("never seen before" in err) == ("tasks" not in hang)
+
+
 def _told_of_flush(patch: str) -> list[str]:
     return ["daemon.not_flushed"] if "flush" in patch else []
 
@@ -322,11 +360,11 @@ def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):
         """
         import sys, time
         from yaadwatch.daemon.main import run
-        from yaadwatch.engine import stale
+        from yaadwatch.engine import watched
         def slowly(home, project=None):
             open("started", "w").close()
             time.sleep(3600)
-        stale.watched = slowly
+        watched.watched = slowly
         sys.exit(run(foreground=False))
         """,
         wait=False,

@@ -152,37 +152,6 @@ def number_of(beginning: Sequence[str]) -> int:
     return zlib.crc32("\0".join(beginning).encode("utf-8", "surrogatepass")) or 1
 
 
-def begins(text: str, wanted: Sequence[str]) -> bool:
-    """Return whether `beginning(text)` is `wanted`; most texts are known not to after a word."""
-    if not _may_hold(text, wanted):
-        return False
-    left = list(wanted)
-    found: set[str] = set()
-    for word in islice(_words(text), WORDS_MAX + 1):
-        if word.form in found or not _tells(word.form):
-            continue
-        if not left or word.form != left.pop(0):
-            return False
-        found.add(word.form)
-        if not left:
-            return True
-    return not left
-
-
-def _may_hold(text: str, forms: Sequence[str]) -> bool:
-    """Return whether plain forms can be those of words of a text in this order: a quick look."""
-    if not text.isascii():
-        return True
-    lower, at = text.lower(), 0
-    for form in forms:
-        # A plain form begins the word that it is of, but for a `y` that stands for `ies`.
-        stem = form.lower().removesuffix("y")
-        at = lower.find(stem, at) + len(stem)
-        if at < len(stem):
-            return False
-    return True
-
-
 def _words(text: str) -> Iterator[_Word]:
     """Yield the telling words of a text, in their order."""
     opener = ""
@@ -218,6 +187,14 @@ def compare(new: Said, old: Said) -> str:
     if _goes_on(new, old):
         return REFINES
     return WITHIN if _goes_on(old, new) else APART
+
+
+def compare_with(new: Said, text: str) -> str:
+    """Return `compare(new, said(text))`; most texts are known to be APART by their first words."""
+    for word, known in zip(_words(text), new.words, strict=False):
+        if word.form != known.form:
+            return APART  # of two that are not, one begins with all words of the other one
+    return compare(new, said(text))
 
 
 def jaccard(one: Said, other: Said) -> float:

@@ -45,7 +45,7 @@ def export(
     """
     counts: Mapping[str, int] = {}
     if upload is None:
-        made = spool.make(home)
+        made = spool.make(home.clock)
         try:
             with meant(home, call, user=user) as store:
                 counts = _fill(home, store, made, format, import_id)

@@ -77,7 +77,7 @@ def take_in(
             is not what it should be), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
             imported.
     """
-    made = spool.make(home) if upload is None else spool.find(upload)
+    made = spool.make(home.clock) if upload is None else spool.find(upload)
     if not last:
         made.append(part, data)
         return {"upload": made.id, "done": False}

@@ -74,7 +74,7 @@ def trim_all(home: Home) -> None:
         YaadError: UNAVAILABLE; some could not be trimmed, the others were.
     """
     _each(home, lambda store: _trim(home, store), "could not be trimmed")
-    spool.sweep(home)
+    spool.sweep(home.clock)
 
 
 def _each(home: Home, work: Callable[[Meant], None], went_wrong: str) -> None:

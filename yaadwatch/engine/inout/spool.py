@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from yaadwatch import places
-from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import files, redacting
+from yaadwatch.system.clock import Clock
 
 PIECE_BYTES: Final = 384 * 1024
 """Of what goes out, in one answer: in JSON, and of odd characters, it is at most six times that."""
@@ -104,13 +104,13 @@ class Spool:
             yield stream
 
 
-def make(home: Home) -> Spool:
+def make(clock: Clock) -> Spool:
     """Return an empty spool.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be made.
     """
-    name = home.new_id()
+    name = clock.new_id()
     files.private_folder(_folder())
     files.private_folder(_folder() / name)
     return Spool(id=name, folder=_folder() / name)
@@ -132,9 +132,9 @@ def find(name: str) -> Spool:
     return Spool(id=name, folder=folder)
 
 
-def sweep(home: Home) -> None:
+def sweep(clock: Clock) -> None:
     """Remove what nobody came back for."""
-    before_s = home.clock.now_ns() / 1e9 - LEFT_S
+    before_s = clock.now_ns() / 1e9 - LEFT_S
     with contextlib.suppress(FileNotFoundError):
         for folder in _folder().iterdir():
             if folder.lstat().st_mtime < before_s:

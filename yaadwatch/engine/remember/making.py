@@ -38,6 +38,7 @@ class Making:
         self._home = home
         self._now = now
         self._things: dict[str, str] = {}  # ids of files and entities, by name
+        self._shared: set[str] = set()  # of the entities that were there before
         self._bodies: dict[tuple[object, ...], str] = {}
         self._nodes: list[Node] = []
         self._begins: dict[str, int] = {}
@@ -59,7 +60,7 @@ class Making:
         names: Sequence[str],
         headings: Sequence[str],
     ) -> set[str]:
-        """Gather a memory; return the ids of the files and entities that it touches.
+        """Gather a memory; return the ids of the entities that it and others may touch.
 
         Args:
             node: the memory; its id is new.
@@ -81,7 +82,7 @@ class Making:
             self._touch(node, self._thing(node, name, kind), {}, touched)
         for name in names:
             self._touch(node, self._thing(node, name, "entity"), relating.BY_WORDS, touched)
-        return set(touched)
+        return {one for one in touched if one in self._shared}
 
     def write(self) -> None:
         """Write what was gathered."""
@@ -130,11 +131,16 @@ class Making:
         """Return the id of the node of a file or an entity; it is made when it is not there."""
         known = self._things.get(name)
         if known is None:
-            found = nodes.by_hash(self._conn, node.scope, text_hash(name), thing=True)
+            found = nodes.thing(self._conn, node.scope, text_hash(name))
             if found is None:
-                found = writing.new_thing(self._home, node, name, self._now, kind=kind)
-                self._nodes.append(found)
-            known = self._things[name] = found.id
+                made = writing.new_thing(self._home, node, name, self._now, kind=kind)
+                self._nodes.append(made)
+                known = made.id
+            else:
+                known, found_kind = found
+                if found_kind == "entity":
+                    self._shared.add(known)
+            self._things[name] = known
         return known
 
     def _body(self, *said: tuple[str, object]) -> str:

@@ -89,11 +89,10 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     if not beginning:
         return None
     found = beginnings.of(conn, likeness.number_of(beginning), CANDIDATES_MAX)
-    near = {node: said for node, said in found if likeness.begins(said, beginning)}
-    if not near:
+    if not found:
         return None
     mine = likeness.said(draft.text)
-    hows = {node: likeness.compare(mine, likeness.said(said)) for node, said in near.items()}
+    hows = {node: likeness.compare_with(mine, said) for node, said in found}
     known = nodes.many(conn, (node for node, how in hows.items() if how != likeness.APART))
     for node in sorted(known.values(), key=lambda one: (one.updated_at, one.id), reverse=True):
         if _may_be(conn, draft, node):

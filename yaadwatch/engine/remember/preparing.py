@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
@@ -29,6 +30,11 @@ from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import sizes
 from yaadwatch.system.git.layout import Head
+
+MANIFESTS_KEPT: Final = 16
+"""Manifests of which is known what they list; to read a long one takes longer than all the rest."""
+MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
+"""A longer one is read anew each time."""
 
 
 def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
@@ -272,9 +278,16 @@ def packages_of(tree: WorkTree) -> dict[str, str]:
     places.sort(key=lambda path: (path.count("/"), path))
     used: dict[str, str] = {}
     for path in places[:SYMBOL_FILES_MAX]:
-        said = (tree.read(path) or b"").decode("utf-8", "replace")
-        used |= manifests.packages(path.rpartition("/")[2], said)
+        said = tree.read(path) or b""
+        listed = _listed if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed.__wrapped__
+        used |= listed(path.rpartition("/")[2], said)
     return used
+
+
+@lru_cache(maxsize=MANIFESTS_KEPT)
+def _listed(name: str, said: bytes) -> Mapping[str, str]:
+    """Return the packages that a manifest lists; most say what they said to the last statement."""
+    return manifests.packages(name, said.decode("utf-8", "replace"))
 
 
 def named_in(home: Home, space: Space | None, said: str) -> list[str]:

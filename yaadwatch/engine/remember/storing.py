@@ -235,10 +235,10 @@ def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
 
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
     making = Making(conn, home, now)
-    touched = _add(making, item, node)
+    shared = _add(making, item, node)
     making.write()
-    if touched and not item.draft.has_id and not item.draft.baseline:
-        relating.relate_others(conn, node, touched, (), now)
+    if shared and not item.draft.has_id and not item.draft.baseline:
+        relating.relate_others(conn, node, shared, (), now)
     writing.learn(conn, node, item.commit, now, fresh=True)
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)

@@ -47,7 +47,7 @@ def skill_add(
             CONFLICT when another memory says the same.
     """
     about = privacy.mask(" ".join(description.split())).text
-    with home.space(call) as space:
+    with home.space(call) as space, home.naming:
         words = f"{about}\n\n{body.strip()}"
         known = space.db.read(rows.named, name)
         if known is not None:
@@ -88,7 +88,17 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
 
 
 def _name(conn: Connection, id: str, name: str, about: str) -> None:
-    """Give a skill its name, by which it is found then, and the line on its use."""
+    """Give a skill its name, by which it is found then, and the line on its use.
+
+    Raises:
+        YaadError: CONFLICT when another memory got that name meanwhile.
+    """
+    if rows.holder(conn, name) not in {None, id}:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Another memory was just given the key {name}; this one is kept without a name.",
+            hint=f"See it: yaadwatch show {id[-8:]}",
+        )
     rows.describe(conn, id, name=name, description=about)
     node = nodes.get(conn, id)
     if node is not None:

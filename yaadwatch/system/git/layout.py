@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
 
 from yaadwatch.system import files
@@ -17,6 +17,8 @@ from yaadwatch.system import files
 _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 256 * 1024
+_CONFIGS_KEPT = 32
+"""Configurations of which is known what they say: none is read line by line for each call."""
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
 _BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
@@ -47,18 +49,23 @@ def find(folder: Path) -> Layout | None:
     about that one is not for this folder.
     """
     try:
-        folder = folder.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):
+        here = os.path.realpath(folder, strict=True)
+    except (OSError, ValueError):
         return None
-    for place in chain((folder,), folder.parents):
-        git = place / ".git"
-        if _is_folder(git) and _is_there(git / "HEAD"):
-            return _main(place, _resolved(git) if git.is_symlink() else git)
+    while True:
+        git = os.path.join(here, ".git")  # noqa: PTH118  (asked with each call, folder by folder)
+        if _is_folder(git) and _is_there(f"{git}/HEAD"):
+            place = Path(git)
+            return _main(Path(here), _resolved(place) if place.is_symlink() else place)
         if _is_file(git):
-            return _linked(place)
-        if _is_git_dir(place):
+            return _linked(Path(here))
+        if _is_git_dir(here):
+            place = Path(here)
             return _main(place.parent, place) if place.name == ".git" else _bare(place)
-    return None
+        above = os.path.dirname(here)  # noqa: PTH120
+        if above == here:
+            return None
+        here = above
 
 
 def worktrees(layout: Layout) -> list[Layout]:
@@ -91,7 +98,7 @@ def registered(layout: Layout) -> set[Path]:
 
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
-    if _is_there(layout.common_dir / "reftable"):
+    if _is_there(f"{layout.common_dir}/reftable"):
         return None
     text = _bytes(layout.git_dir, "HEAD")
     if text is None:
@@ -115,7 +122,7 @@ def read_head(layout: Layout) -> Head | None:
 
 def busy(layout: Layout) -> bool:
     """Return whether a git command is at work on the index right now."""
-    return _is_there(layout.git_dir / "index.lock")
+    return _is_there(f"{layout.git_dir}/index.lock")
 
 
 _AT_WORK = frozenset(
@@ -169,7 +176,7 @@ def _linked(root: Path) -> Layout | None:
     if text is None or not text.startswith("gitdir:"):
         return None
     git_dir = _resolved(root / text.removeprefix("gitdir:").strip())
-    if not _is_there(git_dir / "HEAD"):
+    if not _is_there(f"{git_dir}/HEAD"):
         return None
     if git_dir.name == ".git" and git_dir.parent != root:
         return None
@@ -210,10 +217,14 @@ def _packed(common: Path, reference: bytes) -> bytes | None:
 
 def _setting(common: Path, section: str, name: str) -> str | None:
     """Return a setting of the repository's own configuration, in lower case; the last one wins."""
-    config = files.observe(common, "config", bytes_max=_CONFIG_BYTES_MAX, now_ns=0)
+    return _said(_plain(f"{common}/config", _CONFIG_BYTES_MAX) or b"", section, name)
+
+
+@lru_cache(maxsize=_CONFIGS_KEPT)
+def _said(config: bytes, section: str, name: str) -> str | None:
     value = None
     inside = False
-    for line in (config.data or b"").decode("utf-8", "replace").splitlines():
+    for line in config.decode("utf-8", "replace").splitlines():
         heading = _SECTION.match(line.strip())
         if heading:
             inside = heading.group(1).lower() == section and heading.group(2) is None
@@ -230,23 +241,31 @@ def _text(folder: Path, name: str) -> str | None:
 
 def _bytes(folder: Path, name: str) -> bytes | None:
     """Return the stripped bytes of a small plain file of git's, or None."""
-    data = files.observe(folder, name, bytes_max=_FILE_BYTES_MAX, now_ns=0).data
+    data = _plain(f"{folder}/{name}", _FILE_BYTES_MAX)
     return data.strip() if data is not None else None
 
 
 def _pointer(file: Path) -> str | None:
     """Return the text of a `.git` file, or None when it is not a plain, small file."""
+    data = _plain(str(file), _FILE_BYTES_MAX)
+    return os.fsdecode(data.strip()) if data is not None and b"\0" not in data else None
+
+
+def _plain(place: str, bytes_max: int) -> bytes | None:
+    """Return the bytes of a file; None when it is no plain one, or larger than that."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > bytes_max:
             return None
-        data = os.read(descriptor, _FILE_BYTES_MAX)
+        return os.read(descriptor, bytes_max)
+    except OSError:
+        return None
     finally:
         os.close(descriptor)
-    return os.fsdecode(data.strip()) if b"\0" not in data else None
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -267,27 +286,29 @@ def _resolved(path: Path) -> Path:
         return path
 
 
-def _is_git_dir(folder: Path) -> bool:
+def _is_git_dir(folder: str) -> bool:
     return (
-        _is_file(folder / "HEAD") and _is_folder(folder / "objects") and _is_folder(folder / "refs")
+        _is_file(f"{folder}/HEAD")
+        and _is_folder(f"{folder}/objects")
+        and _is_folder(f"{folder}/refs")
     )
 
 
-def _is_file(path: Path) -> bool:
-    return stat.S_ISREG(_mode(path))
+def _is_file(place: str) -> bool:
+    return stat.S_ISREG(_mode(place))
 
 
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_mode(path))
+def _is_folder(place: str) -> bool:
+    return stat.S_ISDIR(_mode(place))
 
 
-def _is_there(path: Path) -> bool:
-    return _mode(path, follow_links=False) != 0
+def _is_there(place: str) -> bool:
+    return _mode(place, follow_links=False) != 0
 
 
-def _mode(path: Path, *, follow_links: bool = True) -> int:
-    """Return the mode of what is at `path`; 0 when that is nothing, or cannot be known."""
+def _mode(place: str, *, follow_links: bool = True) -> int:
+    """Return the mode of what is at `place`; 0 when that is nothing, or cannot be known."""
     try:
-        return path.stat(follow_symlinks=follow_links).st_mode
+        return os.stat(place, follow_symlinks=follow_links).st_mode  # noqa: PTH116  (as in `find`)
     except (OSError, ValueError):
         return 0
