@@ -13,6 +13,7 @@ from typing import Final, Literal
 Level = Literal["problem", "todo"]
 """Something that does not work as it should; or what is left to the person, who may leave it."""
 
+DOCTOR: Final = "yaadwatch doctor"
 FREE_BYTES_MIN: Final = 200 * 1024 * 1024
 """With less than this free on the disk of our home, a store may soon not take anything."""
 
@@ -92,7 +93,7 @@ class StoreFacts:
         state: 'absent', 'damaged', 'older' (it is brought up when it is next used), 'newer' (than
             this program), 'unusable' or 'ok'.
         said: what SQLite, or the system, says of it.
-        backup: the newest copy of it; '' when there is none.
+        backup: where it is absent or damaged, the newest copy that is whole; '' without one.
         has_root: the work tree is there.
     """
 
@@ -231,9 +232,10 @@ def _daemon(facts: Facts) -> Found:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
         yield "problem", what, f"yaadwatch stop; {_START}", ""
     # What mends them is said in words, some of which are commands. The file of settings is told of
-    # already; what the daemon alone says of it was mended since, or is in its environment.
+    # already; what the daemon alone says of it was mended since, or is in its environment. What it
+    # sends people here for is told of, too.
     for what, mend in daemon.problems:
-        if what not in facts.settings.warnings:
+        if what not in facts.settings.warnings and mend != DOCTOR:
             yield "problem", what, "", mend
 
 
@@ -267,10 +269,12 @@ def _stores(facts: Facts) -> Found:
             what = f"{store.root} is not there any more."
             yield "problem", what, f"yaadwatch remove {root}", advice
         elif store.state == "absent":
-            # Without a user store there is nothing yet, and nothing lost.
+            # Without a user store and a copy of it there is nothing yet, and nothing lost.
             if store.root:
                 what = f"The store of {store.root} is not at {store.path}."
                 yield "problem", what, back, advice
+            elif store.backup:
+                yield "problem", f"{store.path} is gone.", back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
             yield "problem", what, f"{_away(store)} && {back}", advice
@@ -307,7 +311,7 @@ def _agents(facts: Facts) -> Found:
 def _gathered(facts: Facts) -> Found:
     for part, why in facts.not_gathered:
         what = f"Whether anything is wrong with {part} is not known: {why}."
-        yield "problem", what, "yaadwatch doctor", "When the others are mended."
+        yield "problem", what, DOCTOR, "When the others are mended."
 
 
 _START: Final = "yaadwatch list"
@@ -352,6 +356,6 @@ def _back(store: StoreFacts) -> tuple[str, str]:
         restore = "--restore " if store.backup else ""
         return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
     if store.backup:
-        return f"cp {shlex.quote(store.backup)} {shlex.quote(store.path)}; {_START}", ""
+        return _START, f"The daemon then takes the newest copy that is whole: {store.backup}"
     told = "Then in each repository: yaadwatch add --trust . What it remembers is in its own store."
     return _START, told

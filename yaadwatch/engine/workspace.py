@@ -228,10 +228,13 @@ class Home:
         """Return the watched project that `folder` is in, and the layout of that work tree.
 
         Raises:
-            YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched.
+            YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched;
+                UNAVAILABLE when the user store is damaged and no copy of it knows a project.
         """
         layout = require_repository(folder)
         project = self.user.read(projects.by_common_dir, layout.common_dir)
+        if project is None and not self.user.read(projects.everything):
+            self.user.refuse_if_stands_in()  # nobody knows whether it is watched
         if project is None:
             where = layout.root or layout.common_dir
             raise YaadError(

@@ -146,7 +146,13 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
             "stores",
             "is damaged: malformed",
-            f"mv {HOME}/yaad.db* {HOME}/damaged/ && cp /b/1.db {HOME}/yaad.db",
+            f"mv {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch list",
+        ),
+        (
+            {"stores": (replace(USER, state="absent", backup="/b/1.db"),)},
+            "stores",
+            "is gone",
+            "takes the newest copy that is whole: /b/1.db",
         ),
         (
             {"stores": (replace(USER, state="damaged", said="malformed"),)},
