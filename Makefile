@@ -6,6 +6,8 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 # As pip does with what it installs, except in place: hundreds of processes of the tests would each do it again.
 COMPILE := $(BIN)/python -m compileall -q yaadwatch bridges
+# pytest keeps the test modules as it rewrites them; without that each worker does it again in each run.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install run test bench soak format clean
 

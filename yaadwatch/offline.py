@@ -14,7 +14,7 @@ from pathlib import Path
 from bridges.rules import Bridge, Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import tracing
+from yaadwatch.engine import telling, tracing
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
@@ -351,7 +351,7 @@ def _row(finding: Finding) -> Iterator[tuple[str, object]]:
     proposal = finding.suggestion
     if proposal is not None:
         said = privacy.mask(proposal.text).text if proposal.text is not None else None
-        yield "suggestion", {"path": proposal.path, "text": said}
+        yield "suggestion", telling.proposal_row(replace(proposal, text=said))
 
 
 def _place(rule: Rule) -> dict[str, object]:

@@ -100,17 +100,18 @@ def features_of(repository, cases, folder, kept=None):
             row["features"] = found.features if found else {}
             row["path"] = bench.suggested(found) if found else None
             row["verdict"] = found.worst.verdict.value if found else ""
-            row["sights"] = [
-                [
-                    sight.judgement.anchor.method.value,
-                    sight.judgement.anchor.path,
-                    sight.judgement.anchor.symbol,
-                    sight.judgement.verdict.value,
-                ]
-                for sight in (found.sights if found else ())
-            ]
+            row["sights"] = _sights(found) if found else []
             rows.append(row)
     return rows
+
+
+def _sights(found):
+    """Return of each anchor of what was found: method, path, symbol and verdict."""
+    judged = [sight.judgement for sight in found.sights]
+    return [
+        [one.anchor.method.value, one.anchor.path, one.anchor.symbol, one.verdict.value]
+        for one in judged
+    ]
 
 
 def features(args):
@@ -361,8 +362,12 @@ def replay(args):
     every, months = [], 0
     for folder in args.repositories:
         own, warned = _year(Path(folder), args.until)
-        months, every = months + own, every + warned
-        _warnings(folder, own, warned)
+        months, every = months + own, every + [(row["score"], row["stays"]) for row in warned]
+        _warnings(folder, own, [(row["score"], row["stays"]) for row in warned])
+        if args.out:
+            with Path(args.out).open("a", encoding="utf-8") as out:
+                for row in warned:
+                    out.write(json.dumps(row | {"repo": folder}) + "\n")
     _warnings("all", months, every)
 
 
@@ -379,7 +384,11 @@ def _warnings(name, months, warned):
 
 
 def _year(folder, until):
-    """Return how many memory-months there were, and of each memory its highest score and end."""
+    """Return how many memory-months there were, and of each doubted memory its worst month.
+
+    A row has score, stays (the file still says the same at the end), doc, text, base, head, reason,
+    and sights: what was found of each anchor.
+    """
     listed = git(folder, "log", "--first-parent", "--format=%H %ct", until).split()
     commits = list(zip(listed[0::2], map(int, listed[1::2]), strict=True))
     end, month = commits[0][1], 30 * 86_400
@@ -388,7 +397,7 @@ def _year(folder, until):
         before = [commit for commit, at in commits if at <= end - ago * month]
         if before and before[0] not in points:
             points.append(before[0])
-    first, warned = {}, defaultdict(float)
+    first, warned = {}, {}
     months = 0
     last = set(_said(folder, points[-1]))
     for point in points:
@@ -405,9 +414,14 @@ def _year(folder, until):
         answers, _ = look(folder, point, rows, {key[0] for key in old})
         for key, answer in zip(old, answers, strict=True):
             found = answer.assessed
-            score = found.score if found and found.level else 0.0
-            warned[key, first[key]] = max(warned[key, first[key]], score)
-    return months, [(score, key in last) for (key, _), score in warned.items()]
+            if not found or not found.level:
+                continue
+            row = {"score": found.score, "stays": key in last, "doc": key[0], "text": key[1]}
+            row |= {"base": first[key], "head": point, "reason": found.worst.reason}
+            row["sights"] = _sights(found)
+            kept = warned.get((key, first[key]))
+            warned[key, first[key]] = row if not kept or row["score"] > kept["score"] else kept
+    return months, list(warned.values())
 
 
 def _said(folder, commit):
@@ -441,6 +455,7 @@ def main(arguments=None):
     three = commands.add_parser("replay", help="count the warnings of a year")
     three.add_argument("repositories", nargs="+")
     three.add_argument("--until", default="HEAD")
+    three.add_argument("--out", help="write what was doubted, a line of JSON each, at its end")
     three.set_defaults(run=replay)
     args = parser.parse_args(arguments)
     args.run(args)

@@ -5,7 +5,16 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, suggest
+from yaadwatch.core.truth.verdict import (
+    DOUBTS,
+    Seen,
+    Span,
+    combine,
+    judge,
+    proposal,
+    settle,
+    suggest,
+)
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PATHS = ("src/net.py", "src/http.py", "net.py")
@@ -106,3 +115,64 @@ def test_a_text_is_rewritten_word_by_word(parts):
     assert suggestion.path == "a.py"
     expected = " ".join(renamed.get(part, part) for part in parts)
     assert suggestion.text == (expected if set(parts) & set(renamed) else None)
+
+
+STEMS = st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=1, max_size=4, unique=True)
+
+
+def moved(old, new, method=Method.FILE, symbol=""):
+    """Return the judgement of a file, or of a definition in it, that is elsewhere now."""
+    anchor = Anchor(
+        node="n1",
+        path=old,
+        symbol=symbol,
+        commit="c" * 40,
+        blob="b" * 40,
+        method=method,
+        fingerprint="",
+        line=None,
+    )
+    return judge(anchor, Seen(place=new, span=Span.SAME))
+
+
+@given(stems=STEMS, data=st.data())
+def test_every_file_that_moved_is_named_at_its_new_place_whatever_comes_first(stems, data):
+    new = {f"src/{stem}.py": f"{stem}/there/{at}.py" for at, stem in enumerate(stems)}
+    judged = data.draw(st.permutations([moved(old, place) for old, place in new.items()]))
+
+    proposed = proposal("see " + " and ".join(new), judged)
+
+    assert proposed.text == "see " + " and ".join(new.values())
+    assert proposed.path == new[judged[0].anchor.path]
+
+
+@given(stems=STEMS, data=st.data())
+def test_files_that_took_one_another_s_names_are_never_mixed_up(stems, data):
+    others = data.draw(st.permutations(stems))
+    new = {f"{old}.py": f"{now}.py" for old, now in zip(stems, others, strict=True) if old != now}
+    judged = [moved(old, place) for old, place in new.items()]
+
+    proposed = proposal(" ".join(new), judged)
+
+    if proposed is not None:
+        named = proposed.text.split()
+        assert all(now in (old, new[old]) for old, now in zip(new, named, strict=True))
+
+
+@given(stems=STEMS, places=st.lists(st.sampled_from(["lib", "app"]), min_size=4, max_size=4))
+def test_a_split_folder_is_where_all_that_is_named_of_it_went_or_in_no_one_place(stems, places):
+    folder = judge(
+        moved("src", "src", Method.FOLDER).anchor, Seen(elsewhere=("app", "lib"), likely="app")
+    )
+    named = [
+        moved(f"src/{stem}.py", f"{place}/{stem}.py")
+        for stem, place in zip(stems, places, strict=False)
+    ]
+
+    settled = settle([folder, *named])
+
+    went = set(places[: len(stems)])
+    assert settled[1:] == named
+    assert settled[0].verdict is Verdict.MOVED
+    assert settled[0].place == (went.pop() if len(went) == 1 else None)
+    assert settled[0].places == (() if settled[0].place else ("app", "lib"))

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(
     path for package in ("yaadwatch", "bridges") for path in (ROOT / package).rglob("*.py")
 )
+TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 LINES_MAX = 600
 MODULES_PER_FOLDER_MAX = 20
@@ -33,9 +35,6 @@ def _name(path):
     return path.relative_to(ROOT).as_posix()
 
 
-each_module = pytest.mark.parametrize("path", MODULES, ids=_name)
-
-
 def _tool(*arguments):
     return subprocess.run(
         [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600
@@ -46,60 +45,54 @@ def test_there_is_something_to_hold_to_the_rules():
     assert len(MODULES) > 50
 
 
-@each_module
-def test_no_module_is_longer_than_a_person_can_hold(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_MAX
+def test_no_module_is_longer_than_a_person_can_hold():
+    assert [_name(path) for path, text in TEXTS.items() if len(text.splitlines()) > LINES_MAX] == []
 
 
-@each_module
-def test_every_module_says_what_it_is_for_in_its_first_line(path):
-    text = path.read_text(encoding="utf-8")
-    if path.name != "__init__.py" or text:
-        assert re.match(r'"""[^\n]{10,}[.:?]', text)
+def test_every_module_says_what_it_is_for_in_its_first_line():
+    assert [
+        _name(path)
+        for path, text in TEXTS.items()
+        if (path.name != "__init__.py" or text) and not re.match(r'"""[^\n]{10,}[.:?]', text)
+    ] == []
 
 
-@each_module
-def test_async_stays_in_the_outer_layers(path):
-    if not _name(path).startswith(ASYNC_HOMES):
-        assert "async def" not in path.read_text(encoding="utf-8")
+def test_async_stays_in_the_outer_layers():
+    homes = [_name(path) for path, text in TEXTS.items() if "async def" in text]
+    assert [name for name in homes if not name.startswith(ASYNC_HOMES)] == []
 
 
-@each_module
-def test_time_comes_in_as_a_parameter(path):
-    if path.name != "clock.py":
-        found = re.findall(
-            r"datetime\.now|utcnow|time\.time\b|time_ns\(|perf_counter", path.read_text("utf-8")
-        )
-        assert found == []
+def test_time_comes_in_as_a_parameter():
+    clocks = re.compile(r"datetime\.now|utcnow|time\.time\b|time_ns\(|perf_counter")
+    found = {
+        _name(path): clocks.findall(text) for path, text in TEXTS.items() if path.name != "clock.py"
+    }
+    assert {name: calls for name, calls in found.items() if calls} == {}
 
 
-@each_module
-def test_only_the_modules_that_run_others_catch_everything(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def test_only_the_modules_that_run_others_catch_everything():
     broad = [
-        handler.lineno
-        for handler in ast.walk(tree)
+        f"{_name(path)}:{handler.lineno}"
+        for path, text in TEXTS.items()
+        if _name(path) not in CATCH_ALL_HOMES
+        for handler in ast.walk(ast.parse(text))
         if isinstance(handler, ast.ExceptHandler)
         and (
             handler.type is None
             or (isinstance(handler.type, ast.Name) and handler.type.id == "Exception")
         )
     ]
-    if _name(path) not in CATCH_ALL_HOMES:
-        assert broad == []
+    assert broad == []
 
 
-@each_module
-def test_nothing_is_left_for_later(path):
-    text = path.read_text(encoding="utf-8")
-    assert not re.search(r"\b(TODO|FIXME|XXX|HACK)\b", text)
-    assert "NotImplementedError" not in text
+def test_nothing_is_left_for_later():
+    later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
+    assert [_name(path) for path, text in TEXTS.items() if later.search(text)] == []
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=_name)
-def test_no_folder_is_a_drawer(folder):
-    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= MODULES_PER_FOLDER_MAX
+def test_no_folder_is_a_drawer():
+    held = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert [_name(folder) for folder, n in held.items() if n > MODULES_PER_FOLDER_MAX] == []
 
 
 def test_nothing_lies_about_at_the_top():

@@ -98,6 +98,8 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
             terminal.line("write: ", styled(str(suggestion["text"]), "green"), indent=4)
         elif suggestion.get("path"):
             terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
+        elif suggestion.get("places"):
+            terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
         terminal.gap()
     for unknown in answer["unknown"]:
         terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)

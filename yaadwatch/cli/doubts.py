@@ -98,8 +98,11 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
     if suggestion.get("text"):
         terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
+    if suggestion.get("places"):
+        terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
     identity = short(doubt["id"])
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if suggestion else "put right"
+    accepts = suggestion.get("path") or suggestion.get("text")
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if accepts else "put right"
     terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
     terminal.line(
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from bridges import agents
 from bridges.agents import AGENTS, Agent
+from yaadwatch.core.quoting import quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Doubt, Statement
 from yaadwatch.engine import lineage, stale
@@ -276,4 +277,4 @@ def _evidence(evidence: Evidence) -> str:
     if commit is None:
         return evidence.summary
     when = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}"
-    return f"{evidence.summary} ({when}, {brief.quoted(commit.subject)})"
+    return f"{evidence.summary} ({when}, {quoted(commit.subject)})"

@@ -7,7 +7,7 @@ from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import stands
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
-from yaadwatch.model.anchors import Anchor, Evidence, Flag, Verdict
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
@@ -57,8 +57,14 @@ def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
     if flag.via:
         shown["via"] = list(flag.via)
     if flag.suggestion is not None:
-        shown["suggestion"] = {"path": flag.suggestion.path, "text": flag.suggestion.text}
+        shown["suggestion"] = proposal_row(flag.suggestion)
     return shown
+
+
+def proposal_row(proposal: Suggestion) -> dict[str, object]:
+    """Return the JSON of what would mend a memory; `places` only where there are several."""
+    shown: dict[str, object] = {"path": proposal.path, "text": proposal.text}
+    return shown | {"places": list(proposal.places)} if proposal.places else shown
 
 
 def doubt_in_short(flag: Flag | None) -> dict[str, object] | None:

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import numbers
+from yaadwatch.core.truth.doubt import numbers, returns
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import ASSIGNED, Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
 
@@ -105,7 +106,7 @@ def _behind(anchor: Anchor, head: AtHead) -> list[Step]:
         steps = list(_steps(anchor, history, since, until, blob or ""))
     else:
         commits = map(history.commit, history.changes([anchor.path], since, until)[:1])
-        done = f"{'changed' if blob else 'added'} {anchor.path}"
+        done = f"{'changed' if blob else 'added'} {as_name(anchor.path)}"
         steps = [Step(path=anchor.path, commit=found, summary=done) for found in commits if found]
     away = "this commit is not checked out here"
     return [replace(step, summary=f"{step.summary}; {away}") for step in steps[-STEPS_MAX:]]
@@ -142,15 +143,17 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
 
 def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
     if not after.there:
-        return f"removed {symbol} from {path}"
-    return f"changed {symbol} in {path}" if before.there else f"added {symbol} to {path}"
+        return f"removed {symbol} from {as_name(path)}"
+    place = as_name(path)
+    return f"changed {symbol} in {place}" if before.there else f"added {symbol} to {place}"
 
 
 def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
     for row in departures:
         commit = history.commit(row.commit)
         if commit is not None:
-            done = f"renamed {row.path} to {row.to}" if row.to else f"removed {row.path}"
+            before = as_name(row.path)
+            done = f"renamed {before} to {as_name(row.to)}" if row.to else f"removed {before}"
             yield Step(path=row.to or row.path, commit=commit, summary=done)
 
 
@@ -196,6 +199,9 @@ class _Shape:
         if anchor.symbol.endswith(ASSIGNED):
             number = numbers.given(data, path, anchor.name) or ""
             return cls(blob=blob, there=True, fingerprint=number)
+        if anchor.symbol.endswith(RETURNED):
+            said = returns.given(data, path, anchor.name) or ""
+            return cls(blob=blob, there=True, fingerprint=said)
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         return cls(blob=blob, there=line is not None, fingerprint="")
 
@@ -204,7 +210,7 @@ class _Shape:
             return True
         if not self.there:
             return False
-        if anchor.method is Method.TREE or anchor.symbol.endswith(ASSIGNED):
+        if anchor.method is Method.TREE or anchor.symbol.endswith((ASSIGNED, RETURNED)):
             return self.fingerprint != before.fingerprint
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:

@@ -56,6 +56,8 @@ REFERENCES = {
 
 ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
+RETURNED: Final = " ->"
+"""Ends the symbol of an anchor on the literal that a function returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Anchor:
     @property
     def name(self) -> str:
         """Return the symbol as people say it; '' for a whole file or folder."""
-        return self.symbol.removesuffix(ASSIGNED)
+        return self.symbol.removesuffix(ASSIGNED).removesuffix(RETURNED)
 
     @property
     def reference(self) -> Reference:
@@ -129,10 +131,19 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """What would make the memory true again: a new path, and the text with it put in."""
+    """What would make the memory true again: a new path, and the text with it put in.
+
+    `places`: where the parts of a folder are now that went to several; then nothing is proposed.
+    """
 
     path: str | None
     text: str | None
+    places: tuple[str, ...] = ()
+
+    @property
+    def can_be_accepted(self) -> bool:
+        """Return whether it proposes something, and does not only say where to look."""
+        return self.path is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

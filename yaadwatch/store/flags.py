@@ -79,7 +79,9 @@ def put(conn: apsw.Connection, flag: Flag) -> None:
             to_json([_evidence_as_json(evidence) for evidence in flag.evidence]),
             None
             if suggestion is None
-            else to_json({"path": suggestion.path, "text": suggestion.text}),
+            else to_json(
+                {"path": suggestion.path, "text": suggestion.text, "places": suggestion.places}
+            ),
         ),
     )
 
@@ -149,5 +151,10 @@ def _flag(row: tuple[Any, ...]) -> Flag:
         branch=branch,
         uncommitted=bool(uncommitted),
         evidence=tuple(map(_evidence, json.loads(evidence))),
-        suggestion=None if suggestion is None else Suggestion(**json.loads(suggestion)),
+        suggestion=None if suggestion is None else _suggestion(json.loads(suggestion)),
     )
+
+
+def _suggestion(row: dict[str, Any]) -> Suggestion:
+    """Return it from its JSON; what was written before there were places has none."""
+    return Suggestion(path=row["path"], text=row["text"], places=tuple(row.get("places", ())))

@@ -47,7 +47,7 @@ class TestStale:
 
         assert (doubt["verdict"], doubt["level"], doubt["via"]) == ("changed", "suspect", [retry])
         assert doubt["score"] == pytest.approx(repo.doubt(retry)["score"] * 0.8, abs=1e-3)
-        assert doubt["reason"].startswith(f"depends on {retry[-8:]} (The retry limit lives")
+        assert doubt["reason"].startswith(f'depends on {retry[-8:]} ("The retry limit lives')
         assert doubt["evidence"] == repo.doubt(retry)["evidence"]
         assert "via" not in repo.doubt(retry)
         assert alarm not in [row["id"] for row in repo.stale()["stale"]]

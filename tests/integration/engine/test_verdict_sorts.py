@@ -5,6 +5,8 @@ import json
 import pytest
 from engine_world import FIVE_TRIES
 
+from yaadwatch.model.errors import YaadError
+
 FILES = {
     "web/views/home.ts": "export const home = 1;\n",
     "web/views/about.ts": "export const about = 2;\n",
@@ -91,6 +93,83 @@ def test_a_folder_that_was_renamed_has_moved_and_the_new_text_is_proposed(site):
     assert doubt["suggestion"]["text"] == SAYINGS["directory"].replace("views", "pages")
 
 
+@pytest.mark.parametrize("staged", [True, False], ids=["staged", "by hand"])
+def test_a_folder_that_was_renamed_and_not_committed_has_moved_too(site, staged):
+    memory = site.remember(SAYINGS["directory"])
+
+    if staged:
+        site.git("mv", "web/views", "web/pages")
+    else:
+        (site.path / "web/views").rename(site.path / "web/pages")
+
+    assert site.doubt(memory)["verdict"] == "moved"
+    assert site.doubt(memory)["suggestion"]["path"] == "web/pages"
+
+
+def split_views(site):
+    """Send the files of a folder to two places, one each."""
+    site.write("web/front/.keep", "")
+    site.write("web/inside/.keep", "")
+    site.git("mv", "web/views/home.ts", "web/front/home.ts")
+    site.git("mv", "web/views/about.ts", "web/inside/about.ts")
+    site.commit("two places")
+
+
+def test_a_folder_that_was_split_is_in_several_places_and_no_new_text_is_guessed(site):
+    memory = site.remember(SAYINGS["directory"])
+
+    split_views(site)
+
+    doubt = site.doubt(memory)
+    assert doubt["verdict"] == "moved"
+    assert "web/views was split; what was in it is now in web/front and web/in" in doubt["reason"]
+    assert doubt["suggestion"] == {
+        "path": None,
+        "text": None,
+        "places": ["web/front", "web/inside"],
+    }
+
+
+def test_a_place_of_a_split_folder_is_nothing_to_accept(site):
+    memory = site.remember(SAYINGS["directory"])
+    split_views(site)
+
+    with pytest.raises(YaadError, match="There is nothing to accept"):
+        site.reanchor(memory)
+
+
+def test_what_a_memory_names_of_a_split_folder_tells_where_it_is_for_that_memory(site):
+    memory = site.remember("Pages live in `web/views/`, the first is `web/views/home.ts`")
+
+    split_views(site)
+
+    assert site.doubt(memory)["suggestion"] == {
+        "path": "web/front",
+        "text": "Pages live in `web/front/`, the first is `web/front/home.ts`",
+    }
+
+
+def test_a_memory_that_names_both_halves_of_a_split_folder_gets_the_new_place_of_each(site):
+    memory = site.remember("In `web/views/`: `web/views/home.ts` and `web/views/about.ts`")
+
+    split_views(site)
+
+    text = site.doubt(memory)["suggestion"]["text"]
+    assert text == "In `web/views/`: `web/front/home.ts` and `web/inside/about.ts`"
+
+
+def test_a_folder_that_lost_most_of_its_files_was_not_split(site):
+    for number in range(4):
+        site.write(f"web/views/page{number}.ts", f"export const page = {number * 77777};\n")
+    site.commit("more")
+    memory = site.remember(SAYINGS["directory"])
+
+    site.git("rm", "-q", *(f"web/views/page{number}.ts" for number in range(4)))
+    split_views(site)
+
+    assert site.doubt(memory)["verdict"] == "gone"
+
+
 def test_a_file_that_was_split_is_the_folder_now(site):
     memory = site.remember("Home is made in web/views/home.ts")
 
@@ -133,6 +212,86 @@ def test_a_thing_that_everything_else_was_taken_off_is_replaced(site):
     assert "taskly" in doubt["reason"]
 
 
+def renamed_everywhere(site, old, new, times):
+    """Have steps that call `old` call `new` instead; commit before and after."""
+    for name in (old, new):
+        for number in range(times):
+            site.write(f"steps/{number}.txt", f"step {number} of all: {name} go on\n")
+        if name == old:
+            site.write("conf/names.ini", f"{old} = 1\n")
+            site.commit("before")
+            yield
+    site.commit("after")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("times", "proposed"), [(6, "Call `launch_all` at the end"), (2, None)], ids=["many", "few"]
+)
+def test_what_stands_in_place_of_a_name_is_proposed_where_it_does_so_often(site, times, proposed):
+    steps = renamed_everywhere(site, "run_steps", "launch_all", times)
+    next(steps)
+    memory = site.remember("Call `run_steps` at the end")
+
+    next(steps)
+
+    doubt = site.doubt(memory)
+    assert (doubt["verdict"], doubt.get("suggestion", {}).get("text")) == ("changed", proposed)
+
+
+def test_the_new_name_that_was_proposed_is_accepted(site):
+    steps = renamed_everywhere(site, "run_steps", "launch_all", 6)
+    next(steps)
+    memory = site.remember("Call `run_steps` at the end")
+    next(steps)
+
+    done = site.reanchor(memory)["reanchored"][0]
+
+    assert done["text"] == "Call `launch_all` at the end"
+    assert site.doubt(memory) is None
+
+
+def test_a_command_in_place_of_a_file_is_named_and_not_put_into_the_text(site):
+    steps = renamed_everywhere(site, "web/views/home.ts", "taskly", 6)
+    next(steps)
+    memory = site.remember("Start with `node web/views/home.ts`")
+
+    next(steps)
+
+    doubt = site.doubt(memory)
+    assert "taskly stands in its place" in doubt["reason"]
+    assert doubt.get("suggestion") is None
+
+
+def test_a_file_in_place_of_a_file_is_proposed(site):
+    steps = renamed_everywhere(site, "web/views/home.ts", "web/views/about.ts", 6)
+    next(steps)
+    memory = site.remember("Start with `node web/views/home.ts`")
+
+    next(steps)
+
+    proposed = site.doubt(memory)["suggestion"]
+    assert proposed == {
+        "path": "web/views/about.ts",
+        "text": "Start with `node web/views/about.ts`",
+    }
+
+
+def test_what_a_deprecated_definition_names_beside_it_is_proposed(site):
+    site.write("web/cart.py", "def total_of():\n    return 1\n\n\ndef sum_of():\n    return 2\n")
+    site.commit("cart")
+    memory = site.remember("Sums are made by `total_of` in `web/cart.py`")
+
+    site.write(
+        "web/cart.py",
+        "# Deprecated: use sum_of instead.\ndef total_of():\n    return 1\n\n\n"
+        "def sum_of():\n    return 2\n",
+    )
+
+    text = site.doubt(memory)["suggestion"]["text"]
+    assert text == "Sums are made by `sum_of` in `web/cart.py`"
+
+
 def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(site):
     site.write("web/cart.py", "def total():\n    return 1\n")
     site.commit("cart")
@@ -147,6 +306,47 @@ def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(si
 
     site.git("checkout", "-q", "web/cart.py")
     assert site.doubt(memory) is None
+
+
+RETURNING = {
+    "five": ("Of `tries` in `web/tries.py`: `tries()` returns five.", "return 5", "return 7"),
+    "true": ("`is_open` returns true", "return True", "return False"),
+    "none": ("`is_open()` always returns `None`, for now", "return None", "return 'x'"),
+}
+
+
+@pytest.mark.parametrize("claim", RETURNING)
+def test_what_a_function_is_said_to_return_is_checked(site, claim):
+    text, then, now = RETURNING[claim]
+    name = "tries" if "tries" in text else "is_open"
+    source = f"def {name}():\n    {{}}\n"
+    site.write("web/tries.py", source.format(then))
+    site.commit("tries")
+    memory = site.remember(text)
+    assert site.verdict(memory) == "fresh"
+
+    site.write("web/tries.py", source.format(now))
+    doubt = site.doubt(memory)
+
+    assert (doubt["verdict"], doubt["level"]) == ("changed", "warn")
+    assert f"{name} in web/tries.py: returned" in doubt["reason"]
+    site.commit("another value")
+    assert site.doubt(memory)["evidence"][0]["commit"]["subject"] == "another value"
+    site.git("revert", "--no-edit", "HEAD")
+    assert site.verdict(memory) == "fresh"
+
+
+@pytest.mark.parametrize(
+    "now", ["return 5 if web else 6", "if web:\n        return 7\n    return 8", "return 0x5"]
+)
+def test_what_a_function_may_return_is_no_other_value(site, now):
+    site.write("web/tries.py", "def tries():\n    return 5\n")
+    site.commit("tries")
+    memory = site.remember("`tries()` returns five.")
+
+    site.write("web/tries.py", f"def tries():\n    {now}\n")
+
+    assert memory not in [row["id"] for row in site.stale()["stale"]]
 
 
 def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):

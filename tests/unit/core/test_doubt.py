@@ -140,7 +140,7 @@ def test_what_took_the_place_of_a_file(path, renamed, added, instead, found):
     ("renamed", "added", "found"),
     [
         ({"a/b/x": "c/b/x", "a/b/y": "c/b/y"}, [], Successor("c/b", sure=True)),
-        ({"a/b/x": "c/x", "a/b/y": "d/y"}, [], Successor("d", sure=False)),
+        ({"a/b/x": "c/x", "a/b/y": "d/y"}, [], Successor("d", sure=False, parts=("c", "d"))),
         ({}, ["c/b/z"], Successor("c/b", sure=True)),
         ({"e/x": "f/x"}, [], None),
     ],

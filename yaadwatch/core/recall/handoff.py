@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.core.recall.brief import SHORT_ID_CHARS, Statement, as_line, quoted, told
+from yaadwatch.core.quoting import as_line, quoted
+from yaadwatch.core.recall.brief import SHORT_ID_CHARS, Statement, told
 from yaadwatch.core.text import estimate_tokens
 
 _BEGIN: Final = (

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.core.recall.brief import SHORT_ID_CHARS, as_line, quoted
+from yaadwatch.core.quoting import as_line, as_name, quoted
+from yaadwatch.core.recall.brief import SHORT_ID_CHARS
 from yaadwatch.core.text import estimate_tokens
 
 NAMED_MAX: Final = 3
@@ -84,7 +85,7 @@ def _backed(file: Backed) -> str:
     more = file.rules + file.memories - len(file.named)
     rest = f"; and {more} more" if more and named else ""
     says = f": {named}{rest}" if named else ""
-    return f"yaadwatch: {as_line(file.path)} backs {' and '.join(parts)}{says}"
+    return f"yaadwatch: {as_name(file.path)} backs {' and '.join(parts)}{says}"
 
 
 def _count(number: int, one: str, many: str) -> str:

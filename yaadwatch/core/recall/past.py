@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core.recall.brief import quoted
+from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.model.sessions import Facts, Session, Touched
 
 LEARNED_TOLD: Final = 8
@@ -22,7 +22,6 @@ LINE_CHARS_MAX: Final = 300
 """A note or a statement that is longer is cut after a whole word."""
 
 _NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.-]*[\w])")
-_PLAIN_PATH = re.compile(r"[\w./@+-]{1,200}")
 _IS_NAME = re.compile(r"[a-z0-9][A-Z]|[_./-]|[A-Z]{2}|\d")
 _NAME_CHARS_MIN: Final = 4
 _WORD = re.compile(r"[\w./-]+")
@@ -129,8 +128,7 @@ def _files(facts: Facts) -> Iterable[str]:
 
 def _file(touched: Touched) -> str:
     how = "" if touched.how == "changed" else f" ({touched.how})"
-    plain = _PLAIN_PATH.fullmatch(touched.path) is not None
-    return (touched.path if plain else quoted(touched.path)) + how
+    return as_name(touched.path) + how
 
 
 def _more(found: Sequence[object], told: int) -> str:

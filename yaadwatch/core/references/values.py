@@ -69,6 +69,14 @@ _SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
 _PHRASE = re.compile(
     r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})" + _GIVES + _SAID
 )
+_CALLED = r"(?:\([^()\n`]{0,80}\))?`?(?:\(\))? (?:always |now )?returns? "
+_RETURNED = (
+    r"(?:the (?:value|number|constant|string) |just |only |always )?`?"
+    rf"(-?\d[\d_,]{{0,30}}(?:\.\d{{1,30}})?|(?i:true|false|{'|'.join(_WORDS)})|None|null|nil"
+    r"|undefined|nullptr|NULL|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
+)
+_UNLESS = r",(?! (?:or|if|unless|when|while|else|otherwise|except|but)\b)"
+_NO_MORE = rf"(?=`?(?:\s*$|(?:[.;:)!]|{_UNLESS})(?!\w)))"
 _TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
 _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
 _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
@@ -144,6 +152,22 @@ def stated_for(text: str, name: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+def returned_for(text: str, name: str) -> str | None:
+    """Return the literal that a text says a function returns ("`retry()` returns five"), or None.
+
+    It is written as `returns.literal` takes it. What is said only under a condition is no claim.
+    """
+    if name not in text or "return" not in text:
+        return None
+    said = re.compile(rf"(?<![\w-]){re.escape(name)}{_CALLED}{_RETURNED}{_NO_MORE}")
+    found = {_counted(one) for one in said.findall(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _counted(said: str) -> str:
+    return plain(said) if said[-1:].isdigit() else _COUNTS.get(said.lower(), said)
+
+
 def phrases(text: str) -> Iterator[Phrase]:
     """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
@@ -177,15 +201,15 @@ def _given(source: str, name: str, flags: int) -> dict[str, str]:
     )
     found: dict[str, set[str]] = {}
     for said, number in given.findall(source):
-        found.setdefault(said, set()).add(_digits(number))
+        found.setdefault(said, set()).add(plain(number))
     return {said: numbers.pop() for said, numbers in found.items() if len(numbers) == 1}
 
 
 def _number(digits: str, word: str) -> str:
-    return _digits(digits) if digits else _COUNTS[word.lower()]
+    return plain(digits) if digits else _COUNTS[word.lower()]
 
 
-def _digits(number: str) -> str:
+def plain(number: str) -> str:
     """Return a number as all who write it in another way would: 30.0 is 30, and 1,000 is 1000."""
     plain = number.replace("_", "").rstrip(",")
     if _THOUSANDS.fullmatch(plain):

@@ -27,6 +27,7 @@ __all__ = [
     "Named",
     "State",
     "define",
+    "function",
     "language_of",
     "may_define",
     "names",
@@ -76,6 +77,27 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
         return Definition(state=State.BROKEN)
     return _defined(nodes[0], said, source)
+
+
+def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | None":
+    """Return the node of the one function that `symbol` means in a file, and what it was read from.
+
+    None when it means none or several, when it is no function, and when it cannot be read.
+    """
+    language = language_of(path)
+    if language is None or language.is_settings:
+        return None
+    source = unified(source)
+    if language is PYTHON:
+        node = symbols.function(source, symbol)
+        return (node, source) if node is not None else None
+    root = _root(source, language)
+    if root is None:
+        return None
+    found = matching(list(outlines.definitions(root, source, language)), symbol)
+    if len(found) != 1 or found[0].kind is not Kind.FUNCTION or found[0].is_lost:
+        return None
+    return (found[0].node, source) if not found[0].node.has_error else None
 
 
 def may_define(source: bytes, path: str, symbol: str) -> bool:

@@ -5,12 +5,14 @@ Nothing here knows of events: the same sight gives the same verdict, whatever ha
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from yaadwatch.core.quoting import as_name, as_names
 from yaadwatch.core.references import values
-from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.model.anchors import RETURNED, Anchor, Method, Suggestion, Verdict
 
 
 class Span(StrEnum):
@@ -29,7 +31,8 @@ class Seen:
         place: the path at which the file is now; None when it is nowhere.
         same_bytes: the file's bytes are those of the anchor.
         span: the definition; None for a whole file, or when `place` is None.
-        elsewhere: other files that define the symbol now; only looked for when it is missing.
+        elsewhere: other files that define the symbol now, only looked for when it is missing; of a
+            folder that was split, the folders that its files are in now.
         line: first line of the definition now.
         unknown: why it could not be told; then nothing else counts.
         likely: what probably took the place of what is gone.
@@ -37,6 +40,7 @@ class Seen:
         lost_files: how many places that is.
         replaced: lines on which `instead` stands in its place now.
         instead: what stands most often where it stood, or the value that is there now.
+        heir: what a text should name in its place, where that is sure: `instead`, or a whole path.
         retired: what makes it a shell of what it was; '' when nothing does.
     """
 
@@ -51,6 +55,7 @@ class Seen:
     lost_files: int = 0
     replaced: int = 0
     instead: str = ""
+    heir: str = ""
     retired: str = ""
 
 
@@ -58,8 +63,9 @@ class Seen:
 class Judgement:
     """What became of one anchor, in words; `place` is where it is now, when that is one place.
 
-    `likely` is what probably took its place, when it is gone; `by_use`: it is there, unchanged, and
-    others use something else instead.
+    `likely` is what probably took its place, when it is gone; `places` are those of a folder that
+    was split; `by_use`: it is there, unchanged, and others use something else instead; `heir` is
+    what the text should name in place of it, where that is sure.
     """
 
     anchor: Anchor
@@ -67,7 +73,9 @@ class Judgement:
     reason: str
     place: str | None = None
     likely: str | None = None
+    places: tuple[str, ...] = ()
     by_use: bool = False
+    heir: str = ""
 
 
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
@@ -98,13 +106,13 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         return _judge_missing(anchor, seen)
     if seen.place != anchor.path:
         changed = " and changed" if seen.span is Span.DIFFERENT else ""
-        reason = f"{name} moved{changed}: {anchor.path} is now {seen.place}"
+        reason = f"{name} moved{changed}: {as_name(anchor.path)} is now {as_name(seen.place)}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     if seen.span is Span.DIFFERENT and not seen.retired:
-        reason = f"{name} in {anchor.path} changed"
+        reason = f"{name} in {as_name(anchor.path)} changed"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
-        reason = f"{name} was not looked for in {anchor.path}"
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     return _still_there(anchor, seen)
 
@@ -143,21 +151,82 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def suggest(text: str, judgement: Judgement) -> Suggestion | None:
-    """Return what would make a moved memory true again; None when there is nothing to propose.
+    """Return what would make a memory true again; None when there is nothing to propose.
 
     The text is rewritten only where it names the old path, or its file name, in full: a longer path
-    that ends or begins like it is another file.
+    that ends or begins like it is another file. What something else is used for now is named as
+    that wherever the text names it.
     """
     new = judgement.place
     old = judgement.anchor.path
-    if judgement.verdict is not Verdict.MOVED or new is None:
+    if judgement.heir and judgement.anchor.symbol:
+        rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
+        return Suggestion(path=None, text=rewritten) if rewritten != text else None
+    if judgement.heir:
+        new = judgement.heir
+    elif judgement.verdict is not Verdict.MOVED:
         return None
+    if new is None:
+        places = judgement.places
+        return Suggestion(path=None, text=None, places=places) if places else None
     folder = judgement.anchor.method is Method.FOLDER
     rewritten = _renamed(text, old, new, folder=folder)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     if name != new_name and not folder:
         rewritten = _renamed(rewritten, name, new_name)
     return Suggestion(path=new, text=rewritten if rewritten != text else None)
+
+
+def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
+    """Return what all judgements of a memory propose together, the first for its path.
+
+    A longer path is rewritten before what is above it, and what was put into the text by one is
+    not rewritten by another: of two that changed names, the text keeps the second as it was.
+    """
+    offers = [(one, suggest(text, one)) for one in judgements]
+    accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    if not accepted:
+        return next((offer for _, offer in offers if offer), None)
+    said, put = text, set[str]()
+    deepest = sorted(accepted, key=lambda found: -len(found[0].anchor.path))
+    for judged, offer in deepest:
+        if offer.text is None or any(_stands_in(judged, new) for new in put):
+            continue
+        again = suggest(said, judged)
+        said = again.text if again and again.text else said
+        put.add(offer.path or judged.heir)
+    return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def settle(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements of a memory, each split folder where the files named beneath it went.
+
+    A folder that went to several places is, for this memory, where all that it names of it is now;
+    when that is no one place, it stays split.
+    """
+    return [_settled(one, judgements) if one.places else one for one in judgements]
+
+
+def _settled(split: Judgement, judgements: Iterable[Judgement]) -> Judgement:
+    folder = split.anchor.path
+    found = set()
+    for one in judgements:
+        rest = one.anchor.path.removeprefix(f"{folder}/")
+        if rest == one.anchor.path or one is split or one.verdict is not Verdict.MOVED:
+            continue
+        place = one.place or ""
+        found.add(place.removesuffix(f"/{rest}") if place.endswith(f"/{rest}") else "")
+    where = found.pop() if len(found) == 1 else ""
+    if not where:
+        return split
+    return replace(split, place=where, places=())
+
+
+def _stands_in(judged: Judgement, put: str) -> bool:
+    """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
+    old, new = judged.anchor.path, judged.heir or judged.place or ""
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
 
 
 def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
@@ -171,38 +240,51 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
 
 
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
+    if seen.place is None and seen.elsewhere:
+        *others, last = map(as_name, seen.elsewhere)
+        named = " and ".join(filter(None, (", ".join(others), last)))
+        reason = f"{as_name(anchor.path)} was split; what was in it is now in {named}"
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            likely=seen.likely,
+            places=seen.elsewhere,
+        )
     if seen.place is None:
-        after = f"; {seen.likely} may be in its place" if seen.likely else ""
+        after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
         return Judgement(
             anchor=anchor,
             verdict=Verdict.GONE,
-            reason=f"{anchor.path} is gone{after}",
+            reason=f"{as_name(anchor.path)} is gone{after}",
             likely=seen.likely,
         )
     if seen.place != anchor.path:
-        reason = f"{anchor.path} is now {seen.place}"
+        reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
     return _still_there(anchor, seen)
 
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     """Return what became of a pattern, a word, a target or a value."""
-    name = anchor.name
+    name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
-        about = f"{name} of {anchor.path}" if name == values.LINES else f"{name} in {anchor.path}"
-        reason = f"{about}: was {anchor.fingerprint}, is now {seen.instead}"
+        about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
+        was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
+        then, since = as_name(anchor.fingerprint), as_name(seen.instead)
+        reason = f"{about}: {was} {then}, {now} now {since}"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
     if seen.span is None and not seen.same_bytes:
-        reason = f"{name} was not looked for in {anchor.path}"
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
     if seen.span is not Span.MISSING:
         return _still_there(anchor, seen)
     if seen.elsewhere:
         return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
     reason = {
-        Method.GLOB: f"no file matches {name} any more",
-        Method.TARGET: f"{anchor.path} does not define {name} any more",
-        Method.VALUE: f"{anchor.path} does not say {name} any more",
+        Method.GLOB: f"no file matches {as_name(name)} any more",
+        Method.TARGET: f"{path} does not define {name} any more",
+        Method.VALUE: f"{path} does not say {name} any more",
     }.get(anchor.method, f"{name} stands nowhere in the code any more")
     return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
 
@@ -211,21 +293,28 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
     name = anchor.symbol
     if seen.elsewhere:
         only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
-        places = " or ".join(seen.elsewhere[:3]) + (" ..." if len(seen.elsewhere) > 3 else "")
-        reason = f"{name} is no longer in {anchor.path}; it is now in {places}"
+        places = as_names(seen.elsewhere, 3)
+        reason = f"{name} is no longer in {as_name(anchor.path)}; it is now in {places}"
         return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only)
     if seen.place is None:
-        reason = f"{anchor.path} is gone, and {name} with it"
+        reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:
-        reason = f"{name} is gone from {seen.place}"
+        reason = f"{name} is gone from {as_name(seen.place)}"
     return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason)
 
 
 def _still_there(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.retired:
-        after = f"; it names {seen.instead} instead" if seen.instead else ""
-        about = f"{anchor.name} in {anchor.path}" if anchor.symbol else anchor.path
+        after = f"; it names {as_name(seen.instead)} instead" if seen.instead else ""
+        path = as_name(anchor.path)
+        about = f"{anchor.name} in {path}" if anchor.symbol else path
         reason = f"{about} {seen.retired}{after}"
-        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.CHANGED,
+            reason=reason,
+            place=seen.place,
+            heir=seen.heir,
+        )
     verdict = Verdict.FRESH if seen.same_bytes else Verdict.TOUCHED
     return Judgement(anchor=anchor, verdict=verdict, reason="", place=seen.place)

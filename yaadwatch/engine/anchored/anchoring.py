@@ -12,12 +12,12 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth.doubt import numbers
+from yaadwatch.core.truth.doubt import numbers, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.told import is_ours
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
@@ -224,6 +224,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
             maker.add(one, made)
     for definition in [made for made in one.found if made.method is Method.TREE]:
         name = last_part(definition.symbol)
+        _returned(one, definition, maker)
         number = values.stated_for(one.source.text, name)
         if number is None:
             continue
@@ -242,6 +243,19 @@ def _value(one: Sought, maker: "_Maker") -> None:
                 )
                 maker.add(one, made)
                 break
+
+
+def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
+    """Anchor the literal that the text says a function returns, where it returns just that."""
+    said = values.returned_for(one.source.text, last_part(definition.symbol))
+    stated = returns.literal(said) if said is not None else None
+    if stated is None:
+        return
+    text = maker.text(definition.path).encode()
+    if returns.given(text, definition.path, definition.symbol) == stated:
+        symbol = f"{definition.symbol}{RETURNED}"
+        made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=stated)
+        maker.add(one, made)
 
 
 def _value_in_words(one: Sought, maker: "_Maker") -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features, is_lost
@@ -43,6 +44,8 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         ValueError: it rests on nothing.
     """
     sights = [_sight(text, anchor, seeing.see(anchor, view, head)) for anchor in anchors]
+    settled = judging.settle([sight.judgement for sight in sights])
+    sights = [replace(one, judgement=now) for one, now in zip(sights, settled, strict=True)]
     if not is_lost(sights):
         sights = [
             _sight(text, anchor, seeing.with_uses(anchor, sight.seen, head))
@@ -79,16 +82,12 @@ def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
 
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
-    """Return what would mend the memory: what `worst` proposes, else what any other anchor does."""
+    """Return what would mend the memory: what `worst` proposes, then what other anchors do."""
     moved = sorted(
         (sight.judgement for sight in sights if sight.judgement.verdict is Verdict.MOVED),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
-    for found in (worst, *moved):
-        proposed = judging.suggest(text, found)
-        if proposed is not None:
-            return proposed
-    return None
+    return judging.proposal(text, [worst, *(one for one in moved if one is not worst)])
 
 
 def _was_given(judgement: Judgement) -> bool:
@@ -117,10 +116,12 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
     if not best.seen.replaced and not best.seen.lost_files:
         return None
     anchor = best.judgement.anchor
-    name = anchor.symbol or anchor.path
-    now = f"; {best.seen.instead} stands in its place" if best.seen.replaced else ""
+    name = anchor.symbol or as_name(anchor.path)
+    now = f"; {as_name(best.seen.instead)} stands in its place" if best.seen.replaced else ""
     reason = f"{name} is there, but {best.seen.lost_files} files name it no more{now}"
-    return replace(best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True)
+    return replace(
+        best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
+    )
 
 
 def _changed(anchor: Anchor, head: AtHead) -> int:

@@ -2,6 +2,7 @@
 
 import re
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
@@ -51,7 +52,7 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return Seen(elsewhere=_defining(view, anchor.symbol, anchor.path))
     found = view.find(place)
     if found is None:
-        return Seen(unknown=f"{place} changed while it was looked at")
+        return Seen(unknown=f"{as_name(place)} changed while it was looked at")
     if anchor.method is Method.FILE and found.kind not in ("link", "other"):
         return Seen(place=place, same_bytes=found.blob == anchor.blob)
     if found.blob and found.blob == anchor.blob:
@@ -111,7 +112,7 @@ def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
     if head.find(anchor.path) is None and anchor.commit and head.head.commit:
         if not head.history.has_commit(anchor.commit):
             return Seen(
-                unknown=f"{anchor.path} is not there, and the commit it was remembered at "
+                unknown=f"{as_name(anchor.path)} is not there, and the commit it was remembered at "
                 f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where it went"
             )
         start = head.renamed_to(anchor) if head.head.commit != anchor.commit else anchor.path
@@ -127,20 +128,22 @@ def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
 def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     data = view.read(place)
     if data is None:
-        return Seen(unknown=f"{place} could not be read")
+        return Seen(unknown=f"{as_name(place)} could not be read")
     if anchor.method is Method.TREE:
         named = place if language_of(place) is not None else anchor.path
         definition = definitions.define(data, named, anchor.symbol)
         if definition.state is State.BROKEN:
             language = language_of(named)
             title = language.title if language is not None else "what it was"
-            return Seen(unknown=f"{place} does not parse as {title} at the moment")
+            return Seen(unknown=f"{as_name(place)} does not parse as {title} at the moment")
         if definition.state is State.FOUND:
             same = definition.fingerprint == anchor.fingerprint
             span = Span.SAME if same else Span.DIFFERENT
             return Seen(place=place, span=span, line=definition.line)
         if definition.state is State.AMBIGUOUS:
-            return Seen(unknown=f"{anchor.symbol} is defined too often in {place} to tell which")
+            return Seen(
+                unknown=f"{anchor.symbol} is defined too often in {as_name(place)} to tell which"
+            )
     else:
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         if line is not None:
@@ -175,13 +178,14 @@ def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
 
 
 def _why_not_comparable(anchor: Anchor, history: History) -> str:
+    path = as_name(anchor.path)
     if not anchor.commit or history.has_commit(anchor.commit):
         return (
-            f"{anchor.path} had uncommitted changes (or goes through a filter of git's) when this "
+            f"{path} had uncommitted changes (or goes through a filter of git's) when this "
             f"was remembered, so git has nothing to compare {anchor.symbol} with"
         )
     return (
-        f"the history was rewritten, and git no longer has {anchor.path} as it was when this was "
+        f"the history was rewritten, and git no longer has {path} as it was when this was "
         f"remembered, so {anchor.symbol} cannot be compared"
     )
 

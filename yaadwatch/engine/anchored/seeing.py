@@ -5,24 +5,30 @@ What is gone is looked for elsewhere, and so is what took its place.
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth.doubt import numbers, retired, successors
+from yaadwatch.core.truth import definitions
+from yaadwatch.core.truth.definitions import State
+from yaadwatch.core.truth.doubt import numbers, retired, returns, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
+from yaadwatch.engine.anchored.worktree import View, WorkTree
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import WORD_FILES_MAX
 
 ELSEWHERE_MAX = 8
-"""Files named of those in which a word stands now."""
+"""Files named of those in which a word stands now, or folders of those that one was split into."""
+HEIR_LINES_MIN = 3
+"""Lines on which a thing stands in place of another before a text is told to name it, too."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
@@ -94,7 +100,16 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         lost_files=lost,
         replaced=times,
         instead=seen.instead or put,
+        heir=seen.heir or (_heir(anchor, put, head) if times >= HEIR_LINES_MIN else ""),
     )
+
+
+def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
+    """Return what a text may name in place of what is anchored: a name for a name, a path else."""
+    if anchor.symbol:
+        return put
+    path = next(iter(_paths([put], head)), "")
+    return path if path != anchor.path else ""
 
 
 def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
@@ -113,7 +128,8 @@ def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
         return seen
     if deprecated and not retired.says_so(then, anchor.line if anchor.symbol else None):
         put = retired.instead(now, line)
-        return replace(seen, retired="is deprecated now", instead=put)
+        beside = put and anchor.symbol and definitions.define(now, place, put).state is State.FOUND
+        return replace(seen, retired="is deprecated now", instead=put, heir=put if beside else "")
     if listed and retired.emptied(then, now, place, anchor.symbol):
         return replace(seen, retired="lists next to nothing of what it did")
     return seen
@@ -143,9 +159,22 @@ def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Se
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
     """Return where a file that is gone went, or what took its place."""
     found = _successor(anchor, head)
+    if (found is None or not _is_there(found, view)) and anchor.method is Method.FOLDER:
+        found = _moved_by_hand(found.path if found is not None else anchor.path, view)
     if found is None or not _is_there(found, view):
         return Seen()
-    return Seen(place=found.path) if found.sure else Seen(likely=found.path)
+    if found.sure:
+        return Seen(place=found.path)
+    parts = tuple(part for part in found.parts if view.has_folder(part))
+    return Seen(likely=found.path, elsewhere=parts[:ELSEWHERE_MAX] if len(parts) > 1 else ())
+
+
+def _moved_by_hand(folder: str, view: View) -> Successor | None:
+    """Return where a folder went without a commit: staged, or moved by hand."""
+    if not isinstance(view, WorkTree):
+        return None
+    moved, lost = view.moved_inside(folder)
+    return successors.of_folder(folder, moved, (), lost)
 
 
 def _is_there(found: Successor, view: View) -> bool:
@@ -158,18 +187,18 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
     window = head.window(anchor.commit)
     changes = window.changes
     if anchor.method is Method.FOLDER:
-        return successors.of_folder(anchor.path, changes.renamed, changes.added)
+        return successors.of_folder(anchor.path, changes.renamed, changes.added, changes.removed)
     uses = window.uses(word_of(anchor))
-    instead = list(_named(uses, head))
+    instead = _paths(uses.replaced, head)
     found = successors.of_file(anchor.path, changes.renamed, changes.added, instead)
     return found or successors.by_custom(anchor.path)
 
 
-def _named(uses: Uses, head: AtHead) -> list[str]:
-    """Return the files that stand where another one was named."""
+def _paths(words: Iterable[str], head: AtHead) -> list[str]:
+    """Return the files that words mean which stand where another one was named."""
     tree = head.listing()
     named = []
-    for put in uses.replaced:
+    for put in words:
         token = put.strip("./")
         path = tree.match(token) if _PATHS.fullmatch(token) else None
         if path is not None:
@@ -181,7 +210,7 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if view.has_folder(anchor.path):
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
     if view.find(anchor.path) is not None:
-        return Seen(unknown=f"{anchor.path} is a file now")
+        return Seen(unknown=f"{as_name(anchor.path)} is a file now")
     return _followed(anchor, view, head)
 
 
@@ -204,7 +233,7 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if place.place is not None:
         data = view.read(place.place)
         if data is None:
-            return Seen(unknown=f"{place.place} could not be read")
+            return Seen(unknown=f"{as_name(place.place)} could not be read")
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
     holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
@@ -240,6 +269,11 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
         now = numbers.given(text.encode(), seen.place or anchor.path, anchor.name)
         now = now or anchor.fingerprint
         same = now == anchor.fingerprint
+    elif anchor.symbol.endswith(RETURNED):
+        # What it works out, or returns under a condition, is not known to be something else.
+        now = returns.given(text.encode(), seen.place or anchor.path, anchor.name)
+        now = now or anchor.fingerprint
+        same = now == anchor.fingerprint
     else:
         now = values.version_in(seen.place or anchor.path, text, anchor.symbol)
         same = now is not None and values.same_version(anchor.fingerprint, now)
@@ -259,7 +293,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
         return None, replace(seen, span=Span.SAME)
     data = view.read(seen.place)
     if data is None:
-        return None, Seen(unknown=f"{seen.place} could not be read")
+        return None, Seen(unknown=f"{as_name(seen.place)} could not be read")
     return data.decode("utf-8", "replace"), seen
 
 

@@ -187,6 +187,11 @@ class _Changes:
         }
 
     @cached_property
+    def removed(self) -> tuple[str, ...]:
+        """Return the files that are nowhere now."""
+        return tuple(change.old for change in self.listed if change.old and change.new is None)
+
+    @cached_property
     def added(self) -> tuple[str, ...]:
         """Return the paths at which there was no file before, those of renamed files too."""
         return tuple(

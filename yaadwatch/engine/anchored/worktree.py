@@ -7,10 +7,12 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.core import privacy
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import hunks
 from yaadwatch.engine.anchored.commit import AtHead, Found, missed
@@ -21,6 +23,8 @@ from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.repository import Repository, blob_id
 
+MOVED_INSIDE_MAX = 32
+"""Files of a folder that is gone that are looked for elsewhere, one by one."""
 _ODD = {
     "link": "{path} is a link now; links are not followed",
     "other": "{path} is not a regular file",
@@ -95,6 +99,24 @@ class WorkTree:
         if key not in self._moved:
             self._moved[key] = self._where_to(start, blobs)
         return self._moved[key]
+
+    def moved_inside(self, folder: str) -> tuple[dict[str, str], list[str]]:
+        """Return where files of a folder went without a commit, and those that are nowhere.
+
+        Of a large folder the first files that are still tracked tell of all.
+        """
+        inside = folder + "/"
+        staged = {old: new for old, new in self._staged().items() if old.startswith(inside)}
+        tracked = (one for one in self.head.history.tracked_in(folder) if one.startswith(inside))
+        moved, lost = {}, []
+        for path in (*staged, *islice(tracked, MOVED_INSIDE_MAX)):
+            found = self.head.find(path)
+            place = self.moved_to(path, {found.blob} if found is not None else ())
+            if place is not None:
+                moved[path] = place
+            else:
+                lost.append(path)
+        return moved, lost
 
     def _where_to(self, start: str, blobs: Collection[str]) -> str | None:
         staged = self._staged().get(start)
@@ -171,7 +193,7 @@ class WorkTree:
             self.seen[path] = Sighting(path=path, signature="", blob="")
             if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
                 return None  # a folder of that name: the file is gone
-            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=path)
+            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=as_name(path))
             return Found(blob="", odd=reason, kind=observed.kind)
         blob = blob_id(observed.data, self.object_format)
         self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
@@ -188,7 +210,7 @@ class WorkTree:
             if module in left_out.modules and not os.path.lexists(
                 self.space.root / module / ".git"
             ):
-                odd = f"{module} is a submodule that is not checked out here"
+                odd = f"{as_name(module)} is a submodule that is not checked out here"
                 return Found(blob="", odd=odd, kind="other")
         return None
 

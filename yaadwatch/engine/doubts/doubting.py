@@ -8,6 +8,7 @@ forgotten, or when the edge is taken away.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from yaadwatch.core.quoting import quoted
 from yaadwatch.core.truth import impact
 from yaadwatch.core.truth.impact import CARRIES, Graph, Reached
 from yaadwatch.model.anchors import Flag, Verdict
@@ -124,4 +125,4 @@ def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
 def _named(node: Node) -> str:
     text = node.summary
     short = text if len(text) <= SUMMARY_CHARS else f"{text[: SUMMARY_CHARS - 3]}..."
-    return f"{node.id[-8:]} ({short})"
+    return f"{node.id[-8:]} ({quoted(short)})"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from yaadwatch import places
 from yaadwatch.core import kept, privacy, text
-from yaadwatch.core.recall.brief import quoted
+from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import coming, spool

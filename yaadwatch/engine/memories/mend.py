@@ -118,7 +118,7 @@ def reanchor(
             return {"dry_run": dry_run, "reanchored": done, "skipped": []}
         done, skipped = [], []
         for flag in found:
-            if flag.suggestion is None:
+            if flag.suggestion is None or not flag.suggestion.can_be_accepted:
                 continue
             try:
                 done.append(_accept(home, call, space, flag, dry_run=dry_run))
@@ -135,7 +135,7 @@ def _proposed(node_id: str, flag: Flag | None) -> Flag:
     Raises:
         YaadError: REFUSED when there is none that does.
     """
-    if flag is not None and flag.suggestion is not None:
+    if flag is not None and flag.suggestion is not None and flag.suggestion.can_be_accepted:
         return flag
     short = node_id[-8:]
     why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"

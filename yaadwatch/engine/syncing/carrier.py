@@ -12,6 +12,7 @@ from typing import Final
 from bridges.agents import CARRIERS, FIRST
 from bridges.items import line_of
 from bridges.registry import for_path
+from yaadwatch.core.quoting import as_line
 from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
@@ -188,7 +189,7 @@ def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node],
 def _doubt(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
-    return f"{DOUBTED}{' '.join(flag.reason.split())} Check before relying on it.)"
+    return f"{DOUBTED}{as_line(flag.reason)} Check before relying on it.)"
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:

@@ -21,14 +21,28 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """A path that took the place of another; `sure`: it is the same thing, elsewhere."""
+    """A path that took the place of another; `sure`: it is the same thing, elsewhere.
+
+    `parts`: of a folder that was split with no half of it in one place, the folders that its files
+    are in now, the one with most of them first.
+    """
 
     path: str
     sure: bool
+    parts: tuple[str, ...] = ()
 
 
-def of_folder(path: str, renamed: Mapping[str, str], added: Sequence[str]) -> Successor | None:
-    """Return where a folder went: where most of its files are, or a new one of its name."""
+def of_folder(
+    path: str, renamed: Mapping[str, str], added: Sequence[str], removed: Iterable[str] = ()
+) -> Successor | None:
+    """Return where a folder went: where most of its files are, or a new one of its name.
+
+    Args:
+        path: of the folder.
+        renamed: files that git found renamed.
+        added: paths at which there was no file before.
+        removed: files that are nowhere now; a folder that lost most of its files was not split.
+    """
     places: Counter[str] = Counter()
     for old, new in renamed.items():
         if old.startswith(path + "/"):
@@ -38,8 +52,15 @@ def of_folder(path: str, renamed: Mapping[str, str], added: Sequence[str]) -> Su
                 places[place] += 1
     if places:
         best, count = max(places.items(), key=lambda item: (item[1], item[0]))
-        return Successor(best, sure=2 * count > places.total())
+        if 2 * count > places.total():
+            return Successor(best, sure=True)
+        lost = sum(one.startswith(path + "/") for one in removed)
+        return Successor(best, sure=False, parts=_by_count(places) if lost < places.total() else ())
     return _of_same_name(path, _folders(added))
+
+
+def _by_count(places: Counter[str]) -> tuple[str, ...]:
+    return tuple(sorted(places, key=lambda place: (-places[place], place)))
 
 
 def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
