@@ -139,6 +139,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
         home.user.write(registry.drop, project.id)
     else:
         home.user.write(registry.replace, replace(project, excluded="", removed_at=now))
+    home.forget(project)
     return {
         "id": project.id,
         "path": str(project.root),

@@ -139,6 +139,11 @@ class Home:
         """Return the same with where each is from, and what is odd about the file there."""
         return self._beside.load(store.parent, self.settings, self.set_by)
 
+    def forget(self, project: Project) -> None:
+        """Keep nothing in memory of a project that is not watched any more."""
+        self._beside.forget(project.store.parent)
+        self.stores.forget(project.id)
+
     def new_id(self) -> str:
         """Return a new UUIDv7."""
         return self.clock.new_id()
