@@ -231,11 +231,13 @@ def _daemon(facts: Facts) -> Found:
     if daemon.version and daemon.version != daemon.ours:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
         yield "problem", what, f"yaadwatch stop; {_START}", ""
-    # What mends them is said in words, some of which are commands. The file of settings is told of
-    # already; what the daemon alone says of it was mended since, or is in its environment. What it
-    # sends people here for is told of, too.
+    # What mends them is said in words, some of which are commands. Settings and stores are told of
+    # already, and so is what it sends people here for; what the daemon alone says of settings was
+    # mended since, or is in its environment.
+    told = [f"{store.root}: " for store in facts.stores if store.root and not _is_well(store)]
     for what, mend in daemon.problems:
-        if what not in facts.settings.warnings and mend != DOCTOR:
+        known = what in facts.settings.warnings or what.startswith(tuple(told))
+        if not known and mend != DOCTOR:
             yield "problem", what, "", mend
 
 
@@ -338,6 +340,10 @@ def judge(facts: Facts) -> list[Finding]:
         for name, look in CHECKS
         for level, what, mend, advice in look(facts)
     ]
+
+
+def _is_well(store: StoreFacts) -> bool:
+    return store.has_root and store.state in {"ok", "older"}
 
 
 def _away(store: StoreFacts) -> str:

@@ -265,6 +265,19 @@ def test_a_setting_that_makes_no_sense_is_told_once_although_the_daemon_tells_it
     ]
 
 
+@pytest.mark.parametrize(
+    "changed", [{"state": "damaged"}, {"state": "absent"}, {"has_root": False}], ids=str
+)
+def test_a_store_that_is_lost_is_told_once_although_the_daemon_tells_it_too(changed):
+    problems = ((f"{PROJECT.root}: it is damaged.", "Move it"), ("/src/other: slow.", "Wait"))
+    told = found(
+        stores=(USER, replace(PROJECT, **changed)), daemon=replace(WELL.daemon, problems=problems)
+    )
+
+    assert [check for check, *_ in told] == ["stores", "daemon"]
+    assert told[1][2] == "/src/other: slow."
+
+
 ODD = "/src/it's (my) shop"
 PARTS = {
     "home": [
