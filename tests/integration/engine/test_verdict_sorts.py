@@ -106,6 +106,19 @@ def test_a_folder_that_was_renamed_and_not_committed_has_moved_too(site, staged)
     assert site.doubt(memory)["suggestion"]["path"] == "web/pages"
 
 
+def test_a_folder_that_comes_back_and_goes_again_is_in_doubt_again(site):
+    memory = site.remember(SAYINGS["directory"])
+    drop_views(site)
+    site.commit("away")
+    assert site.verdict(memory) == "gone"
+    site.git("revert", "--no-edit", "HEAD")
+    assert site.verdict(memory) == "fresh"
+
+    site.git("reset", "-q", "--hard", "HEAD~1")
+
+    assert site.verdict(memory) == "gone"
+
+
 def split_views(site):
     """Send the files of a folder to two places, one each."""
     site.write("web/front/.keep", "")
