@@ -5,7 +5,8 @@
 Whole processes in homes of their own, on a file system in memory. Processor time where two things
 are compared, and time on the clock where somebody waits; medians, with the slowest, and bare
 figures beside ours from the same run, because machines differ and are busy. With `--out` all
-figures are written down, for `tests.bench.plots` to draw.
+figures are written down, for `tests.bench.plots` to draw; so is, by part, what a fixed loop of
+Python took beside it: by that, runs on machines that differ, or had more to do, can be compared.
 """
 
 import argparse
@@ -73,6 +74,9 @@ asyncio.run(main(*sys.argv[1:]))
 ECHOES = ("streams", "protocol", "thread")
 TRIP_ROUNDS = 5
 QUIET_S = Watch().quiet_ms / 1000
+REFERENCE = "reference"
+"""Of figures that were written down: by part, the milliseconds of `reference_s` beside it."""
+REFERENCE_TURNS = 3_000_000
 
 
 @dataclass
@@ -97,6 +101,18 @@ class Figure:
             "most": max(self.found),
             "beside": self.beside,
         }
+
+
+def reference_s():
+    """Return the processor time of a loop that never changes, the least of three, in seconds."""
+    took = []
+    for _ in range(3):
+        began = time.process_time()
+        total = 0
+        for number in range(REFERENCE_TURNS):
+            total += number
+        took.append(time.process_time() - began)
+    return min(took)
 
 
 def ms(seconds):
@@ -406,9 +422,12 @@ def main(arguments=None):
     parser.add_argument("--only", nargs="+", default=list(PARTS), choices=PARTS)
     args = parser.parse_args(arguments)
     given = {"projects": [args.projects], "memories": [args.memories]}
+    order = [REFERENCE, *PARTS]
     kept = json.loads(args.out.read_text("utf-8")) if args.out and args.out.exists() else {}
     for name in args.only:
         kept[name] = []
+        kept.setdefault(REFERENCE, {})[name] = took = round(reference_s() * 1e3, 1)
+        print(f"{name}: a loop of {REFERENCE_TURNS:,} additions takes {took:g} ms", flush=True)
         for figure in PARTS[name](*given.get(name, [])):
             row = figure.row()
             kept[name].append(row)
@@ -418,7 +437,7 @@ def main(arguments=None):
                 flush=True,
             )
             if args.out:
-                text = json.dumps({part: kept[part] for part in PARTS if part in kept}, indent=1)
+                text = json.dumps({part: kept[part] for part in order if part in kept}, indent=1)
                 args.out.write_text(text + "\n", encoding="utf-8")
 
 

@@ -32,7 +32,7 @@ BRANCH_FOLDERS_MAX: Final = 64
 
 
 class WatchedTree(Protocol):
-    """A work tree and the files in it whose changes matter; see `engine.stale.WatchedTree`."""
+    """A work tree and the files in it whose changes matter; see `engine.watched.WatchedTree`."""
 
     @property
     def project(self) -> str:
@@ -255,10 +255,10 @@ class Arms:
 
     def cares(self, folder: Path, name: str) -> bool:
         """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
-        by = self._interest.get(folder)
-        if by is None or (name.endswith(".lock") and name != "index.lock"):
-            return False
-        return any(name in names or (name != ITSELF and ANY in names) for names in by.values())
+        for names in self._interest.get(folder, _NOBODY).values():
+            if name in names or (ANY in names and name != ITSELF):
+                return name == "index.lock" or not name.endswith(".lock")
+        return False
 
     def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
         """Return what a hint means, for each tree to which it means something."""

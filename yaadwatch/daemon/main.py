@@ -311,8 +311,10 @@ async def _beat(manager: "Manager") -> None:
 
 async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None] | None) -> None:
     """Answer, watch, check everything once, and keep the services running."""
+    import asyncio
     import logging
 
+    from yaadwatch.daemon import wiring
     from yaadwatch.daemon.supervisor import supervise
 
     await parts.socket.start()
@@ -323,6 +325,7 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
     logging.getLogger(__name__).info("daemon.ready", extra=fields)
     if on_ready is not None:
         on_ready()
+    await asyncio.to_thread(wiring.load)
     await supervise(parts.services, health=parts.health, monotonic_s=parts.home.clock.monotonic_s)
 
 

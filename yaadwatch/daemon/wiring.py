@@ -26,12 +26,10 @@ from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
-from yaadwatch.engine import lineage, stale, upkeep
+from yaadwatch.engine import watched
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
-from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.stores import Stores
-from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
@@ -48,6 +46,13 @@ from yaadwatch.system.supervision import Manager
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
+_LATER: Final = (
+    "yaadwatch.engine.lineage",
+    "yaadwatch.engine.stale",
+    "yaadwatch.engine.syncing.tree",
+    "yaadwatch.engine.upkeep",
+    "yaadwatch.engine.sessions.ending",
+)
 
 
 class Bell:
@@ -156,6 +161,8 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     scheduler = _scheduler(home, intake, health)
 
     def left(call: Call) -> None:
+        from yaadwatch.engine.sessions import ending
+
         home.left(call)
         intake.quiet(call.folder.resolve())
         # What git has to say of a session takes its time; nobody waits for it.
@@ -226,9 +233,11 @@ def mask(text: str) -> str:
 
 def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     def trees(project: str | None) -> list[WatchedTree]:
-        return list[WatchedTree](stale.watched(home, project))
+        return list[WatchedTree](watched.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
+        from yaadwatch.engine import stale
+
         try:
             return stale.check_tree(home, project, worktree, paths)
         finally:
@@ -236,6 +245,9 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        from yaadwatch.engine import lineage
+        from yaadwatch.engine.syncing import tree as syncing
+
         lineage.look(home, project, worktree)
         done = syncing.sync_tree(home, project, worktree, paths)
         return done.waiting or done.watching
@@ -296,12 +308,17 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
 
 def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     async def keep() -> None:
+        from yaadwatch.engine import upkeep
+        from yaadwatch.engine.sessions import ending
+
         try:
             await asyncio.to_thread(upkeep.run_daily, home)
         finally:
             await asyncio.to_thread(ending.expire, home, everywhere=True)
 
     async def expire() -> None:
+        from yaadwatch.engine.sessions import ending
+
         await asyncio.to_thread(ending.expire, home)
 
     kept = own_store.KeptList()
@@ -338,6 +355,15 @@ def rest(home: Home) -> None:
     """Close the stores that nobody uses, and give back what they took."""
     if home.stores.rest(STORE_IDLE):
         processes.give_back()
+
+
+def load() -> None:
+    """Import what is not needed to answer and to watch, but by the first check and by the end.
+
+    Before it is needed: once an upgrade has replaced our modules, the new ones would not fit.
+    """
+    for module in _LATER:
+        import_module(module)
 
 
 def _keeping() -> ModuleType:

@@ -6,13 +6,11 @@ first.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import identity, lineage, telling, tracing
-from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
@@ -22,38 +20,17 @@ from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.projects import Worktree
 from yaadwatch.store import (
-    agent_files,
     anchors,
     flags,
     nodes,
-    projects,
     provenance,
     sightings,
-    worktrees,
 )
-from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
-from yaadwatch.system.git import layout as layouts
 
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchedTree:
-    """A work tree and the files in it (relative paths) whose changes matter.
-
-    A path that ends in '/*' stands for whatever is in that folder.
-    """
-
-    project: str
-    worktree: int
-    root: Path
-    git_dir: Path
-    common_dir: Path
-    paths: frozenset[str]
 
 
 def stale(
@@ -147,46 +124,6 @@ def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Check
             if space.repository.head().commit == gathered.commit:
                 break
         return flagging.write(home, space, gathered)
-
-
-def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
-    """Return the work trees of one project, or of all (None), with the files that matter there.
-
-    Projects whose store or folder cannot be had are left out; `status` names them.
-    """
-    found = []
-    always = reading.formats(home).places
-    for row in home.user.read(projects.everything):
-        if project is not None and row.id != project:
-            continue
-        try:
-            trees = home.stores.look(row, _mattering)
-            for tree, paths in trees:
-                layout = layouts.find(tree.path)
-                if layout is None or layout.common_dir != row.common_dir:
-                    continue
-                found.append(
-                    WatchedTree(
-                        project=row.id,
-                        worktree=tree.id,
-                        root=tree.path,
-                        git_dir=layout.git_dir,
-                        common_dir=layout.common_dir,
-                        paths=frozenset(paths | always),
-                    )
-                )
-        except YaadError:  # reported by `status`, which asks each project by itself
-            continue
-    return found
-
-
-def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
-    """Return the work trees of a store, and the files that matter in each by what it says."""
-    resting = set(anchors.paths(conn))
-    return [
-        (tree, resting | flags.places(conn, tree.id) | agent_files.paths(conn, tree.id))
-        for tree in worktrees.everything(conn)
-    ]
 
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:

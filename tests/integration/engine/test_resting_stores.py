@@ -14,7 +14,7 @@ from engine_world import World
 
 from yaadwatch import places
 from yaadwatch.daemon import wiring
-from yaadwatch.engine import stale
+from yaadwatch.engine import stale, watched
 from yaadwatch.engine.sessions import ending
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
@@ -195,10 +195,10 @@ class TestLook:
             tree.remember()
         trees[0].write("src/net.py", "")
         trees[0].check()
-        opened = stale.watched(world.home)
+        opened = watched.watched(world.home)
 
         close(world)
-        at_rest = stale.watched(world.home)
+        at_rest = watched.watched(world.home)
 
         assert [tree.paths for tree in at_rest] == [tree.paths for tree in opened]
         assert at_rest == opened
@@ -215,7 +215,7 @@ class TestLook:
         for file in kept.iterdir():
             shutil.copy(file, project.store.parent)
 
-        assert "src/net.py" in stale.watched(world.home)[0].paths
+        assert "src/net.py" in watched.watched(world.home)[0].paths
 
     def test_a_store_is_opened_by_others_after_it_was_looked_into(self, world):
         tree = world.repo()
