@@ -1,5 +1,6 @@
 """What every test may rely on: a machine without a person on it, and repositories of git's own."""
 
+import gc
 import itertools
 import os
 import shutil
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items):
     files = [list(tests) for _, tests in itertools.groupby(computing, lambda item: item.path)]
     pairs = itertools.zip_longest(files, ([item] for item in waiting), fillvalue=[])
     items[:] = [item for file, one in pairs for item in (*file, *one)]
+
+
+def pytest_collection_finish():
+    """Let the thousands of tests be none of the garbage collector's business."""
+    gc.collect()
+    gc.freeze()
 
 
 def is_of_the_person(name):
