@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-WORKERS ?= 2
+# Twice as many as the cores it is made for: many a test waits for a daemon.
+WORKERS ?= 4
 # As pip does with what it installs, except in place: hundreds of processes of the tests would each do it again.
 COMPILE := $(BIN)/python -m compileall -q yaadwatch bridges
 # pytest keeps the test modules as it rewrites them; without that each worker does it again in each run.

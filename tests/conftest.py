@@ -1,5 +1,7 @@
 """What every test may rely on: a machine without a person on it, and repositories of git's own."""
 
+import gc
+import itertools
 import os
 import shutil
 import tempfile
@@ -14,6 +16,32 @@ from yaadwatch.system.git.command import GitRunner
 settings.register_profile("default", max_examples=200, deadline=None)
 settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
+
+
+# Tests that start daemons; most of their time they wait for one.
+WAITING = {"e2e", "faults", "service"}
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    """Put one test that waits after each file of those that compute.
+
+    In a row they would wait in all workers at once, and then compute in all of them. Between two
+    files, because a fixture of a module ends with the first test of another one.
+    """
+    waiting, computing = [], []
+    for item in items:
+        is_waiting = WAITING & set(item.path.relative_to(HERE).parts)
+        (waiting if is_waiting else computing).append(item)
+    files = [list(tests) for _, tests in itertools.groupby(computing, lambda item: item.path)]
+    pairs = itertools.zip_longest(files, ([item] for item in waiting), fillvalue=[])
+    items[:] = [item for file, one in pairs for item in (*file, *one)]
+
+
+def pytest_collection_finish():
+    """Let the thousands of tests be none of the garbage collector's business."""
+    gc.collect()
+    gc.freeze()
 
 
 def is_of_the_person(name):

@@ -137,11 +137,15 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy):
     damage(Path(machine.env["YAAD_HOME"]) / "yaad.db")
 
     found = problems(machine)
-    assert [one["check"] for one in found] == ["stores", "daemon", "doctor"]
+    assert [one["check"] for one in found] == ["stores", "daemon", "doctor"][: 3 - with_copy]
     assert ("yaadwatch add --trust ." in (found[0]["advice"] or "")) is not with_copy
     mend(machine, watched, found[0]["mend"])
     if not with_copy:
         mend(machine, watched, "yaadwatch add --trust .")
+    else:
+        (told,) = problems(machine)
+        assert "was made anew from the copy" in told["what"]
+        mend(machine, watched, told["advice"].partition(",")[0])
 
     assert problems(machine) == []
     answer = machine.ask("recall", "jose", cwd=watched.root)

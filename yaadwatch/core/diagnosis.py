@@ -13,6 +13,7 @@ from typing import Final, Literal
 Level = Literal["problem", "todo"]
 """Something that does not work as it should; or what is left to the person, who may leave it."""
 
+DOCTOR: Final = "yaadwatch doctor"
 FREE_BYTES_MIN: Final = 200 * 1024 * 1024
 """With less than this free on the disk of our home, a store may soon not take anything."""
 
@@ -92,7 +93,7 @@ class StoreFacts:
         state: 'absent', 'damaged', 'older' (it is brought up when it is next used), 'newer' (than
             this program), 'unusable' or 'ok'.
         said: what SQLite, or the system, says of it.
-        backup: the newest copy of it; '' when there is none.
+        backup: where it is absent or damaged, the newest copy that is whole; '' without one.
         has_root: the work tree is there.
     """
 
@@ -230,10 +231,13 @@ def _daemon(facts: Facts) -> Found:
     if daemon.version and daemon.version != daemon.ours:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
         yield "problem", what, f"yaadwatch stop; {_START}", ""
-    # What mends them is said in words, some of which are commands. The file of settings is told of
-    # already; what the daemon alone says of it was mended since, or is in its environment.
+    # What mends them is said in words, some of which are commands. Settings and stores are told of
+    # already, and so is what it sends people here for; what the daemon alone says of settings was
+    # mended since, or is in its environment.
+    told = [f"{store.root}: " for store in facts.stores if store.root and not _is_well(store)]
     for what, mend in daemon.problems:
-        if what not in facts.settings.warnings:
+        known = what in facts.settings.warnings or what.startswith(tuple(told))
+        if not known and mend != DOCTOR:
             yield "problem", what, "", mend
 
 
@@ -267,10 +271,12 @@ def _stores(facts: Facts) -> Found:
             what = f"{store.root} is not there any more."
             yield "problem", what, f"yaadwatch remove {root}", advice
         elif store.state == "absent":
-            # Without a user store there is nothing yet, and nothing lost.
+            # Without a user store and a copy of it there is nothing yet, and nothing lost.
             if store.root:
                 what = f"The store of {store.root} is not at {store.path}."
                 yield "problem", what, back, advice
+            elif store.backup:
+                yield "problem", f"{store.path} is gone.", back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
             yield "problem", what, f"{_away(store)} && {back}", advice
@@ -307,7 +313,7 @@ def _agents(facts: Facts) -> Found:
 def _gathered(facts: Facts) -> Found:
     for part, why in facts.not_gathered:
         what = f"Whether anything is wrong with {part} is not known: {why}."
-        yield "problem", what, "yaadwatch doctor", "When the others are mended."
+        yield "problem", what, DOCTOR, "When the others are mended."
 
 
 _START: Final = "yaadwatch list"
@@ -336,6 +342,10 @@ def judge(facts: Facts) -> list[Finding]:
     ]
 
 
+def _is_well(store: StoreFacts) -> bool:
+    return store.has_root and store.state in {"ok", "older"}
+
+
 def _away(store: StoreFacts) -> str:
     """Return the commands that put a damaged store aside, with its logs: they are of it alone."""
     folder, _, name = store.path.rpartition("/")
@@ -352,6 +362,6 @@ def _back(store: StoreFacts) -> tuple[str, str]:
         restore = "--restore " if store.backup else ""
         return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
     if store.backup:
-        return f"cp {shlex.quote(store.backup)} {shlex.quote(store.path)}; {_START}", ""
+        return _START, f"The daemon then takes the newest copy that is whole: {store.backup}"
     told = "Then in each repository: yaadwatch add --trust . What it remembers is in its own store."
     return _START, told

@@ -16,6 +16,8 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.settings import EVENT_TRIES_MAX
 
 CURSOR: Final = "reactions"
+AGAIN_S: Final = 2.0
+"""When the events of a project cannot be read, they are tried again after this, once."""
 PAGE: Final = 100
 """Events read at once."""
 
@@ -89,6 +91,10 @@ class Follower:
         part = f"follower {project}"
         try:
             error = await attempt(self._catch_up(project))
+            if error is not None:
+                # Of a project that is just being removed the store goes first, then its name.
+                await self._sleep(AGAIN_S)
+                error = await attempt(self._catch_up(project))
             if error is None:
                 self._health.well(part)
                 return

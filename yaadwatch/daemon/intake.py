@@ -469,6 +469,9 @@ class Intake:
         self._bursts.drop(key)
         self._unarmed.discard(key)
         self._failures.pop(key, None)
+        self._wait_for_git(key, waiting=False)
+        if all(key[0] != project for project, _ in self._trees):
+            self._lags_s.pop(key[0], None)
         self._poller.forget(key)
         self._polled.pop(key, None)
         self._health.well(_part(key))

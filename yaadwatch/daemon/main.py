@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ENDED: Final = 0
 UNUSABLE: Final = 3
-"""The home folder, the settings or the user store cannot be used."""
+"""The home folder or the settings cannot be used, or a part of ours failed."""
 LOCK_IS_HELD: Final = 4
 """Another daemon runs."""
 OTHER_ENDS_S: Final = 10.0
@@ -54,7 +54,7 @@ def run(
 ) -> int:
     """Be the daemon until told to stop; return the exit status.
 
-    0: stopped; 3: the home folder, the settings or the user store cannot be used; 4: another daemon
+    0: stopped; 3: the home folder or the settings cannot be used; 4: another daemon
     runs; 75: it wants to be started again (`daemon/renewal.py`). What kept it from starting is told
     on stderr, and to those who wait at a socket that was handed to us.
 

@@ -74,7 +74,7 @@ def logs_of(home: Home) -> Logs:
 
 
 def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
-    """Return the memory of the jobs, in the user store."""
+    """Return the memory of the jobs: in the user store, if it can be written to."""
 
     def since() -> datetime:
         now = home.clock.now()
@@ -82,17 +82,20 @@ def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
         begin = datetime.fromisoformat(known) if known is not None else None
         if begin is None or begin > now:  # the first start, or the clock was wrong then
             begin = now
-            home.user.write(meta.put, _SINCE, now.isoformat())
+            if not home.user.stands_in:
+                home.user.write(meta.put, _SINCE, now.isoformat())
         return begin
 
     def last() -> Mapping[str, LastRun]:
         return home.user.read(jobs.everything)
 
     def start(job: str, at: datetime) -> None:
-        home.user.write(jobs.start, job, at)
+        if not home.user.stands_in:
+            home.user.write(jobs.start, job, at)
 
     def end(job: str, at: datetime, error: str | None) -> None:
-        home.user.write(_end, job, at, None if error is None else mask(error))
+        if not home.user.stands_in:
+            home.user.write(_end, job, at, None if error is None else mask(error))
 
     return Runs(since=since, last=last, start=start, end=end)
 

@@ -1,4 +1,5 @@
-"""Should this process make room for a new one? After an upgrade, and above its own memory limit.
+"""Should this process make room for a new one? After an upgrade, above its own memory limit, and
+when the user store is not the one any more that it began with.
 
 It ends with status 75, which means "start me again"; whoever supervises it does, and clients wait
 in the queue of the socket meanwhile. What is being answered is answered first.
@@ -33,6 +34,7 @@ class Renewal:
 
     Args:
         replaced: says whether another program is installed than the one that runs.
+        stale_store: says why the user store should be opened anew; '' when it need not.
         rss_bytes: what this process takes.
         memory_mib: its limit; 0: none.
         busy: says whether something is being answered.
@@ -46,6 +48,7 @@ class Renewal:
         self,
         *,
         replaced: Callable[[], bool],
+        stale_store: Callable[[], str],
         rss_bytes: Callable[[], int],
         memory_mib: int,
         busy: Callable[[], bool],
@@ -55,6 +58,7 @@ class Renewal:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._replaced = replaced
+        self._stale_store = stale_store
         self._rss_bytes = rss_bytes
         self._memory_mib = memory_mib
         self._busy = busy
@@ -75,6 +79,9 @@ class Renewal:
             if self._replaced():
                 await self._quiet()
                 raise Fatal("another version of the program was installed", AGAIN)
+            if why := await asyncio.to_thread(self._stale_store):
+                await self._quiet()
+                raise Fatal(why, AGAIN)
             rss_mib = self._rss_bytes() / MIB if self._memory_mib else 0.0
             above = above + 1 if rss_mib > self._memory_mib else 0
             if above == 0:

@@ -28,6 +28,7 @@ from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import watched
 from yaadwatch.engine.agent_files import finding, reading
+from yaadwatch.engine.inout import own_store
 from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home
@@ -36,7 +37,6 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.settings import STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.words import Words
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
@@ -141,16 +141,14 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         on_shutdown: called when a client asks the daemon to end.
 
     Raises:
-        YaadError: the user store cannot be opened.
+        YaadError: neither the user store nor anything in its place can be had.
     """
     bell, health, clock = Bell(), Health(), Clock()
+    own = own_store.open_own(on_commit=lambda: bell.ring(records.USER))
+    if own.told:
+        health.degraded("user store", own.told, mend=own.mend)
     home = Home(
-        user=Database.open(
-            places.user_store(),
-            role="user",
-            create=True,
-            on_commit=lambda: bell.ring(records.USER),
-        ),
+        user=own.db,
         stores=Stores(bell.ring, clock),
         clock=clock,
         settings=settings,
@@ -184,6 +182,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     )
     renewal = Renewal(
         replaced=Installation().was_replaced,
+        stale_store=own_store.Standing(own, clock.now).why_begin_again,
         rss_bytes=processes.own_rss_bytes,
         memory_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
@@ -322,9 +321,12 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
 
         await asyncio.to_thread(ending.expire, home)
 
+    kept = own_store.KeptList()
+
     async def poll() -> None:
         await intake.poll()
         await asyncio.to_thread(rest, home)
+        await asyncio.to_thread(kept.keep, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)

@@ -29,6 +29,7 @@ from yaadwatch.core.diagnosis import (
 from yaadwatch.core.privacy import mask
 from yaadwatch.installing.standing import standing
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.sqlite import copies
 from yaadwatch.store.whole import looking
 from yaadwatch.system import config
 
@@ -158,10 +159,11 @@ def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
     found = [_store(user, "", "user")]
     if user.state == "absent":
         return tuple(found), ()
-    if user.state != "ok":
+    known = places.user_store() if user.state == "ok" else Path(found[0].backup)
+    if user.state != "ok" and not found[0].backup:
         return tuple(found), (("your projects", "their list is in that store"),)
     try:
-        projects = looking.projects(places.user_store())
+        projects = looking.projects(known)
     except YaadError as error:
         return tuple(found), (("the projects", error.message),)
     for project in projects:
@@ -171,7 +173,9 @@ def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
 
 
 def _store(looked: looking.Looked, root: str, whose: str) -> StoreFacts:
-    backup = max(places.backups(whose).glob("*.db"), default=None)
+    role = "project" if root else "user"
+    lost = looked.state in {"absent", "damaged"}
+    backup = copies.newest_whole(places.backups(whose), role=role) if lost else None
     return StoreFacts(
         path=str(looked.path),
         root=root,

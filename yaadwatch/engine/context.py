@@ -6,7 +6,7 @@ not told again. A doubt about such a statement is told, because the file cannot 
 """
 
 import threading
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +41,11 @@ CLASHES_MAX = 20
 GAPS_MAX = 20
 
 _UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
+
+_STANDS_IN = (
+    "The store of what holds in every project cannot be used; a copy of it is read. The person "
+    "should run: yaadwatch doctor"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +116,7 @@ def context(
             ],
             tokens_max=tokens_max,
             chars_max=chars_max,
-            note="" if checked else _UNCHECKED,
+            note=". ".join(_notes(home, checked=checked)),
         )
         current.shown(home, call, space, composed.shown)
     return {
@@ -125,6 +130,14 @@ def context(
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
+
+
+def _notes(home: Home, *, checked: bool) -> Iterator[str]:
+    """Yield what keeps the brief from being whole."""
+    if not checked:
+        yield _UNCHECKED
+    if home.user.stands_in:
+        yield _STANDS_IN
 
 
 def _clash(one: Contradiction) -> brief.Clash:

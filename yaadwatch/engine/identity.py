@@ -18,6 +18,7 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, snapshots, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.whole import checks, imported
 from yaadwatch.system import files, mounts
@@ -222,8 +223,8 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
 
 
 def newest_backup(project: Project) -> Path | None:
-    """Return the last copy that was made of a project's store."""
-    return max(places.backups(project.id).glob("*.db"), default=None)
+    """Return the last copy that was made of a project's store and is whole."""
+    return copies.newest_whole(places.backups(project.id), role="project")
 
 
 def delete_store(project: Project) -> None:

@@ -53,6 +53,7 @@ def add(
         YaadError: NOT_FOUND (no repository, no backup), REFUSED (a store that is a link, tracked,
             of somebody else or unknown), UNAVAILABLE (git, disk), CONFLICT (restore over memories).
     """
+    home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
     repository = home.repository(layout)
     repository.verify()
@@ -124,6 +125,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
             be written, or our line in git's exclude file cannot be taken out (then nothing was
             removed).
     """
+    home.user.refuse_if_stands_in()
     project = _watched_at(home, call.folder)
     now = home.clock.now()
     memories, backup, can_restore = _back_up(home, project, now)
@@ -140,6 +142,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
         home.user.write(registry.drop, project.id)
     else:
         home.user.write(registry.replace, replace(project, excluded="", removed_at=now))
+    home.forget(project)
     return {
         "id": project.id,
         "path": str(project.root),

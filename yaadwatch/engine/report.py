@@ -21,6 +21,7 @@ UNUSED_TOLD_MAX: Final = 5
 """Of what one project's file sets in vain; `config list` there tells all."""
 SOON_DAYS: Final = 30
 """A budget that is reached within so many days is a problem now."""
+_GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
 
@@ -95,7 +96,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     problems = list(home.pulse.problems()) if home.pulse is not None else []
     for row in rows:
         if row["state"] != "ok":
-            mend = str(row.get("hint") or f"yaadwatch remove {row['path']}")
+            mend = str(row.get("hint") or _GONE.format(path=row["path"]))
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
             continue
         problems += _full(row)

@@ -95,6 +95,15 @@ class Stores:
         with self._lock:
             return self._checking.setdefault((project, worktree), threading.Lock())
 
+    def forget(self, project: str) -> None:
+        """Keep nothing of a project that is not watched any more."""
+        with self._lock:
+            self._checking = {
+                key: lock for key, lock in self._checking.items() if key[0] != project
+            }
+            if project not in self._open:
+                self._projects.pop(project, None)
+
     def opened(self, project: str) -> Database | None:
         """Return a project's store if it is open; it may hold what its file no longer does."""
         with self._lock:

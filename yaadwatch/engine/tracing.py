@@ -1,10 +1,12 @@
 """Why is a memory in doubt? The commits between the anchor's and HEAD, and what no commit has."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.quoting import as_name
+from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
 from yaadwatch.core.truth.doubt import numbers, returns
@@ -82,6 +84,10 @@ def _untouched(anchor: Anchor, head: AtHead) -> bool:
     if since == until:
         return True
     history = head.history
+    if anchor.method is Method.FOLDER:
+        return head.has_folder(anchor.path)
+    if anchor.method is Method.GLOB:
+        return head.matching(anchor.symbol)
     return history.has_commit(since) and (
         history.blob_at(since, anchor.path) == history.blob_at(until, anchor.path)
     )
@@ -117,6 +123,9 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
 
     `blob`: the file at `since`; '' when it was not there.
     """
+    if anchor.method in (Method.FOLDER, Method.GLOB):
+        yield from _emptied(anchor, history, since, until)
+        return
     left = _departures(anchor.path, history, since, until)
     if not anchor.symbol or any(row.to is None for row in left.values()):
         yield from _left(left.values(), history)
@@ -155,6 +164,24 @@ def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
             before = as_name(row.path)
             done = f"renamed {before} to {as_name(row.to)}" if row.to else f"removed {before}"
             yield Step(path=row.to or row.path, commit=commit, summary=done)
+
+
+def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterator[Step]:
+    """Yield the commits that took files out of a folder, or away from a pattern."""
+    departures = history.departures(since, until)
+    if anchor.method is Method.GLOB:
+        place = anchor.symbol
+        matching = set(Tree.of([row.path for row in departures]).matching(place))
+        gone = [row for row in departures if row.path in matching]
+    else:
+        place = anchor.path
+        gone = [row for row in departures if row.path.startswith(f"{place}/")]
+    for commit_id, files in Counter(row.commit for row in gone).items():
+        commit = history.commit(commit_id)
+        if commit is not None:
+            count = "1 file" if files == 1 else f"{files} files"
+            done = f"took {count} out of {as_name(place)}"
+            yield Step(path=anchor.path, commit=commit, summary=done)
 
 
 def _departures(path: str, history: History, since: str, until: str) -> dict[str, Departure]:

@@ -139,6 +139,11 @@ class Home:
         """Return the same with where each is from, and what is odd about the file there."""
         return self._beside.load(store.parent, self.settings, self.set_by)
 
+    def forget(self, project: Project) -> None:
+        """Keep nothing in memory of a project that is not watched any more."""
+        self._beside.forget(project.store.parent)
+        self.stores.forget(project.id)
+
     def new_id(self) -> str:
         """Return a new UUIDv7."""
         return self.clock.new_id()
@@ -228,10 +233,13 @@ class Home:
         """Return the watched project that `folder` is in, and the layout of that work tree.
 
         Raises:
-            YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched.
+            YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched;
+                UNAVAILABLE when the user store is damaged and no copy of it knows a project.
         """
         layout = require_repository(folder)
         project = self.user.read(projects.by_common_dir, layout.common_dir)
+        if project is None and not self.user.read(projects.everything):
+            self.user.refuse_if_stands_in()  # nobody knows whether it is watched
         if project is None:
             where = layout.root or layout.common_dir
             raise YaadError(

@@ -146,6 +146,12 @@ class Beside:
         self._reading: dict[Path, threading.Lock] = {}
         self._read: dict[Path, _Read] = {}
 
+    def forget(self, folder: Path) -> None:
+        """Keep nothing of a folder that is not asked about any more."""
+        with self._lock:
+            self._reading.pop(folder, None)
+            self._read.pop(folder, None)
+
     def load(self, folder: Path, settings: Settings, sources: Mapping[str, str]) -> Loaded:
         """Return `settings` with what the file in `folder` may change of them. Never raises.
 

@@ -836,6 +836,20 @@ class TestRemove:
         assert error.code is Code.NOT_FOUND
         assert not tree.store.parent.exists()
 
+    def test_of_what_is_not_watched_any_more_nothing_stays_in_memory(self, world):
+        def held(home):
+            return [len(home._beside._read), len(home.stores._checking), len(home.stores._projects)]
+
+        before = held(world.home)
+        for number in range(3):
+            tree = world.repo(f"guest{number}")
+            tree.add()
+            tree.check()
+            assert held(world.home) != before
+            tree.remove()
+
+        assert held(world.home) == before
+
     def test_removing_what_is_not_watched_is_an_error(self, world):
         assert refusal(world.repo().remove).code is Code.NOT_FOUND
 

@@ -85,7 +85,9 @@ def test_a_repository_that_is_gone_is_a_problem_with_its_mend(repo, world):
     assert answer["projects"][0]["watch"] == "off"
     (problem,) = answer["problems"]
     assert str(repo.path) in problem["what"]
-    assert problem["mend"] == f"yaadwatch remove {repo.path}"
+    assert problem["mend"] == (
+        f"yaadwatch add . in its new place, if it moved; else yaadwatch remove {repo.path}"
+    )
 
 
 def test_status_changes_nothing(repo):

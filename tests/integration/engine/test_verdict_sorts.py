@@ -106,6 +106,34 @@ def test_a_folder_that_was_renamed_and_not_committed_has_moved_too(site, staged)
     assert site.doubt(memory)["suggestion"]["path"] == "web/pages"
 
 
+def test_a_folder_that_comes_back_and_goes_again_is_in_doubt_again(site):
+    memory = site.remember(SAYINGS["directory"])
+    drop_views(site)
+    site.commit("away")
+    assert site.verdict(memory) == "gone"
+    site.git("revert", "--no-edit", "HEAD")
+    assert site.verdict(memory) == "fresh"
+
+    site.git("reset", "-q", "--hard", "HEAD~1")
+
+    assert site.verdict(memory) == "gone"
+
+
+@pytest.mark.parametrize("sort", ENDS)
+def test_a_committed_end_is_told_by_its_commit(site, sort):
+    memory = site.remember(SAYINGS[sort])
+
+    ENDS[sort][0](site)
+    site.commit("away")
+
+    doubt = site.doubt(memory)
+    assert not doubt["uncommitted"]
+    if sort in ("directory", "glob"):
+        found = [(row["commit"]["subject"], row["summary"]) for row in doubt["evidence"]]
+        place = "web/views" if sort == "directory" else "web/rules/*.rule"
+        assert found == [("away", f"took 2 files out of {place}")]
+
+
 def split_views(site):
     """Send the files of a folder to two places, one each."""
     site.write("web/front/.keep", "")

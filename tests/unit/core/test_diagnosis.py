@@ -146,7 +146,13 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
             "stores",
             "is damaged: malformed",
-            f"mv {HOME}/yaad.db* {HOME}/damaged/ && cp /b/1.db {HOME}/yaad.db",
+            f"mv {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch list",
+        ),
+        (
+            {"stores": (replace(USER, state="absent", backup="/b/1.db"),)},
+            "stores",
+            "is gone",
+            "takes the newest copy that is whole: /b/1.db",
         ),
         (
             {"stores": (replace(USER, state="damaged", said="malformed"),)},
@@ -257,6 +263,19 @@ def test_a_setting_that_makes_no_sense_is_told_once_although_the_daemon_tells_it
         ("settings", "a.b is not a setting."),
         ("daemon", "a.c is none."),
     ]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"state": "damaged"}, {"state": "absent"}, {"has_root": False}], ids=str
+)
+def test_a_store_that_is_lost_is_told_once_although_the_daemon_tells_it_too(changed):
+    problems = ((f"{PROJECT.root}: it is damaged.", "Move it"), ("/src/other: slow.", "Wait"))
+    told = found(
+        stores=(USER, replace(PROJECT, **changed)), daemon=replace(WELL.daemon, problems=problems)
+    )
+
+    assert [check for check, *_ in told] == ["stores", "daemon"]
+    assert told[1][2] == "/src/other: slow."
 
 
 ODD = "/src/it's (my) shop"

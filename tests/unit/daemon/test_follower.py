@@ -231,6 +231,31 @@ def test_a_store_that_cannot_be_read_is_told_and_followed_again_when_it_can():
     asyncio.run(story())
 
 
+def test_a_store_that_cannot_be_read_for_a_moment_is_read_again_and_not_told():
+    """As when a project is being removed: its store goes first."""
+
+    async def story() -> None:
+        journal, hands = PaperJournal("p"), Hands()
+        journal.append("p", HEAD_MOVED)
+        journal.broken.add("p")
+        following = Following(journal, hands)
+
+        async def sleep(_: float) -> None:
+            journal.broken.clear()
+
+        following.follower = Follower(
+            journal.as_journal(),
+            dict.fromkeys(("check", "watch", "carry"), hands.handle),
+            following.health,
+            sleep=sleep,
+        )
+        await following.until(lambda: journal.cursors.get("p") == 1)
+
+        assert following.health.problems() == []
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize("row", REACTIONS, ids=lambda row: row.event)
 def test_each_reaction_is_to_an_event_that_exists(row: Reaction):
     assert row.event in EVENTS

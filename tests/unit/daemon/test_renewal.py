@@ -26,7 +26,7 @@ def mark(tmp_path, monkeypatch):
     return Path("renewed")
 
 
-def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=None):
+def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=None, stale_store=()):
     """Look up to `looks` times; return the reason to begin again, or None, and the pauses made.
 
     What is given as a row is seen one after the other, and its last element from then on.
@@ -44,6 +44,7 @@ def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=No
 
     seen = row(rss_mib, 1)
     looking = Renewal(
+        stale_store=row(stale_store, ""),
         replaced=row(replaced, False),
         rss_bytes=lambda: seen() * MIB,
         memory_mib=memory_mib,
@@ -70,6 +71,13 @@ def test_another_program_is_a_reason():
 
     assert "another version" in reason
     assert len(pauses) == 2
+
+
+def test_a_user_store_that_is_to_be_opened_anew_is_a_reason():
+    reason, pauses = run(stale_store=["", "the user store can be used again"], busy=[True, False])
+
+    assert reason == "the user store can be used again"
+    assert pauses == [renewal.LOOK_S, renewal.LOOK_S, 1.0]
 
 
 def test_above_the_limit_for_long_is_a_reason_that_names_the_setting():

@@ -207,9 +207,11 @@ def _paths(words: Iterable[str], head: AtHead) -> list[str]:
 
 
 def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    # Looked at in any case: what was noted of it when it was gone must not stand once it is back.
+    found = view.find(anchor.path)
     if view.has_folder(anchor.path):
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
-    if view.find(anchor.path) is not None:
+    if found is not None:
         return Seen(unknown=f"{as_name(anchor.path)} is a file now")
     return _followed(anchor, view, head)
 

@@ -145,6 +145,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
 
 
 def _place(shelf: Shelf) -> _Place:
+    shelf.db.refuse_if_stands_in()
     if shelf.space is None:
         return _Place(store=places.user_store(), backups=places.backups(USER))
     project = shelf.space.project

@@ -45,7 +45,12 @@ def meant(home: Home, call: Call, *, user: bool) -> Iterator[Meant]:
 
 
 def of_user(home: Home) -> Meant:
-    """Return the user store."""
+    """Return the user store.
+
+    Raises:
+        YaadError: another one stands in for it.
+    """
+    home.user.refuse_if_stands_in()
     return Meant(id=USER, role="user", project=None, db=home.user)
 
 

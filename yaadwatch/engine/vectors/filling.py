@@ -39,7 +39,7 @@ def wanted(home: Home) -> list[Model]:
 
 def stores(home: Home) -> list[str]:
     """Return the names of all stores that can be had; `status` tells of the others."""
-    found = [USER]
+    found = [] if home.user.stands_in else [USER]
     for project in home.user.read(projects.everything):
         with contextlib.suppress(YaadError), home.stores.use(project):
             found.append(project.id)

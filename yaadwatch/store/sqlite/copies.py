@@ -5,7 +5,8 @@ from urllib.parse import quote
 
 import apsw
 
-from yaadwatch.store.sqlite import connections
+from yaadwatch.model.errors import YaadError
+from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import damaged, refused, told
 
 
@@ -27,6 +28,22 @@ def is_users(path: Path) -> bool:
     return bool(found == "user")
 
 
+def newest_whole(folder: Path, *, role: str) -> Path | None:
+    """Return the newest copy in a folder of copies that is whole, None without one.
+
+    Args:
+        folder: of the copies of one store; their names begin with when they were made.
+        role: 'user' or 'project'.
+    """
+    for copy in sorted(folder.glob("*.db"), reverse=True):
+        try:
+            check(copy, role=role)
+        except YaadError:
+            continue
+        return copy
+    return None
+
+
 def check(path: Path, *, role: str, project: str = "") -> None:
     """Refuse a copy that is not whole, or not of this store.
 
@@ -36,12 +53,12 @@ def check(path: Path, *, role: str, project: str = "") -> None:
         project: the id that it must have; '' for any.
 
     Raises:
-        YaadError: UNAVAILABLE when it is damaged or cannot be read; REFUSED when it is of another
-            store.
+        YaadError: UNAVAILABLE when it is damaged, of a later version or cannot be read; REFUSED
+            when it is of another store.
     """
     outcome = "it is no copy to go back to"
     with told(path, outcome):
-        connections.probe(path)
+        migrations.check(path, connections.probe(path), migrations.chain())
         conn = apsw.Connection(
             f"file:{quote(str(path))}?immutable=1",
             flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,

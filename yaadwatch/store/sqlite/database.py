@@ -8,6 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
 
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import STORE_RESTORED, Event
 from yaadwatch.store import codec, events, meta
 from yaadwatch.store.sqlite import connections, migrations
@@ -42,12 +43,14 @@ class Database:
         pool: Pool,
         on_commit: Callable[[], None] | None,
         may_return: Callable[[], bool] | None,
+        refusal: YaadError | None = None,
     ) -> None:
         """Take over what is open; use `Database.open`."""
         self.path = path
         self._pool = pool
         self._on_commit = on_commit
         self._may_return = may_return
+        self._refusal = refusal
         self._restored = 0
         self._closed = False
         self._writing = RLock()  # one transaction at a time
@@ -65,6 +68,7 @@ class Database:
         create: bool = False,
         on_commit: Callable[[], None] | None = None,
         may_return: Callable[[], bool] | None = None,
+        refusal: YaadError | None = None,
     ) -> "Database":
         """Open the store at `path`; an older one is brought to the newest version first.
 
@@ -76,6 +80,7 @@ class Database:
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
             may_return: asked before the file is put back after it was deleted underneath; None: it
                 always may.
+            refusal: what every write is answered with: it only stands in for another store.
 
         Raises:
             YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
@@ -94,12 +99,26 @@ class Database:
             except BaseException:
                 pool.close()
                 raise
-        return cls(path, pool, on_commit, may_return)
+        return cls(path, pool, on_commit, may_return, refusal)
 
     @property
     def restored(self) -> int:
         """How often the file was put back after it had been deleted underneath."""
         return self._restored
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it only stands in for another store."""
+        return self._refusal is not None
+
+    def refuse_if_stands_in(self) -> None:
+        """Refuse what is meant for the store that this one only stands in for.
+
+        Raises:
+            YaadError: the one that was given for that.
+        """
+        if self._refusal is not None:
+            raise YaadError(self._refusal.code, self._refusal.message, self._refusal.hint)
 
     def read(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
@@ -141,9 +160,11 @@ class Database:
 
         Raises:
             YaadError: UNAVAILABLE when the store is closed, damaged, full or locked; REFUSED when
-                something else stands where its file was. Nothing was changed.
+                something else stands where its file was; what it was given when it only stands in.
+                Nothing was changed.
             RuntimeError: called from inside a write of the same thread.
         """
+        self.refuse_if_stands_in()
         if self._writer_thread == get_ident():
             raise RuntimeError("a write cannot begin inside a write")
         waiting = self._group.join(lambda conn: change(conn, *args, **kw))

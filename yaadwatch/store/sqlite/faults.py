@@ -46,6 +46,11 @@ def told(path: Path, outcome: str = UNTOUCHED) -> Iterator[None]:
         ) from error
 
 
+def is_damage(error: YaadError) -> bool:
+    """Return whether `error` tells of a file that is no database, or is one no more."""
+    return isinstance(error.__cause__, apsw.CorruptError | apsw.NotADBError)
+
+
 def unavailable(message: str, hint: str = "") -> YaadError:
     """Return the error of a store that cannot be used just now."""
     return YaadError(Code.UNAVAILABLE, message, hint)

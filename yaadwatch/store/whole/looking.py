@@ -15,7 +15,7 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store import meta
 from yaadwatch.store import projects as registry
 from yaadwatch.store.sqlite import connections, migrations
-from yaadwatch.store.sqlite.faults import told
+from yaadwatch.store.sqlite.faults import is_damage, told
 
 State = Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
 
@@ -47,8 +47,7 @@ def look(path: Path, role: Literal["user", "project"]) -> Looked:
             version = connections.probe(path)
             faults = _faults(path, role if version == newest else None)
     except YaadError as error:
-        damage = isinstance(error.__cause__, apsw.CorruptError | apsw.NotADBError)
-        if damage:
+        if is_damage(error):
             return Looked(path=path, state="damaged", said=str(error.__cause__))
         return Looked(path=path, state="unusable", said=error.message)
     except OSError as error:
