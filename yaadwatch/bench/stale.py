@@ -136,6 +136,8 @@ def suggested(found: Assessed) -> str | None:
     """Return the path that a memory should name instead; None when none is proposed."""
     if found.suggestion is not None and found.suggestion.path:
         return found.suggestion.path
+    if found.suggestion is not None and len(found.suggestion.places) == 1:
+        return found.suggestion.places[0]
     likely = (sight.judgement.likely for sight in found.sights)
     return found.worst.likely or next((path for path in likely if path), None)
 

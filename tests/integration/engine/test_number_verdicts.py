@@ -5,6 +5,7 @@ import pytest
 from yaadwatch.engine import stale
 
 SAID = "`LIMIT` is 30 in src/v.py"
+FILLED = "".join(f"name_{number} = {number}\n" for number in range(100, 130))
 
 
 def judged(repo, before, after):
@@ -45,3 +46,35 @@ def test_what_it_rests_on_is_told_by_its_name(repo):
     node = repo.remember(SAID)
 
     assert {row.get("symbol") for row in repo.show(node)["anchors"]} <= {None, "LIMIT"}
+
+
+class TestNewText:
+    def test_the_number_that_is_there_now_is_proposed(self, repo):
+        (row,) = judged(repo, "LIMIT = 30\n", "LIMIT = 45\n")
+
+        assert row["suggestion"]["text"] == "`LIMIT` is 45 in src/v.py"
+        repo.reanchor(row["id"])
+        assert repo.show(row["id"])["text"] == "`LIMIT` is 45 in src/v.py"
+        assert repo.stale()["stale"] == []
+
+    @pytest.mark.parametrize("place", ["src/limits.py", "lib/v.py"])
+    def test_a_file_that_moved_and_a_number_that_changed_are_both_put_in(self, repo, place):
+        row = self.moved(repo, SAID, place)
+        assert row["suggestion"]["text"] == f"`LIMIT` is 45 in {place}"
+
+    def test_a_text_that_would_still_be_false_is_not_proposed(self, repo):
+        row = self.moved(repo, f"{SAID}, and so is the 30 of the server", "src/limits.py")
+        assert (row["suggestion"]["path"], row["suggestion"]["text"]) == (None, None)
+        assert row["suggestion"]["places"] == ["src/limits.py"]
+
+    @staticmethod
+    def moved(repo, said, place):
+        repo.write("src/v.py", "LIMIT = 30\n" + FILLED)
+        repo.commit("before")
+        repo.remember(said)
+        (repo.path / place).parent.mkdir(exist_ok=True)
+        repo.git("mv", "src/v.py", place)
+        repo.write(place, "LIMIT = 45\n" + FILLED)
+        repo.commit("the change")
+        (row,) = repo.stale(all=True)["stale"]
+        return row

@@ -155,10 +155,14 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
 
     The text is rewritten only where it names the old path, or its file name, in full: a longer path
     that ends or begins like it is another file. What something else is used for now is named as
-    that wherever the text names it.
+    that wherever the text names it. A value is put in place of the old one where that stands in the
+    text once.
     """
     new = judgement.place
     old = judgement.anchor.path
+    if has_other_value(judgement):
+        revalued = _revalued(text, judgement.anchor.fingerprint, judgement.heir)
+        return Suggestion(path=None, text=revalued) if revalued else None
     if judgement.heir and judgement.anchor.symbol:
         rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
         return Suggestion(path=None, text=rewritten) if rewritten != text else None
@@ -181,9 +185,14 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
     """Return what all judgements of a memory propose together, the first for its path.
 
     A longer path is rewritten before what is above it, and what was put into the text by one is
-    not rewritten by another: of two that changed names, the text keeps the second as it was.
+    not rewritten by another: of two that changed names, the text keeps the second as it was. Where
+    a value that the text gives is another now, and cannot be put into it, there is no true text:
+    then only places are told.
     """
     offers = [(one, suggest(text, one)) for one in judgements]
+    if any(offer is None and has_other_value(one) for one, offer in offers):
+        places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
     accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
@@ -222,8 +231,23 @@ def _settled(split: Judgement, judgements: Iterable[Judgement]) -> Judgement:
     return replace(split, place=where, places=())
 
 
+def has_other_value(judgement: Judgement) -> bool:
+    """Return whether the value that the text gives is another now, which is its heir."""
+    return judgement.anchor.method is Method.VALUE and bool(judgement.heir)
+
+
+def _revalued(text: str, old: str, new: str) -> str | None:
+    """Return `text` with the value `new` for `old`; None unless that stands there just once."""
+    alone = rf"(?<![\w.,/-]){re.escape(old)}(?![\w/-]|[.,]\w)"
+    if not old or len(re.findall(alone, text)) != 1:
+        return None
+    return re.sub(alone, lambda _: new, text)
+
+
 def _stands_in(judged: Judgement, put: str) -> bool:
     """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
+    if has_other_value(judged):
+        return False
     old, new = judged.anchor.path, judged.heir or judged.place or ""
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
@@ -273,7 +297,13 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
         then, since = as_name(anchor.fingerprint), as_name(seen.instead)
         reason = f"{about}: {was} {then}, {now} now {since}"
-        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.CHANGED,
+            reason=reason,
+            place=seen.place,
+            heir=seen.instead,
+        )
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {as_name(anchor.path)}"
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)

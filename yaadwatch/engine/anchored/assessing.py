@@ -78,16 +78,21 @@ def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
     judged = judging.judge(anchor, seen)
     proposed = judging.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
+    misplaced = misplaced and not judging.has_other_value(judged)
     return Sight(judgement=judged, seen=seen, misplaced=misplaced)
 
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
     """Return what would mend the memory: what `worst` proposes, then what other anchors do."""
-    moved = sorted(
-        (sight.judgement for sight in sights if sight.judgement.verdict is Verdict.MOVED),
+    others = sorted(
+        (
+            sight.judgement
+            for sight in sights
+            if sight.judgement.verdict is Verdict.MOVED or judging.has_other_value(sight.judgement)
+        ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
-    return judging.proposal(text, [worst, *(one for one in moved if one is not worst)])
+    return judging.proposal(text, [worst, *(one for one in others if one is not worst)])
 
 
 def _was_given(judgement: Judgement) -> bool:
