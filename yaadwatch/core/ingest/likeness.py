@@ -14,6 +14,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
+from yaadwatch.core.kept import kept
+
+_KEPT_WORDS: Final = 4096
+_KEPT_CHARS_MAX: Final = 40
+"""Of so many words, none longer, the plain form is kept: texts use the same ones again."""
+
 REFINES: Final = "refines"
 """The new statement says all that the old one says; what it has beyond that explains it."""
 WITHIN: Final = "within"
@@ -166,15 +172,29 @@ def _words(text: str) -> Iterator[_Word]:
             opener = ""
             continue
         is_path = sort == "path" or (sort == "code" and "/" in raw)
-        plain = raw.strip("`").rstrip(".,")
-        if sort == "word" and not _NAME.search(plain):
-            plain = plain.lower().replace("’", "'")
-            if plain in _OPENERS or plain in _SOFT:
-                opener = opener or (plain if plain in _OPENERS else "")
+        if sort == "word":
+            plain, opens = _plain(raw) if len(raw) <= _KEPT_CHARS_MAX else _made_plain(raw)
+            if not plain:
+                opener = opener or opens
                 continue
-            plain = _singular(plain)
+        else:
+            plain = raw.strip("`").rstrip(".,")
         yield _Word(plain, is_path=is_path, opener=opener)
         opener = ""
+
+
+def _made_plain(raw: str) -> tuple[str, str]:
+    """Return the plain form of a word; '' and what it opens where it says nothing by itself."""
+    plain = raw.rstrip(".,")
+    if _NAME.search(plain):
+        return plain, ""
+    plain = plain.lower().replace("’", "'")
+    if plain in _OPENERS or plain in _SOFT:
+        return "", plain if plain in _OPENERS else ""
+    return _singular(plain), ""
+
+
+_plain: Final = kept(_KEPT_WORDS)(_made_plain)
 
 
 def compare(new: Said, old: Said) -> str:
@@ -241,7 +261,7 @@ def _tells(form: str) -> bool:
         form not in _NARROWING
         and form not in _TURNS
         and form not in _MEANS
-        and any(char.isalnum() for char in form)
+        and (form.isalnum() or any(char.isalnum() for char in form))
     )
 
 
