@@ -263,7 +263,7 @@ async def _live(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
-    parts.home.set_by = loaded.sources
+    parts.home.set_by, parts.home.not_set = loaded.sources, loaded.warnings
     for warning in map(privacy.mask_tree, loaded.warnings):
         if warning.startswith(PREFIX):
             mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"

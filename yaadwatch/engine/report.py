@@ -87,7 +87,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
             for key, source in beside.sources.items()
         ],
         "project": where,
-        "warnings": [privacy.mask(warning).text for warning in beside.warnings],
+        "warnings": [privacy.mask(warning).text for warning in (*home.not_set, *beside.warnings)],
         "running": True,
     }
 

@@ -5,7 +5,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -116,6 +116,7 @@ class Home:
         self.clock = clock
         self.settings = settings
         self.set_by: Mapping[str, str] = {}
+        self.not_set: Sequence[str] = ()  # what a person set that cannot be, in words
         self.git = git
         self.formers = Formers()
         self.below = Below()

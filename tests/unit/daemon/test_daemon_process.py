@@ -175,9 +175,11 @@ def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines,
     start()
 
     (problem,) = Client(cwd="/").call("status")["problems"]
-    rows = {row["key"]: row for row in Client(cwd="/").call("config")["settings"]}
+    config = Client(cwd="/").call("config")
+    rows = {row["key"]: row for row in config["settings"]}
 
     assert told in problem["what"]
+    assert config["warnings"] == [problem["what"]]
     assert "config.toml" in problem["mend"]
     assert rows["recall.top_k"]["value"] == 7
     assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
