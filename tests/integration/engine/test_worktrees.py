@@ -6,6 +6,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine import watched as watching
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.model.errors import Code, YaadError
 
@@ -92,7 +93,7 @@ def test_a_work_tree_that_vanished_is_an_error_that_says_so(repo, linked):
     assert refused.value.code is Code.NOT_FOUND
     assert str(linked.path) in refused.value.message
     assert "nothing was checked" in refused.value.message
-    assert [tree.root for tree in checking.watched(repo.home)] == [repo.path]
+    assert [tree.root for tree in watching.watched(repo.home)] == [repo.path]
 
 
 def test_what_is_watched_names_the_files_of_each(repo, linked):
@@ -101,11 +102,11 @@ def test_what_is_watched_names_the_files_of_each(repo, linked):
     linked.move("src/net.py", "src/http.py")
     assert linked.verdict(memory) == "moved"
 
-    watched = {tree.root: tree for tree in checking.watched(repo.home)}
+    watched = {tree.root: tree for tree in watching.watched(repo.home)}
 
     assert watched[repo.path].paths - finding.formats().places == {"src/net.py"}
     assert watched[linked.path].paths - finding.formats().places == {"src/net.py", "src/http.py"}
     assert watched[linked.path].common_dir == repo.path / ".git"
     assert watched[linked.path].git_dir == repo.path / ".git/worktrees/linked"
     assert watched[repo.path].project == watched[linked.path].project
-    assert [tree.root for tree in checking.watched(repo.home, "another-id")] == []
+    assert [tree.root for tree in watching.watched(repo.home, "another-id")] == []

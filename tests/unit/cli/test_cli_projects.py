@@ -26,6 +26,8 @@ ADDED = {
         },
     ],
     "backup": None,
+    "stale": 0,
+    "unknown": 0,
     "undo": "yaadwatch remove /srv/api",
 }
 DOUBT = {
@@ -125,6 +127,12 @@ def test_add_says_what_it_did_and_how_to_undo_it():
         "    AGENTS.md  1 statement    read    paused: larger than 1 MB",
         "Undo: yaadwatch remove /srv/api",
     ]
+
+
+def test_add_says_how_many_statements_are_in_doubt_already():
+    ran = command("add", answers={"add": ADDED | {"stale": 2}})
+
+    assert "  2 memories may no longer be true: yaadwatch stale" in ran.lines
 
 
 def test_add_without_agent_files_says_how_to_go_on():

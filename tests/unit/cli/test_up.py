@@ -19,6 +19,8 @@ ADDED = {
     "again": False,
     "imported": {"statements": 1, "nodes": 1, "anchored": 1},
     "files": [],
+    "stale": 0,
+    "unknown": 0,
     "undo": "yaadwatch remove /srv/api",
 }
 DOUBT = {

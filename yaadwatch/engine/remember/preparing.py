@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
+from yaadwatch.core.kept import kept
 from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.hunks import last_part
@@ -279,15 +279,17 @@ def packages_of(tree: WorkTree) -> dict[str, str]:
     used: dict[str, str] = {}
     for path in places[:SYMBOL_FILES_MAX]:
         said = tree.read(path) or b""
-        listed = _listed if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed.__wrapped__
+        listed = _kept_list if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed
         used |= listed(path.rpartition("/")[2], said)
     return used
 
 
-@lru_cache(maxsize=MANIFESTS_KEPT)
 def _listed(name: str, said: bytes) -> Mapping[str, str]:
-    """Return the packages that a manifest lists; most say what they said to the last statement."""
+    """Return the packages that a manifest lists."""
     return manifests.packages(name, said.decode("utf-8", "replace"))
+
+
+_kept_list = kept(MANIFESTS_KEPT)(_listed)  # most say what they said to the last statement
 
 
 def named_in(home: Home, space: Space | None, said: str) -> list[str]:

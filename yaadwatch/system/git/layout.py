@@ -9,7 +9,6 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from yaadwatch.system import files
@@ -17,8 +16,6 @@ from yaadwatch.system import files
 _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 256 * 1024
-_CONFIGS_KEPT = 32
-"""Configurations of which is known what they say: none is read line by line for each call."""
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
 _BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
@@ -217,11 +214,9 @@ def _packed(common: Path, reference: bytes) -> bytes | None:
 
 def _setting(common: Path, section: str, name: str) -> str | None:
     """Return a setting of the repository's own configuration, in lower case; the last one wins."""
-    return _said(_plain(f"{common}/config", _CONFIG_BYTES_MAX) or b"", section, name)
-
-
-@lru_cache(maxsize=_CONFIGS_KEPT)
-def _said(config: bytes, section: str, name: str) -> str | None:
+    config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
+    if name.encode() not in config.lower():
+        return None  # as in most: it need not be read line by line
     value = None
     inside = False
     for line in config.decode("utf-8", "replace").splitlines():
