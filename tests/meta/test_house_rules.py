@@ -108,6 +108,12 @@ def test_every_test_file_has_a_name_of_its_own():
 
 
 @pytest.mark.xdist_group("tools")
+def test_a_group_of_tests_is_one_to_whoever_shares_them_out(request):
+    if request.config.getoption("loadgroup", default=False):
+        assert request.node.nodeid.endswith("@tools")
+
+
+@pytest.mark.xdist_group("tools")
 def test_the_layers_hold():
     found = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
