@@ -62,8 +62,42 @@ class TestNewText:
         row = self.moved(repo, SAID, place)
         assert row["suggestion"]["text"] == f"`LIMIT` is 45 in {place}"
 
+    @pytest.mark.parametrize(
+        ("said", "new"),
+        [
+            (
+                "`A_MAX` is 3 and `B_MAX` is 5 in src/v.py",
+                "`A_MAX` is 5 and `B_MAX` is 7 in src/v.py",
+            ),
+            ("`A_MAX` = 3 in src/v.py, on port 3", "`A_MAX` = 5 in src/v.py, on port 3"),
+            ("Python 3 code: `A_MAX` is three in src/v.py", None),
+            ("In src/v.py `A_MAX` is 3, and `A_MAX` is 3", None),
+            ("In src/v.py `A_MAX` is 3.0; keep port 3 free", None),
+        ],
+    )
+    def test_only_what_is_said_of_the_name_is_put_in(self, repo, said, new):
+        repo.write("src/v.py", "A_MAX = 3\nB_MAX = 5\n" + FILLED)
+        repo.commit("before")
+        node = repo.remember(said)
+        repo.write("src/v.py", "A_MAX = 5\nB_MAX = 7\n" + FILLED)
+        repo.commit("the change")
+        rows = {row["id"]: row for row in repo.stale(all=True)["stale"]}
+        proposed = rows[node].get("suggestion") or {}
+        assert proposed.get("text") == new
+
+    def test_where_something_else_changed_too_no_text_is_sure(self, repo):
+        repo.write("src/v.py", "LIMIT = 30\n\n\ndef wait_longer():\n    return LIMIT\n" + FILLED)
+        repo.commit("before")
+        node = repo.remember("`LIMIT` is 30 in src/v.py", symbols=["wait_longer"])
+        repo.write(
+            "src/v.py", "LIMIT = 45\n\n\ndef wait_longer():\n    return 2 * LIMIT\n" + FILLED
+        )
+        repo.commit("the change")
+        rows = {row["id"]: row for row in repo.stale(all=True)["stale"]}
+        assert not (rows[node].get("suggestion") or {}).get("text")
+
     def test_a_text_that_would_still_be_false_is_not_proposed(self, repo):
-        row = self.moved(repo, f"{SAID}, and so is the 30 of the server", "src/limits.py")
+        row = self.moved(repo, SAID.replace("30", "30.0"), "src/limits.py")
         assert (row["suggestion"]["path"], row["suggestion"]["text"]) == (None, None)
         assert row["suggestion"]["places"] == ["src/limits.py"]
 

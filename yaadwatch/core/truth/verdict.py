@@ -5,7 +5,7 @@ Nothing here knows of events: the same sight gives the same verdict, whatever ha
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -81,6 +81,9 @@ class Judgement:
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 """The verdicts that speak against a memory; how much, the features of all its anchors tell."""
 
+_IS = r"(?:\s+|\s*[=:]{1,2}\s*|\s+(?:is|are|returns|version|v|>=)\s+)"
+"""What stands between a name and the value that a text gives it."""
+
 _BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 
 _ORDER = (
@@ -155,13 +158,13 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
 
     The text is rewritten only where it names the old path, or its file name, in full: a longer path
     that ends or begins like it is another file. What something else is used for now is named as
-    that wherever the text names it. A value is put in place of the old one where that stands in the
-    text once.
+    that wherever the text names it. A value is put in place of the old one where that stands right
+    behind the name, once.
     """
     new = judgement.place
     old = judgement.anchor.path
     if has_other_value(judgement):
-        revalued = _revalued(text, judgement.anchor.fingerprint, judgement.heir)
+        revalued = _revalued(text, [judgement])
         return Suggestion(path=None, text=revalued) if revalued else None
     if judgement.heir and judgement.anchor.symbol:
         rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
@@ -186,17 +189,21 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
 
     A longer path is rewritten before what is above it, and what was put into the text by one is
     not rewritten by another: of two that changed names, the text keeps the second as it was. Where
-    a value that the text gives is another now, and cannot be put into it, there is no true text:
-    then only places are told.
+    a value that the text gives is another now, and cannot be put into it, or something else of it
+    changed besides, there is no text that is true for certain: then only places are told.
     """
-    offers = [(one, suggest(text, one)) for one in judgements]
-    if any(offer is None and has_other_value(one) for one, offer in offers):
+    valued = [one for one in judgements if has_other_value(one)]
+    offers = [(one, suggest(text, one)) for one in judgements if one not in valued]
+    said = text if not valued else _revalued(text, valued)
+    if said is None or (valued and _may_be_false(valued, offers)):
         places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
         return Suggestion(path=None, text=None, places=places) if places else None
     accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    if valued and not accepted:
+        return Suggestion(path=None, text=said)
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
-    said, put = text, set[str]()
+    put = set[str]()
     deepest = sorted(accepted, key=lambda found: -len(found[0].anchor.path))
     for judged, offer in deepest:
         if offer.text is None or any(_stands_in(judged, new) for new in put):
@@ -236,12 +243,41 @@ def has_other_value(judgement: Judgement) -> bool:
     return judgement.anchor.method is Method.VALUE and bool(judgement.heir)
 
 
-def _revalued(text: str, old: str, new: str) -> str | None:
-    """Return `text` with the value `new` for `old`; None unless that stands there just once."""
-    alone = rf"(?<![\w.,/-]){re.escape(old)}(?![\w/-]|[.,]\w)"
-    if not old or len(re.findall(alone, text)) != 1:
-        return None
-    return re.sub(alone, lambda _: new, text)
+def _may_be_false(
+    valued: Sequence[Judgement], offers: Sequence[tuple[Judgement, Suggestion | None]]
+) -> bool:
+    """Return whether something else than these values changed that no offer puts right."""
+    names = {last_part(one.anchor.name) for one in valued}
+    return any(
+        offer is None
+        and one.verdict in (Verdict.CHANGED, Verdict.GONE)
+        and last_part(one.anchor.name) not in names
+        for one, offer in offers
+    )
+
+
+def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
+    """Return `text` with the values that are there now; None unless it is sure where each goes.
+
+    The old value, written as the code has it, stands behind the name, and that only once.
+    """
+    places: dict[tuple[int, int], str] = {}
+    for one in valued:
+        found = list(_value_of(last_part(one.anchor.name), one.anchor.fingerprint, text))
+        if len(found) != 1 or places.setdefault(found[0], one.heir) != one.heir:
+            return None
+    for (start, end), new in sorted(places.items(), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _value_of(name: str, value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text says of a name that it is this value."""
+    if not name or not value:
+        return
+    said = rf"(?<![\w-]){re.escape(name)}(?:\(\))?`?{_IS}`?({re.escape(value)})(?![\w/-]|[.,]\w)"
+    for found in re.finditer(said, text):
+        yield found.span(1)
 
 
 def _stands_in(judged: Judgement, put: str) -> bool:

@@ -28,10 +28,10 @@ def since(
 ) -> dict[tuple[str, str], str]:
     """Return in which commit each statement got its words, by file and `text_hash`.
 
-    What HEAD does not say is left out, and so is a file of which git cannot tell in time: it counts
-    from now. Of more than 8 commits some stand for others that are older: what changed in between
-    is not told, and nothing is told that did not change. Of more than 256 statements those of the
-    last files count from now.
+    What HEAD does not say is left out, and so is a file of which git cannot tell; after one of
+    which it cannot in time, no other is asked for. Those count from now. Of more than 8 commits
+    some stand for others that are older: what changed in between is not told, and nothing is told
+    that did not change. Of more than 256 statements those of the last files count from now.
 
     Args:
         repository: whose files.
@@ -43,16 +43,20 @@ def since(
     """
     head = repository.head().commit
     wrote: dict[tuple[str, str], Wrote] = {}
-    for path, statements in said:
+    asked = True
+    for path, statements in said if head else ():
         left = STATEMENTS_MAX - len(wrote)
         wanted = {text_hash(one.text) for one in statements[:left]} if left > 0 else set()
         there = [
             (text_hash(one.text), one)
-            for one in (_said_at(repository, formats, head, path) if wanted and head else ())
+            for one in (_said_at(repository, formats, head, path) if wanted and asked else ())
         ]
-        lines = _lines(repository, head, path) if wanted & {key for key, _ in there} else ()
+        lines: Sequence[Wrote] | None = ()
+        if wanted & {key for key, _ in there}:
+            lines = _lines(repository, head, path)
+            asked = lines is not None  # after one that took too long, no other is asked for
         for key, statement in there:
-            own = lines[statement.line - 1 : statement.end_line]
+            own = (lines or ())[statement.line - 1 : statement.end_line]
             if key in wanted and own:
                 wrote.setdefault((path, key), _newest(repository, own))
     return {key: one.commit for key, one in fewer(wrote).items()}
@@ -68,14 +72,17 @@ def _said_at(
     return parsed(bridge, data).statements if data is not None else ()
 
 
-def _lines(repository: Repository, commit: str, path: str) -> Sequence[Wrote]:
-    """Return who wrote each line of a file that is in a commit; nothing where git cannot tell."""
+def _lines(repository: Repository, commit: str, path: str) -> Sequence[Wrote] | None:
+    """Return who wrote each line of a file that is in a commit.
+
+    Nothing where git cannot tell (a part of the history is elsewhere); None where it took too long.
+    """
     try:
         return repository.wrote(commit, path)
     except YaadError as error:
         if error.code not in (Code.TIMEOUT, Code.UNAVAILABLE, Code.TOO_LARGE):
             raise
-        return ()  # too long a history, or a part of it is elsewhere
+        return None if error.code is Code.TIMEOUT else ()
 
 
 def _newest(repository: Repository, wrote: Sequence[Wrote]) -> Wrote:

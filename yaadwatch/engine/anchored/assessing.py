@@ -84,11 +84,13 @@ def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
     """Return what would mend the memory: what `worst` proposes, then what other anchors do."""
+    every = [sight.judgement for sight in sights]
+    valued = any(map(judging.has_other_value, every))
     others = sorted(
         (
-            sight.judgement
-            for sight in sights
-            if sight.judgement.verdict is Verdict.MOVED or judging.has_other_value(sight.judgement)
+            one
+            for one in every
+            if one.verdict is Verdict.MOVED or (valued and one.verdict in DOUBTS)
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )

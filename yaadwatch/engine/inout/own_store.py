@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.core.diagnosis import DOCTOR
 from yaadwatch.engine.inout.stores import USER
 from yaadwatch.engine.workspace import Home
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import jobs
 from yaadwatch.store import projects as registry
@@ -137,7 +137,7 @@ class KeptList:
         if home.user.stands_in or not watched or watched == self._kept:
             return
         newest = max(places.backups(USER).glob("*.db"), default=None)
-        if self._kept is not None or newest is None or looking.projects(newest) != watched:
+        if self._kept is not None or newest is None or _knows(newest) != watched:
             made = places.backups(USER) / f"{home.clock.now():%Y%m%dT%H%M%S%f}{_OF_LIST}"
             home.user.backup(made)
             copies.check(made, role="user")
@@ -145,6 +145,16 @@ class KeptList:
                 if old != made:
                     old.unlink(missing_ok=True)
         self._kept = watched
+
+
+def _knows(copy: Path) -> list[Project] | None:
+    """Return the projects that a copy of the user store knows; None when it cannot be read."""
+    try:
+        return looking.projects(copy)
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return None
 
 
 def _stand_in(error: YaadError) -> Opened:
