@@ -107,6 +107,7 @@ class Intake:
         self._poller = Poller(engine.is_rule, engine.is_passed)
         self._trees: dict[Tree, WatchedTree] = {}
         self._unarmed: set[Tree] = set()
+        self._away: set[Tree] = set()  # those of which a check found no folder
         self._running: dict[Tree, asyncio.Task[None]] = {}
         self._failures: dict[Tree, int] = {}
         self._waits: dict[Tree, int] = {}
@@ -226,12 +227,22 @@ class Intake:
         registered = await self._look(self._engine.projects)
         for project in sorted(registered.keys() - {project for project, _ in self._trees}):
             await self.refresh(project)
+        await self._look_for_the_away()
         trees = self._take_turns()
         for begin in range(0, len(trees), LOOKED_AT_ONCE):
             some = trees[begin : begin + LOOKED_AT_ONCE]
             for tree, seen in zip(some, await self._look(self._look_at, some), strict=True):
                 self._take_seen(key_of(tree), seen)
         self._hearing.nudge()
+
+    async def _look_for_the_away(self) -> None:
+        """Check those anew whose folder is there again, whatever was told of its return."""
+        roots = {key: self._trees[key].root for key in self._away}
+        for key in await self._look(_standing, roots):
+            self._away.discard(key)
+            if key in self._trees:
+                self._unarmed.add(key)
+                self._bursts.everything(key, self._monotonic_s())
 
     def _take_turns(self) -> list[WatchedTree]:
         """Return the work trees to be polled now."""
@@ -418,6 +429,7 @@ class Intake:
         self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
 
     def _went_well(self, batch: Batch) -> None:
+        self._away.discard(batch.tree)
         self._failures.pop(batch.tree, None)
         self._health.well(_part(batch.tree))
 
@@ -427,6 +439,7 @@ class Intake:
         log_crash("check.failed", error, project=key[0], worktree=key[1])
         if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
             self._health.well(_part(key))
+            self._away.add(key)
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
@@ -468,6 +481,7 @@ class Intake:
         del self._trees[key]
         self._bursts.drop(key)
         self._unarmed.discard(key)
+        self._away.discard(key)
         self._failures.pop(key, None)
         self._wait_for_git(key, waiting=False)
         if all(key[0] != project for project, _ in self._trees):
@@ -486,6 +500,11 @@ class Intake:
         return await asyncio.get_running_loop().run_in_executor(
             self._checking, functools.partial(work, *args, **kw)
         )
+
+
+def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
+    """Return the work trees whose folder is there."""
+    return [key for key, root in roots.items() if root.is_dir()]
 
 
 def _part(key: Tree) -> str:
