@@ -708,6 +708,23 @@ async def test_a_tree_that_is_not_there_is_left_alone(world, tree):
 
 
 @story
+async def test_a_check_that_found_no_folder_is_done_when_the_folder_is_there_again(world, tree):
+    world.engine.error = YaadError(Code.NOT_FOUND, "It is not there.")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.checks))
+    await world.settled()
+    world.engine.error = None
+    world.checks.clear()
+
+    await world.intake.poll()
+    await world.until(lambda: world.checks == [("p", 1, None)])
+    world.checks.clear()
+    await world.intake.poll()
+    await world.settled()
+    assert world.checks == []
+
+
+@story
 async def test_one_tree_is_never_checked_twice_at_once_and_few_are_at_all(world, tree):
     lock, now, most = threading.Lock(), [], []
 
