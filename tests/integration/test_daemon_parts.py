@@ -734,7 +734,7 @@ async def _began_to_matter_while_away(world: World, tree: Tree, path: str) -> No
 
 
 @story
-async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_with_the_next_change(
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_at_a_change(
     world, tree
 ):
     """A memory was said, and the folder moved away before it was learnt what it rests on."""
@@ -746,7 +746,7 @@ async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_
 
 
 @story
-async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_by_the_poll(
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_by_a_poll(
     world, tree
 ):
     await _began_to_matter_while_away(world, tree, "later.py")
