@@ -447,6 +447,7 @@ class Intake:
         if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
             self._health.well(_part(key))
             self._away.add(key)
+            self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
