@@ -753,6 +753,38 @@ async def test_a_check_that_found_no_folder_is_done_when_the_folder_is_there_aga
     assert world.checks == []
 
 
+async def _began_to_matter_while_away(world: World, tree: Tree, path: str) -> None:
+    """Have what rests on `path` learnt while the folder of `tree` is not there; then it is."""
+    world.engine.places["p"] = tree.common_dir
+    world.engine.trees.clear()
+    world.intake.anchors_changed("p")
+    await world.settled()
+    world.engine.trees.append(replace(tree, paths=PATHS | {path}))
+
+
+@story
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_at_a_change(
+    world, tree
+):
+    """A memory was said, and the folder moved away before it was learnt what it rests on."""
+    await _began_to_matter_while_away(world, tree, "later.py")
+
+    (tree.root / "a.py").write_text("new")
+
+    await world.until(lambda: world.looked_at("later.py"))
+
+
+@story
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_by_a_poll(
+    world, tree
+):
+    await _began_to_matter_while_away(world, tree, "later.py")
+
+    await world.intake.poll()
+
+    await world.until(lambda: world.looked_at("later.py"))
+
+
 @story
 async def test_one_tree_is_never_checked_twice_at_once_and_few_are_at_all(world, tree):
     lock, now, most = threading.Lock(), [], []
