@@ -1,6 +1,7 @@
 """Do the daemon's parts work together with a real watcher and real git? The engine stands in."""
 
 import asyncio
+import logging
 import os
 import shutil
 import subprocess
@@ -670,6 +671,34 @@ async def test_a_failed_check_is_told_tried_again_and_forgotten_when_it_went_wel
     assert "git is not there." in problem.what
     assert problem.mend == "apt install git"
     assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+
+class Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+
+@story
+async def test_a_check_of_a_project_that_is_being_removed_is_no_error(world, tree):
+    kept = Kept()
+    logging.getLogger("yaadwatch").addHandler(kept)
+    world.engine.error = YaadError(Code.UNAVAILABLE, "The store is not there.")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.checks))
+    world.engine.trees.clear()
+    world.intake.registry_changed()
+    await world.until(lambda: world.intake.mode("p") == "off")
+    await world.settled()
+    logging.getLogger("yaadwatch").removeHandler(kept)
+
+    assert world.health.problems() == []
+    assert [one.message for one in kept.records if one.levelno > logging.INFO] == []
 
 
 @story

@@ -441,23 +441,31 @@ class Intake:
         self._health.well(_part(batch.tree))
 
     def _went_wrong(self, batch: Batch, error: Exception) -> None:
-        """Say so and try again later; a tree that is not there is left until its folder returns."""
+        """Say so and try again later; a tree that is not there is left until its folder returns.
+
+        What is expected to go wrong once is told when it does so twice: of a project that is just
+        being removed the store goes first, then its name.
+        """
         key = batch.tree
-        log_crash("check.failed", error, project=key[0], worktree=key[1])
         if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
+            _log_put_off(key, error)
             self._health.well(_part(key))
             self._away.add(key)
             self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
-        self._health.degraded(
-            _part(key),
-            f"{self._trees[key].root} could not be checked: {in_words(error)}",
-            mend=mend,
-        )
+        if isinstance(error, YaadError) and failures == 1:
+            _log_put_off(key, error)
+        else:
+            log_crash("check.failed", error, project=key[0], worktree=key[1])
+            mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
+            self._health.degraded(
+                _part(key),
+                f"{self._trees[key].root} could not be checked: {in_words(error)}",
+                mend=mend,
+            )
         asyncio.get_running_loop().call_later(
-            min(2.0**failures, RETRY_MAX_S), self._again, key, batch.paths
+            min(2.0 ** (failures - 1), RETRY_MAX_S), self._again, key, batch.paths
         )
 
     def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
@@ -514,6 +522,11 @@ class Intake:
 def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
     """Return the work trees whose folder is there."""
     return [key for key, root in roots.items() if root.is_dir()]
+
+
+def _log_put_off(key: Tree, error: Exception) -> None:
+    fields = {"project": key[0], "worktree": key[1], "error": in_words(error)}
+    _log.info("check.put_off", extra=fields)
 
 
 def _part(key: Tree) -> str:
