@@ -371,3 +371,37 @@ def test_the_main_job_runs_on_this_checkout(machine):
     )
     subprocess.run(["git", "checkout", "-q", "."], cwd=clone, check=True, env=machine.env)
     wait_until(lambda: machine.ask("stale", "--no-check", cwd=clone)["stale"] == [])
+
+
+def old_rule(checkout):
+    """Let a rule become false before anybody watches."""
+    checkout.write("CLAUDE.md", "# Conventions\n\n- Calls are made in `src/calls.py`.\n")
+    checkout.write("src/calls.py", "def call():\n    return 1\n")
+    checkout.commit("calls")
+    (checkout.root / "src/calls.py").unlink()
+    checkout.commit("no calls")
+
+
+def gone(machine, checkout):
+    found = machine.ask("stale", "--no-check", cwd=checkout.root)
+    return [(one["verdict"], one["evidence"][0]["commit"]["subject"]) for one in found["stale"]]
+
+
+def test_a_rule_that_was_false_before_we_came_is_told_by_and_by(machine, checkout):
+    old_rule(checkout)
+
+    added = machine.run("add", checkout.root)
+
+    assert "held against the code of the day" in added.out
+    wait_until(lambda: gone(machine, checkout) == [("gone", "no calls")])
+    wait_until(lambda: not machine.ask("stale", "--no-check", cwd=checkout.root)["looking"])
+
+
+def test_what_a_daemon_that_was_killed_had_left_to_look_up_the_next_one_does(machine, checkout):
+    old_rule(checkout)
+    machine.ask("add", checkout.root)
+    os.kill(machine.pid(), signal.SIGKILL)
+
+    machine.ask("projects")
+
+    wait_until(lambda: gone(machine, checkout) == [("gone", "no calls")])

@@ -60,6 +60,11 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
     unknown = f", {len(answer['unknown'])} could not be judged" if answer["unknown"] else ""
     terminal.line(f"{found} in doubt{unknown}; last check {ago(answer.get('checked_at'), now)}.")
+    if looking := answer.get("looking"):
+        terminal.line(
+            f"{count(looking, 'statement')} of your agent files still to be held against the code"
+            " of the day they were written."
+        )
     tell_hidden(answer, terminal)
     return 0
 

@@ -137,6 +137,13 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(
             styled(f"{doubted} may no longer be true", "yellow"), ": yaadwatch stale", indent=2
         )
+    if answer["looking"]:
+        looked = count(answer["looking"], "statement")
+        terminal.line(
+            f"Now {looked} are held against the code of the day they were written, in the"
+            " background: yaadwatch stale",
+            indent=2,
+        )
     if any(found["mode"] == "private" for found in answer["files"]):
         terminal.line("A block in them instead: yaadwatch files adopt --mode inline", indent=2)
     terminal.line(f"Undo: {answer['undo']}")

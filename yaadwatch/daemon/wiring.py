@@ -23,6 +23,7 @@ from yaadwatch.daemon.filling import Filler, Verbs
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.intake import Checked, Engine, Intake
+from yaadwatch.daemon.looker import Looker
 from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
@@ -51,6 +52,7 @@ SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _LATER: Final = (
     "yaadwatch.engine.lineage",
+    "yaadwatch.engine.lookback",
     "yaadwatch.engine.moved",
     "yaadwatch.engine.stale",
     "yaadwatch.engine.syncing.tree",
@@ -161,6 +163,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     stream = Stream(records.logs_of(home))
     intake = _intake(home, bell, health)
     filler = _filler(home, health)
+    looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
     scheduler = _scheduler(home, intake, health)
 
@@ -210,6 +213,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             filler.user_store_written()
         else:
             follower.wake(store)
+            looker.wake(store)
             intake.store_written(store)
 
     bell.answer(written)
@@ -224,6 +228,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             Service(name="intake", run=intake.run),
             Service(name="follower", run=follower.run),
             Service(name="filler", run=filler.run),
+            Service(name="looker", run=looker.run),
             Service(name="scheduler", run=scheduler.run),
             Service(name="socket", run=_keeper(socket)),
             Service(name="renewal", run=renewal.run),
@@ -287,6 +292,12 @@ def _follow(home: Home, layout: Layout) -> Project | None:
     from yaadwatch.engine import moved
 
     return moved.follow(home, layout)
+
+
+def _look_back(home: Home, project: str) -> bool:
+    from yaadwatch.engine import lookback
+
+    return lookback.go_on(home, project)
 
 
 def _filler(home: Home, health: Health) -> Filler:

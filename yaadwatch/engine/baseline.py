@@ -3,16 +3,15 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from yaadwatch.core.text import text_hash
 from yaadwatch.engine import writing
-from yaadwatch.engine.agent_files import reading, written
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.remember.drafts import Draft
+from yaadwatch.engine.remember.drafts import NEW, Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
 from yaadwatch.store import agent_files as agent_files_known
-from yaadwatch.store import anchors, nodes, provenance
+from yaadwatch.store import anchors, lookbacks, nodes, provenance
 from yaadwatch.store.connection import Connection
 
 
@@ -20,25 +19,25 @@ from yaadwatch.store.connection import Connection
 class Baseline:
     """What was read: the files, their statements, the memories made new, those that rest on files.
 
-    Two statements that say the same are one memory.
+    Two statements that say the same are one memory. `looking`: of how many is still to be found out
+    what they rested on when they were written.
     """
 
     files: tuple[AgentFile, ...]
     statements: int
     nodes: int
     anchored: int
+    looking: int
 
 
 def read(home: Home, space: Space) -> Baseline:
     """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
 
+    What is new rests on the files as they are now, until `engine.lookback` has found out more.
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)
     found = reading.read_all(home, space)
-    since = written.since(
-        space.repository, reading.formats(home), ((one.path, one.statements) for one in found)
-    )
     drafts = [
         Draft(
             text=statement.text,
@@ -47,7 +46,6 @@ def read(home: Home, space: Space) -> Baseline:
             headings=statement.headings,
             folder=file.path.rpartition("/")[0],
             baseline=True,
-            written=since.get((file.path, text_hash(statement.text)), ""),
         )
         for file in found
         for statement in file.statements
@@ -71,12 +69,19 @@ def read(home: Home, space: Space) -> Baseline:
         if file.own
     }
     names = reading.formats(home).names
-    space.db.write(_note, space.worktree.id, names, found, rows)
+    fresh = [one.node.id for one in admitted if one.decision == NEW]
+
+    def commit(conn: Connection) -> None:
+        _note(conn, space.worktree.id, names, found, rows)
+        lookbacks.add(conn, space.worktree.id, {lookbacks.UNKNOWN: fresh})
+
+    space.db.write(commit)
     return Baseline(
         files=tuple(found),
         statements=len(drafts),
         nodes=space.db.read(nodes.count) - before,
         anchored=sum(1 for one in admitted if one.anchors),
+        looking=space.db.read(lookbacks.left, space.worktree.id),
     )
 
 

@@ -15,7 +15,7 @@ from yaadwatch.engine.stores import (
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import meta, nodes, snapshots, worktrees
+from yaadwatch.store import lookbacks, meta, nodes, snapshots, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
@@ -215,6 +215,7 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
         for row in worktrees.everything(conn):
             if row.path not in current:
                 worktrees.drop(conn, row.id)
+                lookbacks.drop(conn, row.id)
         for root in current:
             worktrees.add(conn, root)
 

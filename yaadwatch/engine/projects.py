@@ -109,6 +109,7 @@ def add(
             for file in said.files
         ],
         **telling.counted(doubts),
+        "looking": said.looking,
         "mode": mode,
         "backup": str(backup) if backup is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {project.root}",

@@ -23,6 +23,7 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import (
     anchors,
     flags,
+    lookbacks,
     nodes,
     provenance,
     sightings,
@@ -38,7 +39,8 @@ def stale(
 ) -> dict[str, object]:
     """Return the memories in doubt here, gravest first; the answer is Stale.
 
-    Those of branches that are not merged here are counted only.
+    Those of branches that are not merged here are counted only, and so are rules of which is still
+    being found out what they rested on when they were written (`looking`).
 
     Args:
         home: what may be reached.
@@ -56,6 +58,7 @@ def stale(
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
+        looking = space.db.read(lookbacks.left, space.worktree.id)
         away = frozenset[str]() if all_branches else lineage.away(home, space)
     asked = [
         flag
@@ -75,6 +78,7 @@ def stale(
             if flag.verdict is Verdict.UNKNOWN
         ],
         "hidden": len(asked) - len(living),
+        "looking": looking,
         "checked_at": checked_at,
     }
 

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import lineage, projects, upkeep
+from yaadwatch.engine import lineage, lookback, projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
@@ -190,6 +191,21 @@ class Tree:
     def add(self, **fields):
         return projects.add(self.home, self.call, **fields)
 
+    def look_back(self) -> None:
+        """Look up, as the daemon does by and by, what rules rested on when they were written."""
+        while self.look_back_once():
+            pass
+
+    def look_back_once(self) -> bool:
+        """Do a piece of that; return whether there was one."""
+        return lookback.go_on(self.home, self.project)
+
+    @property
+    def project(self) -> str:
+        """The id that this repository is watched under."""
+        with self.home.space(self.call) as space:
+            return space.project.id
+
     def remove(self):
         return projects.remove(self.home, self.call)
 
@@ -289,9 +305,13 @@ class Tree:
 
     def memories(self) -> list[str]:
         """Return the texts of the living memories, sorted; sessions are none."""
+        return sorted(node.text for node in self.living())
+
+    def living(self) -> list[Node]:
+        """Return the living memories; sessions are none."""
         with self.db() as db:
             batch = db.read(nodes.batch, after="", limit=100_000, archived=False)
-        return sorted(node.text for node in batch if node.kind != "session")
+        return [node for node in batch if node.kind != "session"]
 
     @contextmanager
     def without_store(self):

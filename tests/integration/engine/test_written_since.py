@@ -7,8 +7,10 @@ from engine_world import NET
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yaadwatch.engine import lookback
 from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
+from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.blamed import Wrote
 from yaadwatch.system.git.command import GitRunner
@@ -36,14 +38,21 @@ def tree(world):
     return tree
 
 
+def added(tree):
+    """Watch a repository and look back; return what `add` answers."""
+    answer = tree.add()
+    tree.look_back()
+    return answer
+
+
 def doubted(tree):
     return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
 
 
 class TestAdd:
     def test_what_is_true_still_is_told_by_nobody(self, tree):
-        added = tree.add()
-        assert (added["stale"], added["unknown"]) == (0, 0)
+        answer = added(tree)
+        assert (answer["stale"], answer["unknown"], answer["looking"]) == (0, 0, 3)
         assert doubted(tree) == {}
 
     def test_what_became_false_before_we_came_is_told(self, tree):
@@ -51,8 +60,7 @@ class TestAdd:
         tree.commit("five")
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
-        added = tree.add()
-        assert added["stale"] == 2
+        added(tree)
         assert doubted(tree) == {"The": "changed", "Tokens": "gone"}
         told = {row["verdict"]: row for row in tree.stale()["stale"]}
         assert [row["commit"]["subject"] for row in told["changed"]["evidence"]] == ["five"]
@@ -63,7 +71,7 @@ class TestAdd:
         tree.commit("five")
         tree.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
         tree.commit("say so")
-        tree.add()
+        added(tree)
         assert doubted(tree) == {}
 
     def test_white_space_and_another_place_are_no_other_words(self, tree):
@@ -72,7 +80,7 @@ class TestAdd:
         first, head, *rules = RULES.splitlines(keepends=True)
         tree.write("CLAUDE.md", "".join((first, head, *reversed(rules))).replace("- ", "-   "))
         tree.commit("sort them")
-        tree.add()
+        added(tree)
         assert doubted(tree) == {"The": "changed"}
 
     def test_a_renamed_agent_file_is_as_old_as_it_was(self, tree):
@@ -80,14 +88,14 @@ class TestAdd:
         tree.commit("no tokens")
         tree.git("mv", "CLAUDE.md", "AGENTS.md")
         tree.commit("for all agents")
-        tree.add()
+        added(tree)
         assert doubted(tree) == {"Tokens": "gone"}
 
     def test_words_in_no_commit_count_from_now(self, tree):
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
         tree.commit("five")
         tree.write("CLAUDE.md", RULES.replace("The limit lives", "Its limit lives"))
-        tree.add()
+        added(tree)
         assert doubted(tree) == {}
 
     def test_what_came_after_the_words_is_rested_on_too(self, tree):
@@ -95,7 +103,7 @@ class TestAdd:
         tree.commit("planned")
         tree.write("src/pages.py", "def page():\n    return 1\n")
         tree.commit("pages")
-        tree.add()
+        added(tree)
         assert doubted(tree) == {}
         tree.git("rm", "-q", "src/pages.py")
         tree.commit("no pages")
@@ -109,15 +117,86 @@ class TestAdd:
         shallow = world.tree("shallow")
         source = f"file://{tree.path}"
         shallow.git("clone", "-q", "--depth=2", source, ".")
-        shallow.add()
+        added(shallow)
         assert doubted(shallow) == {"Tokens": "gone"}
 
     def test_a_list_of_commits_to_pass_over_that_is_missing_is_no_error(self, tree):
         tree.git("config", "blame.ignoreRevsFile", "no-such-file")
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
-        tree.add()
+        added(tree)
         assert doubted(tree) == {"Tokens": "gone"}
+
+
+class TestByAndBy:
+    """`add` takes the rules in; what they rested on is looked up later, a commit at a time."""
+
+    @pytest.fixture
+    def old(self, tree):
+        """The repository, watched, with two rules that are false since; nothing looked up."""
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("five")
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        assert tree.add()["looking"] == 3
+        return tree
+
+    def test_it_is_said_how_many_are_left(self, old):
+        assert (doubted(old), old.stale()["looking"]) == ({}, 3)
+        old.look_back()
+        assert (len(doubted(old)), old.stale()["looking"]) == (2, 0)
+
+    def test_after_a_kill_between_any_two_pieces_it_goes_on(self, old):
+        pieces = 0
+        while old.look_back_once():
+            old.world.reopen()
+            pieces += 1
+        assert pieces == 2  # whose commit it is; what it rested on there
+        assert doubted(old) == {"The": "changed", "Tokens": "gone"}
+
+    def test_what_a_person_confirmed_meanwhile_stays_confirmed(self, old):
+        ids = {row.text.split(" ")[0]: row.id for row in old.living()}
+        old.confirm(ids["The"])
+        old.look_back()
+        assert doubted(old) == {"Tokens": "gone"}
+
+    def test_what_is_deleted_or_reworded_meanwhile_is_left_alone(self, old):
+        first, _ = RULES.rsplit("- ", 1)
+        old.write("CLAUDE.md", first.replace("is 3", "is 5"))
+        old.sync()
+        old.look_back()
+        assert doubted(old) == {}
+        assert old.stale()["looking"] == 0
+
+    def test_added_again_nothing_is_looked_up_twice(self, old):
+        old.look_back()
+        old.confirm(next(row["id"] for row in old.stale()["stale"] if row["verdict"] == "gone"))
+        assert old.add()["looking"] == 0
+        old.look_back()
+        assert doubted(old) == {"The": "changed"}
+
+    def test_a_commit_that_is_lost_meanwhile_counts_from_now_and_holds_nobody_up(self, old):
+        old.look_back_once()
+        first = old.git("rev-list", "--max-parents=0", "HEAD").strip()
+        thing = old.path / ".git" / "objects" / first[:2] / first[2:]
+        thing.chmod(0o600)
+        thing.unlink()
+        old.look_back()
+        assert (doubted(old), old.stale()["looking"]) == ({}, 0)
+
+    def test_of_a_work_tree_that_is_away_nothing_is_lost(self, old):
+        project = old.project
+        away = old.path.rename(old.path.with_name("away"))
+        with pytest.raises(YaadError):
+            lookback.go_on(old.home, project)
+        away.rename(old.path)
+        old.look_back()
+        assert len(doubted(old)) == 2
+
+    def test_what_is_not_watched_any_more_is_not_looked_at(self, old):
+        project = old.project
+        old.remove()
+        assert lookback.go_on(old.home, project) is False
 
 
 class TestPulled:

@@ -1,6 +1,6 @@
 """What can be decided of statements before the store is written: masked, classified, anchored."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
-from yaadwatch.engine.anchored import anchoring, seeing
+from yaadwatch.engine.anchored import anchoring, seeing, then
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
@@ -29,7 +29,6 @@ from yaadwatch.model.settings import (
 from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import sizes
-from yaadwatch.system.git.layout import Head
 
 MANIFESTS_KEPT: Final = 16
 """Manifests of which is known what they list; to read a long one takes longer than all the rest."""
@@ -198,8 +197,9 @@ def _anchored(
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    for at, then in _as_written(drafts, sources, head):
-        found_all[at] = _since(then, found_all[at], tree, head)
+    wrote = [(draft.written, source) for draft, source in zip(drafts, sources, strict=True)]
+    for at, before in then.as_written(wrote, head):
+        found_all[at] = then.and_since(before, found_all[at], tree, head)
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
         _require_symbols(draft, found)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
@@ -207,40 +207,6 @@ def _anchored(
             old = named_by(draft.text, old)
         anchored.append(_followed(old, found, tree, head))
     return anchored
-
-
-def _as_written(
-    drafts: Sequence[Draft], sources: Sequence[Source], head: AtHead
-) -> Iterator[tuple[int, list[Anchor]]]:
-    """Yield what the drafts of an older commit rested on in that, with their places."""
-    groups: dict[str, list[int]] = {}
-    for at, draft in enumerate(drafts):
-        if draft.written and draft.written != head.head.commit:
-            groups.setdefault(draft.written, []).append(at)
-    begun = []
-    for commit, places in groups.items():
-        view = AtHead(history=head.history, head=Head(commit=commit, branch=""), names={})
-        begun.append((view, places, anchoring.begin([sources[at] for at in places], view)))
-    head.history.expect(word for _, _, sought in begun for word in anchoring.words_of(sought))
-    for view, places, sought in begun:
-        yield from zip(places, anchoring.found(sought, view, view.head.commit), strict=True)
-
-
-def _since(
-    then: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
-) -> list[Anchor]:
-    """Return what a statement rested on when it was written, and what it speaks of that came later.
-
-    What it speaks of now in another place is not new: it went there.
-    """
-    later = {(one.path, one.symbol): one for one in now}
-    for anchor in then:
-        later.pop((anchor.path, anchor.symbol), None)
-    for anchor in then if later else ():
-        seen = seeing.see(anchor, tree, head)
-        for place in (seen.place or anchor.path, *seen.elsewhere):
-            later.pop((place, anchor.symbol), None)
-    return [*then, *later.values()][:ANCHORS_PER_NODE_MAX]
 
 
 def _followed(

@@ -1,0 +1,54 @@
+"""Looks back, in one project after the other: what did its rules rest on when they were written?
+
+What is still to be looked up stands in the stores; here is only which of them to ask. One where it
+went wrong is asked again once it was written to, or checked.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from yaadwatch.daemon.supervisor import attempt, log_crash
+from yaadwatch.model.errors import YaadError
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Looker:
+    """Looks back in the projects it is woken for, a piece in each in turn. Methods run on the loop.
+
+    Args:
+        go_on: looks up what is next in a project, in a thread; returns whether there was anything.
+        on_found: called with a project whose memories may rest on other files now.
+    """
+
+    def __init__(self, go_on: Callable[[str], bool], on_found: Callable[[str], None]) -> None:
+        self._go_on = go_on
+        self._on_found = on_found
+        self._woken: dict[str, None] = {}
+        self._news = asyncio.Event()
+
+    def wake(self, project: str) -> None:
+        """Take note that something may be left to be looked up in a project's store."""
+        self._woken[project] = None
+        self._news.set()
+
+    async def run(self) -> None:
+        """Look back until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._woken:
+                project = next(iter(self._woken))
+                del self._woken[project]
+                error = await attempt(self._piece(project))
+                if isinstance(error, YaadError):
+                    _log.info("lookback.put_off", extra={"project": project, "error": str(error)})
+                elif error is not None:
+                    log_crash("lookback.failed", error, project=project)
+
+    async def _piece(self, project: str) -> None:
+        if await asyncio.to_thread(self._go_on, project):
+            self._woken[project] = None
+            self._on_found(project)
