@@ -13,7 +13,7 @@ from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.system.git.command import GitRunner
 
-settings.register_profile("default", max_examples=200, deadline=None)
+settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
 

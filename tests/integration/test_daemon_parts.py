@@ -1,6 +1,7 @@
 """Do the daemon's parts work together with a real watcher and real git? The engine stands in."""
 
 import asyncio
+import logging
 import os
 import shutil
 import subprocess
@@ -672,6 +673,34 @@ async def test_a_failed_check_is_told_tried_again_and_forgotten_when_it_went_wel
     assert world.checks == [("p", 1, frozenset({"a.py"}))]
 
 
+class Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+
+@story
+async def test_a_check_of_a_project_that_is_being_removed_is_no_error(world, tree):
+    kept = Kept()
+    logging.getLogger("yaadwatch").addHandler(kept)
+    world.engine.error = YaadError(Code.UNAVAILABLE, "The store is not there.")
+    (tree.root / "a.py").write_text("new")
+    await world.until(lambda: bool(world.checks))
+    world.engine.trees.clear()
+    world.intake.registry_changed()
+    await world.until(lambda: world.intake.mode("p") == "off")
+    await world.settled()
+    logging.getLogger("yaadwatch").removeHandler(kept)
+
+    assert world.health.problems() == []
+    assert [one.message for one in kept.records if one.levelno > logging.INFO] == []
+
+
 @story
 async def test_changes_while_agent_files_wait_add_no_looks_of_their_own(world, tree):
     world.engine.waiting = True
@@ -722,6 +751,38 @@ async def test_a_check_that_found_no_folder_is_done_when_the_folder_is_there_aga
     await world.intake.poll()
     await world.settled()
     assert world.checks == []
+
+
+async def _began_to_matter_while_away(world: World, tree: Tree, path: str) -> None:
+    """Have what rests on `path` learnt while the folder of `tree` is not there; then it is."""
+    world.engine.places["p"] = tree.common_dir
+    world.engine.trees.clear()
+    world.intake.anchors_changed("p")
+    await world.settled()
+    world.engine.trees.append(replace(tree, paths=PATHS | {path}))
+
+
+@story
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_at_a_change(
+    world, tree
+):
+    """A memory was said, and the folder moved away before it was learnt what it rests on."""
+    await _began_to_matter_while_away(world, tree, "later.py")
+
+    (tree.root / "a.py").write_text("new")
+
+    await world.until(lambda: world.looked_at("later.py"))
+
+
+@story
+async def test_a_file_that_began_to_matter_while_the_folder_was_away_is_checked_by_a_poll(
+    world, tree
+):
+    await _began_to_matter_while_away(world, tree, "later.py")
+
+    await world.intake.poll()
+
+    await world.until(lambda: world.looked_at("later.py"))
 
 
 @story

@@ -5,7 +5,6 @@ the process: at the start, and whenever other models are wanted, every store is 
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ class Verbs:
     Args:
         user: the name of the user store.
         wanted: the models that every living memory should have a vector of.
-        stores: the names of all stores that can be had.
+        stores: the names of all stores.
         batch: make the next vectors of a store, after a number, at most so many; returns the last
             number, 0 at the end.
         skip: the number of the next memory without a vector.
@@ -125,8 +124,10 @@ class Filler:
     async def _everything(self, wanted: Sequence[Model]) -> bool:
         """Look through every store; return whether the same models were wanted all the time."""
         for store in await asyncio.to_thread(self._verbs.stores):
-            with contextlib.suppress(YaadError):  # `status` tells of such a store
+            try:
                 await asyncio.to_thread(self._verbs.tidy, store)
+            except YaadError:  # it cannot be had, of which `status` tells
+                continue
             for model in wanted:
                 await self._store(store, model)
                 if self._user_store_written and await self._changed_their_mind(wanted):

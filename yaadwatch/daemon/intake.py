@@ -108,6 +108,7 @@ class Intake:
         self._trees: dict[Tree, WatchedTree] = {}
         self._unarmed: set[Tree] = set()
         self._away: set[Tree] = set()  # those of which a check found no folder
+        self._unlearnt: set[Tree] = set()  # those that were not found when we last learnt of them
         self._running: dict[Tree, asyncio.Task[None]] = {}
         self._failures: dict[Tree, int] = {}
         self._waits: dict[Tree, int] = {}
@@ -188,12 +189,14 @@ class Intake:
         """Learn which files matter in one project, or in all; watch them, then check what is new.
 
         A work tree that is not found stays watched for as long as its project is registered: it
-        may come back.
+        may come back, and what was to be learnt of it is learnt then.
         """
         trees = await self._look(self._engine.trees, project)
         registered = await self._look(self._engine.projects)
         for key in [key for key in self._trees if key[0] not in registered]:
             await self._forget(key)
+        asked = {key for key in self._trees if project in (None, key[0])}
+        self._unlearnt = (self._unlearnt - asked) | asked.difference(map(key_of, trees))
         changed = [tree for tree in trees if tree != self._trees.get(key_of(tree))]
         before = {key_of(tree): self._trees.get(key_of(tree)) for tree in changed}
         self._trees.update({key_of(tree): tree for tree in changed})
@@ -236,13 +239,15 @@ class Intake:
         self._hearing.nudge()
 
     async def _look_for_the_away(self) -> None:
-        """Check those anew whose folder is there again, whatever was told of its return."""
-        roots = {key: self._trees[key].root for key in self._away}
+        """Learn of those, and check them, whose folder is there again, whatever was told of it."""
+        roots = {key: self._trees[key].root for key in self._away | self._unlearnt}
         for key in await self._look(_standing, roots):
-            self._away.discard(key)
-            if key in self._trees:
+            if key in self._unlearnt:
+                await self.refresh(key[0])
+            if key in self._away and key in self._trees:
                 self._unarmed.add(key)
                 self._bursts.everything(key, self._monotonic_s())
+            self._away.discard(key)
 
     def _take_turns(self) -> list[WatchedTree]:
         """Return the work trees to be polled now."""
@@ -430,26 +435,37 @@ class Intake:
 
     def _went_well(self, batch: Batch) -> None:
         self._away.discard(batch.tree)
+        if batch.tree in self._unlearnt:  # it is there again, and so is what rests on its files
+            self._changed_projects.add(batch.tree[0])
         self._failures.pop(batch.tree, None)
         self._health.well(_part(batch.tree))
 
     def _went_wrong(self, batch: Batch, error: Exception) -> None:
-        """Say so and try again later; a tree that is not there is left until its folder returns."""
+        """Say so and try again later; a tree that is not there is left until its folder returns.
+
+        What is expected to go wrong once is told when it does so twice: of a project that is just
+        being removed the store goes first, then its name.
+        """
         key = batch.tree
-        log_crash("check.failed", error, project=key[0], worktree=key[1])
         if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
+            _log_put_off(key, error)
             self._health.well(_part(key))
             self._away.add(key)
+            self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
-        self._health.degraded(
-            _part(key),
-            f"{self._trees[key].root} could not be checked: {in_words(error)}",
-            mend=mend,
-        )
+        if isinstance(error, YaadError) and failures == 1:
+            _log_put_off(key, error)
+        else:
+            log_crash("check.failed", error, project=key[0], worktree=key[1])
+            mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
+            self._health.degraded(
+                _part(key),
+                f"{self._trees[key].root} could not be checked: {in_words(error)}",
+                mend=mend,
+            )
         asyncio.get_running_loop().call_later(
-            min(2.0**failures, RETRY_MAX_S), self._again, key, batch.paths
+            min(2.0 ** (failures - 1), RETRY_MAX_S), self._again, key, batch.paths
         )
 
     def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
@@ -482,6 +498,7 @@ class Intake:
         self._bursts.drop(key)
         self._unarmed.discard(key)
         self._away.discard(key)
+        self._unlearnt.discard(key)
         self._failures.pop(key, None)
         self._wait_for_git(key, waiting=False)
         if all(key[0] != project for project, _ in self._trees):
@@ -505,6 +522,11 @@ class Intake:
 def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
     """Return the work trees whose folder is there."""
     return [key for key, root in roots.items() if root.is_dir()]
+
+
+def _log_put_off(key: Tree, error: Exception) -> None:
+    fields = {"project": key[0], "worktree": key[1], "error": in_words(error)}
+    _log.info("check.put_off", extra=fields)
 
 
 def _part(key: Tree) -> str:

@@ -11,6 +11,7 @@ from yaadwatch.daemon.stream import Logs
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event
+from yaadwatch.model.projects import Project
 from yaadwatch.store import cursors, events, jobs, meta, projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
@@ -39,7 +40,8 @@ def journal_of(home: Home) -> Journal:
     """
 
     def unread(project: str, limit: int) -> Sequence[Event]:
-        return _in_store(home, project, lambda db: db.read(_unread, limit), [])
+        found = _watched(home, project)
+        return [] if found is None else home.stores.look(found, lambda conn: _unread(conn, limit))
 
     def advance(project: str, seq: int) -> None:
         _in_store(home, project, lambda db: db.write(cursors.advance, CURSOR, seq), None)
@@ -111,11 +113,16 @@ def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:
 
 def _in_store(home: Home, project: str, work: Callable[[Database], T], without: T) -> T:
     """Do `work` in a project's store; return `without` when the project is watched no longer."""
-    found = home.user.read(projects.get, project)
-    if found is None or found.removed_at is not None:
+    found = _watched(home, project)
+    if found is None:
         return without
     with home.stores.use(found) as db:
         return work(db)
+
+
+def _watched(home: Home, project: str) -> Project | None:
+    found = home.user.read(projects.get, project)
+    return None if found is None or found.removed_at is not None else found
 
 
 def _if_readable(work: Callable[[], T], otherwise: T) -> T:

@@ -57,6 +57,8 @@ GIT_ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "ada@example.org",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_ALLOW_PROTOCOL": "file",
+    # It waits ten seconds for somebody to read its warning.
+    "FILTER_BRANCH_SQUELCH_WARNING": "1",
 }
 
 

@@ -187,6 +187,20 @@ def test_only_one_step_back_is_kept_and_the_rest_is_tidied_away(tree, one, two, 
     assert filling.tidy(tree.home, project) == 0
 
 
+def test_a_store_at_rest_of_which_nothing_is_missing_stays_at_rest(tree, one):
+    enable(tree, one)
+    with tree.home.space(tree.call) as space:
+        project = space.project.id
+    filling.complete(tree.home)
+    tree.home.stores.close_one(project)
+    (model,) = filling.wanted(tree.home)
+
+    assert filling.stores(tree.home) == [filling.USER, project]
+    assert filling.tidy(tree.home, project) == 0
+    assert filling.batch(tree.home, project, model) == 0
+    assert tree.home.stores.opened(project) is None
+
+
 def test_doing_without_keeps_the_vectors_unless_told_otherwise(tree, one):
     enable(tree, one)
 

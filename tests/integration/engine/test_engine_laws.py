@@ -15,7 +15,7 @@ from yaadwatch.model.anchors import Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import flags
 
-EXAMPLES = settings.default.max_examples // 20
+EXAMPLES = settings.default.max_examples // 10
 pytestmark = pytest.mark.timeout(3600)
 
 GO = (

@@ -17,7 +17,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
 from yaadwatch.store.codec import from_ms, from_ms_or_null
 
-EXAMPLES = max(settings.default.max_examples // 20, 5)
+EXAMPLES = settings.default.max_examples // 10
 pytestmark = pytest.mark.timeout(3600)
 law = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -23,6 +23,7 @@ class Paper:
         self.faults: list[YaadError] = []
         self.looked: list[tuple[str, int]] = []
         self.asked: list[tuple[str, int]] = []
+        self.damaged: set[str] = set()
 
     def verbs(self) -> Verbs:
         return Verbs(
@@ -33,11 +34,16 @@ class Paper:
             skip=lambda store, model, after: min(self._after(store, after), default=0),
             these=self.these,
             take_over=self.take_over,
-            tidy=lambda store: 0,
+            tidy=self.tidy,
         )
 
     def _after(self, store: str, after: int) -> list[int]:
         return sorted(number for number in self.missing[store] if number > after)
+
+    def tidy(self, store: str) -> int:
+        if store in self.damaged:
+            raise YaadError(Code.UNAVAILABLE, "The store cannot be read.")
+        return 0
 
     def batch(self, store: str, model: Model, after: int, size: int) -> int:
         self.looked.append((store, after))
@@ -90,6 +96,17 @@ def test_at_the_start_every_store_is_filled_and_then_the_model_takes_over():
         assert paper.left == 0
 
     assert follow(paper, story).problems() == []
+
+
+def test_a_store_that_cannot_be_had_keeps_no_other_from_being_filled():
+    paper = Paper(**{"": 3, "p": 5, "q": 5})
+    paper.damaged.add("p")
+
+    async def story(filler, until):
+        await until(lambda: paper.models[0].state == "active")
+
+    assert follow(paper, story).problems() == []
+    assert {store for store, _ in paper.looked} == {"", "q"}
 
 
 def test_a_new_memory_is_embedded_without_looking_through_the_store():

@@ -8,11 +8,12 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.embeddings import Model, Unembedded
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import FILL_BATCH, FILL_WAIT_S
 from yaadwatch.store import nodes, projects
 from yaadwatch.store.connection import Connection
@@ -22,6 +23,8 @@ from yaadwatch.store.vectors import embeddings, models
 USER: Final = ""
 """What the user store is called among the stores; the others by the id of their project."""
 _DROP_ROWS: Final = 1_000
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +41,9 @@ def wanted(home: Home) -> list[Model]:
 
 
 def stores(home: Home) -> list[str]:
-    """Return the names of all stores that can be had; `status` tells of the others."""
-    found = [] if home.user.stands_in else [USER]
-    for project in home.user.read(projects.everything):
-        with contextlib.suppress(YaadError), home.stores.use(project):
-            found.append(project.id)
-    return found
+    """Return the names of all stores, also of those that cannot be had just now."""
+    own = [] if home.user.stands_in else [USER]
+    return own + [project.id for project in home.user.read(projects.everything)]
 
 
 def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL_BATCH) -> int:
@@ -59,16 +59,16 @@ def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL
     Raises:
         YaadError: the store or the model cannot be had, or the worker broke; nothing was written.
     """
-    with _opened(home, store) as db:
-        found = db.read(embeddings.missing, model.space, after=after, limit=size)
-        _make(home, db, model, found)
+    found = _missing(home, store, model, after, size)
+    if found:
+        with _opened(home, store) as db:
+            _make(home, db, model, found)
     return found[-1].num if found else 0
 
 
 def skip(home: Home, store: str, model: Model, after: int) -> int:
     """Return the number of the next memory without a vector after a number, 0 at the end."""
-    with _opened(home, store) as db:
-        found = db.read(embeddings.missing, model.space, after=after, limit=1)
+    found = _missing(home, store, model, after, 1)
     return found[-1].num if found else 0
 
 
@@ -116,12 +116,11 @@ def take_over(home: Home, space: str) -> bool:
 def tidy(home: Home, store: str) -> int:
     """Remove the vectors of models that are known no more; return how many."""
     known = {model.space for model in home.user.read(models.everything)}
-    dropped = 0
+    unknown = [space for space in _look(home, store, embeddings.spaces) if space not in known]
+    if not unknown:
+        return 0
     with _opened(home, store) as db:
-        for space in db.read(embeddings.spaces):
-            if space not in known:
-                dropped += _drop_all(db, space)
-    return dropped
+        return sum(_drop_all(db, space) for space in unknown)
 
 
 def drop(home: Home, store: str, space: str) -> int:
@@ -178,6 +177,23 @@ def _take_over(conn: Connection, space: str, now: datetime) -> bool:
     return True
 
 
+def _missing(home: Home, store: str, model: Model, after: int, size: int) -> list[Unembedded]:
+    return _look(
+        home, store, lambda conn: embeddings.missing(conn, model.space, after=after, limit=size)
+    )
+
+
+def _look(home: Home, store: str, ask: Callable[[Connection], R]) -> R:
+    """Return what `ask(conn)` reads in a store; one at rest stays so.
+
+    Raises:
+        YaadError: as for `_opened`.
+    """
+    if store == USER:
+        return home.user.read(ask)
+    return home.stores.look(_project(home, store), ask)
+
+
 @contextlib.contextmanager
 def _opened(home: Home, store: str) -> Iterator[Database]:
     """Lend a store.
@@ -188,8 +204,12 @@ def _opened(home: Home, store: str) -> Iterator[Database]:
     if store == USER:
         yield home.user
         return
+    with home.stores.use(_project(home, store)) as db:
+        yield db
+
+
+def _project(home: Home, store: str) -> Project:
     project = home.user.read(projects.get, store)
     if project is None or project.removed_at is not None:
         raise YaadError(Code.NOT_FOUND, f"Project {store} is not watched any more.")
-    with home.stores.use(project) as db:
-        yield db
+    return project
