@@ -6,6 +6,8 @@ import pytest
 from living_daemon import Shop
 from waiting import wait_until
 
+from yaadwatch.model.errors import YaadError
+
 
 @pytest.fixture
 def shop(machine):
@@ -28,10 +30,67 @@ def gone(machine, root):
     wait_until(lambda: watched(machine, root) == "off", "a project that is watched no more")
 
 
-def test_one_that_moved_keeps_its_memories_and_is_watched_at_its_new_place(machine, shop):
+def followed(machine, root):
+    wait_until(lambda: watched(machine, root) == "full", "a project that is watched where it is")
+
+
+@pytest.fixture
+def afar(machine):
+    """A folder in which nothing is watched."""
+    folder = machine.folder / "afar"
+    folder.mkdir()
+    return folder
+
+
+def test_one_that_got_another_name_is_followed_by_itself(machine, shop):
     old, new = shop.root, shop.root.with_name("moved")
     old.rename(new)
+    followed(machine, new)
+    shop.root = new
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert shop.false == {0}
+    assert watched(machine, old) is None
+    assert not old.exists()
+    assert machine.logged("project.followed") == 1
+
+
+def test_one_that_got_another_name_while_no_daemon_ran_is_followed_by_the_next(machine, shop):
+    machine.stop()
+    new = shop.root.with_name("moved")
+    shop.root.rename(new)
+    shop.root = new
+    shop.edit(0, 7)
+
+    machine.live()
+
+    shop.settles()
+    assert shop.false == {0}
+
+
+def test_one_that_moved_out_of_sight_is_followed_when_it_is_asked_about(machine, shop, afar):
+    old, new = shop.root, afar / "moved"
+    old.rename(new)
     gone(machine, old)
+    shop.root = new
+
+    assert shop.doubts() == {}
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert shop.false == {0}
+    assert watched(machine, old) is None
+
+
+def test_one_that_was_copied_out_of_sight_is_not_followed_but_added(machine, shop, afar):
+    """It might be any copy, so somebody has to say that it is the one."""
+    new = afar / "copy"
+    shutil.copytree(shop.root, new, symlinks=True)
+    shutil.rmtree(shop.root)
+    gone(machine, shop.root)
+    with pytest.raises(YaadError, match="not watched"):
+        machine.call("stale", cwd=new)
     shop.root = new
 
     machine.call("add", cwd=new)
@@ -39,12 +98,10 @@ def test_one_that_moved_keeps_its_memories_and_is_watched_at_its_new_place(machi
 
     shop.settles()
     assert shop.false == {0}
-    assert watched(machine, old) is None
-    assert not old.exists()
 
 
-def test_one_that_moved_away_and_back_is_watched_as_before(machine, shop):
-    away = shop.root.with_name("away")
+def test_one_that_moved_away_and_back_is_watched_as_before(machine, shop, afar):
+    away = afar / "away"
     shop.root.rename(away)
     gone(machine, shop.root)
     (away / shop.path(0)).write_text("rate = 0\n")
@@ -92,9 +149,13 @@ def test_one_that_a_link_to_somewhere_else_took_the_place_of_is_not_followed(mac
     """Somebody else's files would be judged as ours."""
     elsewhere = Shop.new(machine, "elsewhere", files=1)
     trees = {path: path.read_bytes() for path in elsewhere.root.rglob("*.py")}
-    shop.root.rename(shop.root.with_name("away"))
+    away = shop.root.with_name("away")
+    shop.root.rename(away)
     shop.root.symlink_to(elsewhere.root, target_is_directory=True)
-    gone(machine, shop.root)
+    wait_until(
+        lambda: watched(machine, shop.root) == "off" or watched(machine, away) == "full",
+        "a project that is watched there no more",
+    )
 
     elsewhere.edit(0, 7)
     elsewhere.settles()

@@ -98,6 +98,7 @@ def ask_everything(repo, runner):
         "knows_words": lambda: opened.knows_words(last),
         "has_file": lambda: opened.has_file(last, "moved.py"),
         "differing": lambda: opened.differing(first, last),
+        "differing_little": lambda: opened.differing_little(first, last, 9),
         "has_folder": lambda: opened.has_folder(last, "src"),
         "remember": lambda: opened.remember({}, at=last),
         "remembered": lambda: opened.remembered([], at=last),

@@ -207,7 +207,16 @@ def test_what_differs_is_what_git_says_differs(new_repo, runner, storage):
 
     for old, new in ((first, last), (last, first), (first, first)):
         told = repo.git("diff-tree", "-r", "-z", "--raw", "--no-abbrev", old, new)
-        assert opened.differing(old, new) == changing.parsed(told.encode())
+        every = changing.parsed(told.encode())
+        assert opened.differing(old, new) == every
+        assert opened.differing_little(old, new, len(every)) == every
+        if every:
+            assert opened.differing_little(old, new, len(every) - 1) is None
+        history = History(opened)
+        history.listing(old)
+        history.differing(old, new)
+        listed = repo.git("ls-tree", "-r", "-z", "--name-only", new).split("\0")
+        assert sorted(history.listing(new).every()) == sorted(filter(None, listed))
     assert opened.has_folder(last, "file")
     assert not opened.has_folder(last, "folder")
     assert not opened.has_folder(last, "fil")

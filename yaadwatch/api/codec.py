@@ -105,7 +105,7 @@ def _form(kind: type[object]) -> tuple[dict[str, Field[object]], tuple[str, ...]
 
 def fields_of(message: object) -> dict[str, object]:
     """Return the fields of a request by name, as a verb takes them."""
-    known, _ = _form(type(message))
+    known, _ = _form(type(message))  # type: ignore[arg-type]
     return {field.name: getattr(message, field.name) for field in known.values()}
 
 

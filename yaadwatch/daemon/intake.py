@@ -451,6 +451,7 @@ class Intake:
             _log_put_off(key, error)
             self._health.well(_part(key))
             self._away.add(key)
+            self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
             return
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         if isinstance(error, YaadError) and failures == 1:

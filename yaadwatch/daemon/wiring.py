@@ -4,6 +4,7 @@ Nothing else in the program knows more than its neighbours.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
@@ -42,12 +44,14 @@ from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.supervision import Manager
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _LATER: Final = (
     "yaadwatch.engine.lineage",
+    "yaadwatch.engine.moved",
     "yaadwatch.engine.stale",
     "yaadwatch.engine.syncing.tree",
     "yaadwatch.engine.upkeep",
@@ -190,6 +194,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         mark=places.renewed(),
         now=clock.now,
     )
+    home.follow = partial(_follow, home)
     home.pulse = Pulse(
         intake=intake,
         scheduler=scheduler,
@@ -233,6 +238,10 @@ def mask(text: str) -> str:
 
 def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     def trees(project: str | None) -> list[WatchedTree]:
+        if any(not os.path.lexists(place) for place in records.where(home).values()):
+            from yaadwatch.engine import moved
+
+            moved.seek(home, project)
         return list[WatchedTree](watched.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
@@ -272,6 +281,12 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         monotonic_s=home.clock.monotonic_s,
         tells=lambda folder: not mounts.is_network(folder),
     )
+
+
+def _follow(home: Home, layout: Layout) -> Project | None:
+    from yaadwatch.engine import moved
+
+    return moved.follow(home, layout)
 
 
 def _filler(home: Home, health: Health) -> Filler:

@@ -34,6 +34,7 @@ class History:
         self._slow: dict[str, YaadError] = {}
         self._expected: dict[str, None] = {}
         self._searched: dict[str, None] = {}
+        self._listed: dict[str, None] = {}
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
@@ -67,6 +68,17 @@ class History:
         """Return the files that differ between two commits, renamed ones as gone and as new."""
         return self._once(("differing", old, new), self._repository.differing, old, new)
 
+    def _differing_little(self, old: str, new: str, most: int) -> Sequence[Change] | None:
+        """Return what `differing` does; None when more files than `most` differ."""
+        if ("differing", old, new) not in self._answers:
+            key = ("differing_little", old, new)
+            few = self._once(key, self._repository.differing_little, old, new, most)
+            if few is None:
+                return None
+            self._answers["differing", old, new] = few
+        found = self.differing(old, new)
+        return found if len(found) <= most else None
+
     def listing(self, commit: str) -> Tree:
         """Return the files of a commit; none for ''."""
         named = self._repository.named_at(commit) if commit else None
@@ -75,7 +87,21 @@ class History:
         return Tree.of(self._paths_at(commit) if commit else ())
 
     def _paths_at(self, commit: str) -> Sequence[str]:
-        return self._once(("paths_at", commit), self._repository.paths_at, commit)
+        """Return the paths in a commit: from those of another one, where it is known what differs.
+
+        To list a commit costs what its tree holds.
+        """
+        if ("paths_at", commit) not in self._answers:
+            for near in self._listed:
+                changes = self._answers.get(("differing", near, commit))
+                if changes is not None:
+                    known = cast("Sequence[str]", self._answers["paths_at", near])
+                    differing = cast("Sequence[Change]", changes)
+                    self._answers["paths_at", commit] = _after(known, differing)
+                    break
+        paths = self._once(("paths_at", commit), self._repository.paths_at, commit)
+        self._listed[commit] = None
+        return paths
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether `commit` has a folder at `path`."""
@@ -177,8 +203,8 @@ class History:
             known = known or self._repository.remembered(words, at=near)
             if len(known) < len(set(words)):
                 continue
-            changes = self.differing(near, at)
-            if len(changes) * _READ_COST > len(self._paths_at(near)):
+            changes = self._differing_little(near, at, len(self._paths_at(near)) // _READ_COST)
+            if changes is None:
                 continue
             carried = self._carry(known, changes)
             found = self._repository.texts_only(carried, at=at) if carried is not None else None
@@ -227,3 +253,12 @@ class History:
                     self._slow[sort] = error
                 raise
         return cast("R", self._answers[key])
+
+
+def _after(paths: Sequence[str], changes: Sequence[Change]) -> list[str]:
+    """Return the files of a commit, given those of another one and what differs."""
+    found = dict.fromkeys(paths)
+    for change in changes:
+        if change.old is not None:
+            found.pop(change.old, None)
+    return [*found, *(change.new for change in changes if change.new and change.new not in found)]

@@ -5,7 +5,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -127,6 +127,7 @@ class Home:
         self.vectors = Workers(settings.vectors.idle_s, clock)
         self._beside = Beside(places.home(), clock.now_ns)
         self.pulse: Pulse | None = None
+        self.follow: Callable[[Layout], Project | None] = _nobody_moved
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
         self.naming = threading.Lock()  # of those who give a skill its name, one at a time
@@ -233,12 +234,17 @@ class Home:
     def project_at(self, folder: Path) -> tuple[Project, Layout]:
         """Return the watched project that `folder` is in, and the layout of that work tree.
 
+        One whose repository was moved there is followed.
+
         Raises:
             YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched;
-                UNAVAILABLE when the user store is damaged and no copy of it knows a project.
+                UNAVAILABLE when the user store is damaged and no copy of it knows a project;
+                see `moved.follow`.
         """
         layout = require_repository(folder)
         project = self.user.read(projects.by_common_dir, layout.common_dir)
+        if project is None:
+            project = self.follow(layout)
         if project is None and not self.user.read(projects.everything):
             self.user.refuse_if_stands_in()  # nobody knows whether it is watched
         if project is None:
@@ -292,6 +298,10 @@ class Home:
                     f"If it is gone: yaadwatch remove {where}",
                 )
             yield Space(project=found, db=db, worktree=row, repository=self.repository(layout))
+
+
+def _nobody_moved(layout: Layout) -> None:
+    """Follow nobody: only the daemon does."""
 
 
 def require_repository(folder: Path) -> Layout:

@@ -1,7 +1,8 @@
 """The files of a repository, looked up by path, by end of path, by folder and by pattern."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
@@ -118,29 +119,31 @@ class _Listed:
     """Files of which there is a list."""
 
     paths: frozenset[str]
-    by_name: dict[str, tuple[str, ...]] = field(repr=False)
-    folders: dict[str, tuple[str, ...]] = field(repr=False)
+    by_name: Mapping[str, Sequence[str]] = field(repr=False)
+    folders: Mapping[str, Sequence[str]] = field(repr=False)
     """The last name of each folder, to the folders of that name."""
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> "_Listed":
-        by_name: dict[str, list[str]] = {}
-        folders: dict[str, list[str]] = {}
+        by_name: defaultdict[str, list[str]] = defaultdict(list)
+        folders: defaultdict[str, list[str]] = defaultdict(list)
         known: set[str] = {""}
+        lately = ""
         ordered = sorted(dict.fromkeys(paths))  # from git they come in order, which costs little
         for path in ordered:
             folder, _, name = path.rpartition("/")
-            by_name.setdefault(name, []).append(path)
+            by_name[name].append(path)
+            if folder == lately:
+                continue
+            lately = folder
             while folder not in known:
                 known.add(folder)
                 above, _, last = folder.rpartition("/")
-                folders.setdefault(last, []).append(folder)
+                folders[last].append(folder)
                 folder = above
-        return cls(
-            frozenset(ordered),
-            {name: tuple(found) for name, found in by_name.items()},
-            {name: tuple(sorted(found)) for name, found in folders.items()},
-        )
+        for found in folders.values():
+            found.sort()
+        return cls(frozenset(ordered), by_name, folders)
 
     def has_file(self, path: str) -> bool:
         return path in self.paths

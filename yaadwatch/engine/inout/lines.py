@@ -280,7 +280,7 @@ class _Taking:
             tags = json.loads(row.get("tags") or "[]")
             words = writing.words_of(said, tags=tags, key=row.get("key"))
             fulltext.index_new(self._conn, [(num, *words)])
-        body: dict[str, object] = {"kind": row["kind"], "tier": row["tier"], "origin": "import"}
+        body: dict[str, object] = {"kind": row["kind"]}
         made = Event(kind=events.NODE_CREATED, at=self._now, subject=given, body=body)
         log.append(self._conn, made)
 

@@ -28,6 +28,7 @@ _OBJECT_BYTES_MAX = 64 * 1024 * 1024
 _AUTHOR = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
 _ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
+_ROW = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
 _FILES, _FOLDER = frozenset({b"100644", b"100755", b"100664"}), b"40000"
 _SAME_MODE = {b"100664": b"100644"}
 """What very old trees have, and what git takes it for."""
@@ -37,8 +38,6 @@ _NOTHING: _Entry = (b"", "")
 _Mine = tuple[bytes, bytes]
 """The same as a tree has it, the id in 20 bytes."""
 _ABSENT: _Mine = (b"", b"")
-_Row = tuple[bytes, bytes, bytes]
-"""Mode, name and id of what a tree holds, as it has them."""
 
 
 class Objects:
@@ -120,35 +119,35 @@ class Objects:
                 else:
                     yield path
 
-    def differing(self, old: str, new: str) -> list[Change] | None:
-        """Return the files that differ between two commits, by path; None when one is not there.
+    def differing(self, old: str, new: str) -> Iterator[Change] | None:
+        """Return the files that differ between two commits, in any order; None: one is not there.
 
         A renamed file is one that is gone and one that is new. Folders that are the same are not
-        looked into.
+        looked into, and no other before it is its turn.
         """
         before, after = self._read(old, COMMIT), self._read(new, COMMIT)
         if before is None or after is None:
             return None
-        found: list[tuple[bytes, _Mine, _Mine]] = []
-        pending = [(b"", _tree_of(before), _tree_of(after))]
+        return self._between(_tree_of(before), _tree_of(after))
+
+    def _between(self, old: str, new: str) -> Iterator[Change]:
+        """Yield the files that differ between two trees."""
+        pending = [(b"", old, new)]
         while pending:
             folder, one, other = pending.pop()
             if one == other:
                 continue
-            before_rows, after_rows = self._rows(one), self._rows(other)
-            then = {name: (mode, own) for mode, name, own in before_rows - after_rows}
-            now = {name: (mode, own) for mode, name, own in after_rows - before_rows}
+            before, after = set(self._rows(one)), set(self._rows(other))
+            then, now = _by_name(before - after), _by_name(after - before)
             for name in then.keys() | now.keys():
                 was, is_now = then.get(name, _ABSENT), now.get(name, _ABSENT)
                 if was[0] == _FOLDER or is_now[0] == _FOLDER:
                     trees = [row[1].hex() if row[0] == _FOLDER else "" for row in (was, is_now)]
                     pending.append((folder + name + b"/", trees[0], trees[1]))
                     was, is_now = (_ABSENT if row[0] == _FOLDER else row for row in (was, is_now))
-                    if was == is_now:
-                        continue
-                found.append((folder + name, was, is_now))
-        found.sort()
-        return [change for row in found if (change := _change(*row)) is not None]
+                change = _change(folder + name, was, is_now)
+                if change is not None:
+                    yield change
 
     def blob(self, id: str, bytes_max: int) -> bytes | None:
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
@@ -175,20 +174,26 @@ class Objects:
 
     def _tree(self, id: str) -> dict[bytes, _Entry]:
         if id not in self._trees:
-            self._trees[id] = _entries(self._rows(id))
+            self._trees[id] = _entries(self._listed(id)) if id else {}
         return self._trees[id]
 
-    def _rows(self, id: str) -> frozenset[_Row]:
-        """Return what a tree holds; nothing when the id is ''."""
-        if not id:
-            return frozenset()
+    def _rows(self, id: str) -> list[bytes]:
+        """Return what a tree holds, each as the tree has it; nothing when the id is ''."""
+        return _ROW.findall(self._listed(id)) if id else []
+
+    def _listed(self, id: str) -> bytes:
+        """Return a tree.
+
+        Raises:
+            YaadError: UNAVAILABLE when it is not there.
+        """
         data = self._read(id, TREE)
         if data is None:
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"Tree {id} is missing from {self._folder}; git did not fetch it, or lost it.",
             )
-        return frozenset(_ENTRY.findall(data))
+        return data
 
     def _read(self, id: str, kind: int, bytes_max: int = _OBJECT_BYTES_MAX) -> bytes | None:
         if not _ID.fullmatch(id):
@@ -197,8 +202,10 @@ class Objects:
         if own is not None:
             return own.data if own.kind == kind else None
         store = self._packs_of(id)
+        if store is None:
+            return None
         found, size = self._header(store, id)
-        if store is None or found != kind or size > bytes_max:
+        if found != kind or size > bytes_max:
             return None
         import pygit2
 
@@ -333,9 +340,19 @@ def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
     )
 
 
-def _entries(rows: Iterable[_Row]) -> dict[bytes, _Entry]:
+def _entries(tree: bytes) -> dict[bytes, _Entry]:
     """Return mode and id of what a tree holds, by name."""
+    rows = _ENTRY.findall(tree)
     return {name: (_SAME_MODE.get(mode, mode), blob.hex()) for mode, name, blob in rows}
+
+
+def _by_name(rows: Iterable[bytes]) -> dict[bytes, _Mine]:
+    """Return mode and id of rows of a tree, by name."""
+    found: dict[bytes, _Mine] = {}
+    for row in rows:
+        mode, _, name = row[:-21].partition(b" ")
+        found[name] = (mode, row[-20:])
+    return found
 
 
 def _looks(folder: str) -> tuple[int, ...]:

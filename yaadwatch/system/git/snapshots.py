@@ -8,6 +8,7 @@ objects), a thousand times as slow.
 import os
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
@@ -135,9 +136,17 @@ class Snapshots:
         objects = self._open(old)
         found = objects.differing(old, new) if objects is not None else None
         if found is not None:
-            return found
+            return sorted(found, key=_path)
         options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *valid(old, new)]
         return changing.parsed(self._git.ask(["diff-tree", *options]))
+
+    def differing_little(self, old: str, new: str, most: int) -> list[Change] | None:
+        """Return what `differing` does; None when more files than `most` differ."""
+        objects = self._open(old)
+        found = objects.differing(old, new) if objects is not None else None
+        few = sorted(islice(found, most + 1), key=_path) if found is not None else None
+        few = few if few is not None else self.differing(old, new)
+        return few if len(few) <= most else None
 
     def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
         """Return mode, kind and id of what git has at `path`; all '' when it is not there."""
@@ -164,6 +173,10 @@ class Snapshots:
         answer = self._git.ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
         _, kind, size = [*answer.decode("utf-8", "replace").split(), "", ""][:3]
         return (kind, int(size)) if size.isdigit() else ("", 0)
+
+
+def _path(change: Change) -> str:
+    return change.old or change.new or ""
 
 
 def valid(*ids: str) -> tuple[str, ...]:

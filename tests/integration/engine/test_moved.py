@@ -1,0 +1,147 @@
+"""Following a repository that was moved: only the very same one, and only when it is sure."""
+
+import shutil
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from engine_world import FIVE_TRIES
+
+from yaadwatch.engine import moved, projects
+from yaadwatch.engine.workspace import Call
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import meta
+from yaadwatch.store import projects as registry
+
+
+@pytest.fixture
+def follower(world):
+    """A world whose daemon follows; `reopen` makes one that does not."""
+    world.home.follow = partial(moved.follow, world.home)
+    return world
+
+
+def places(world):
+    return [row.root for row in world.home.user.read(registry.everything)]
+
+
+def not_watched(tree):
+    with pytest.raises(YaadError) as refused:
+        tree.stale()
+    return refused.value.code is Code.NOT_FOUND
+
+
+def registered(world, **fields):
+    """Have the one project be registered in another way."""
+    (project,) = world.home.user.read(registry.everything)
+    world.home.user.write(registry.replace, replace(project, **fields))
+    return project
+
+
+def test_one_that_moved_is_followed_by_whatever_is_asked_in_it(follower):
+    tree = follower.repo()
+    first = tree.add()
+    memory = tree.remember()
+
+    there = tree.moved_to("elsewhere")
+    there.write("src/net.py", FIVE_TRIES)
+
+    assert there.verdict(memory) == "changed"
+    assert places(follower) == [there.path]
+    assert [row.path for row in there.worktrees()] == [there.path]
+    assert there.add()["id"] == first["id"]
+
+
+def test_a_linked_work_tree_of_one_that_moved_is_known_as_before(follower):
+    tree = follower.repo()
+    tree.add()
+    side = follower.folder / "side"
+    tree.git("worktree", "add", "-q", "-b", "side", str(side))
+    projects.add(follower.home, Call(folder=side, origin="cli"))
+
+    there = tree.moved_to("elsewhere")
+    there.git("worktree", "repair")
+    there.stale()
+
+    assert sorted(row.path for row in there.worktrees()) == [there.path, side]
+
+
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_one_that_got_another_name_is_found_beside_its_former_place(world, which):
+    tree = world.repo("code/shop")
+    project = tree.add()["id"]
+    there = tree.moved_to("code/store")
+
+    moved.seek(world.home, project if which == "one" else None)
+
+    assert places(world) == [there.path]
+
+
+def test_one_that_moved_is_found_beside_another_that_is_watched(world):
+    world.repo("work/other").add()
+    tree = world.repo("code/shop")
+    tree.add()
+    there = tree.moved_to("work/shop")
+
+    moved.seek(world.home)
+
+    assert there.path in places(world)
+
+
+def test_one_that_is_still_there_is_not_looked_for(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.copy("code/copy")
+
+    moved.seek(world.home)
+
+    assert places(world) == [tree.path]
+
+
+def test_a_copy_in_the_place_of_the_former_one_is_not_followed(follower):
+    tree = follower.repo("code/shop")
+    tree.add()
+    copy = tree.copy("code/copy")
+    shutil.rmtree(tree.path)
+
+    moved.seek(follower.home)
+
+    assert places(follower) == [tree.path]
+    assert not_watched(copy)
+
+
+def test_a_repository_that_got_the_number_of_one_that_is_gone_is_not_followed(follower):
+    """A deleted folder's number is given to the next one."""
+    tree = follower.repo()
+    tree.add()
+    shutil.rmtree(tree.path)
+    other = follower.repo("other")
+    found = (other.path / ".git").stat()
+    registered(follower, device=found.st_dev, inode=found.st_ino)
+
+    assert not_watched(other)
+    assert places(follower) == [tree.path]
+
+
+def test_one_that_brings_the_store_of_another_is_not_followed(follower):
+    tree = follower.repo()
+    tree.add()
+    with tree.db() as db:
+        db.write(meta.put, "project", "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37")
+
+    assert not_watched(tree.moved_to("elsewhere"))
+
+
+def test_one_whose_store_became_a_link_is_refused(follower):
+    tree = follower.repo()
+    tree.add()
+    follower.home.stores.close()
+    there = tree.moved_to("elsewhere")
+    (there.path / ".yaad").rename(follower.folder / "store")
+    (there.path / ".yaad").symlink_to(follower.folder / "store")
+
+    with pytest.raises(YaadError) as refused:
+        there.stale()
+
+    assert refused.value.code is Code.REFUSED
+    assert places(follower) == [tree.path]

@@ -1,0 +1,134 @@
+"""Where did a project go? One whose repository was moved is followed, and only without any doubt.
+
+There is none when the repository has the device and number that it is registered with, the store in
+it bears the project's id, and it is at no other place. A copy on another disk has another number:
+whoever moved it there says so, by `add`.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.engine import identity
+from yaadwatch.engine.stores import refuse_unsafe, stands
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.projects import Project
+from yaadwatch.store import meta
+from yaadwatch.store import projects as registry
+from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import mounts
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.layout import Layout
+
+PARENTS_MAX: Final = 64
+"""Folders in which one that is gone is looked for: those that hold watched repositories."""
+ENTRIES_MAX: Final = 2_048
+"""Of what is in each of them, so many are looked at."""
+
+_log: Final = logging.getLogger(__name__)
+_following: Final = threading.Lock()
+
+
+def follow(home: Home, layout: Layout) -> Project | None:
+    """Return the project that was moved to the place of `layout`, and is registered there now.
+
+    None: no project was, or it is not sure.
+
+    Raises:
+        YaadError: REFUSED when its store is a link or another user's; UNAVAILABLE when it cannot
+            be read.
+    """
+    with _following:
+        known = home.user.read(registry.by_common_dir, layout.common_dir)
+        if known is not None or home.user.stands_in:
+            return known
+        project = _registered(home, layout)
+        store = identity.store_folder(layout) / "yaad.db"
+        if project is None or not _is_of(project, store):
+            return None
+        moved = identity.identify(home, layout, store.parent, trust=False)
+        identity.register_trees(home, moved, layout)
+        identity.exclude(home, moved.project)
+    _log.info(
+        "project.followed",
+        extra={"project": project.id, "was": str(project.root), "path": str(moved.project.root)},
+    )
+    return moved.project
+
+
+def seek(home: Home, project: str | None = None) -> None:
+    """Follow one project, or every one (None), of which nothing is left at its place.
+
+    It is looked for in the folders that hold watched repositories, its own among them.
+    """
+    every = home.user.read(registry.everything)
+    for row in every:
+        if project in (None, row.id) and not os.path.lexists(row.common_dir):
+            try:
+                _seek(home, row, {other.root.parent for other in (row, *every)})
+            except YaadError as error:
+                _log.warning("project.not_followed", extra={"project": row.id, "why": str(error)})
+
+
+def _seek(home: Home, project: Project, parents: set[Path]) -> None:
+    nearest = sorted(parents, key=lambda parent: (parent != project.root.parent, parent))
+    for parent in nearest[:PARENTS_MAX]:
+        for place in _repositories(project, parent):
+            layout = layouts.find(place)
+            if layout is not None and follow(home, layout) is not None:
+                return
+
+
+def _repositories(project: Project, parent: Path) -> Iterator[Path]:
+    """Yield the folders in `parent` that are, by their number, the repository of a project."""
+    if mounts.is_network(parent):  # looking there may take for ever
+        return
+    inside = project.common_dir.name if project.common_dir.parent == project.root else ""
+    try:
+        with os.scandir(parent) as entries:
+            for _, entry in zip(range(ENTRIES_MAX), entries, strict=False):
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                place = Path(entry)
+                if _number(place / inside) == (project.device, project.inode):
+                    yield place
+    except OSError:
+        return  # gone as well, or not for us to look into
+
+
+def _registered(home: Home, layout: Layout) -> Project | None:
+    """Return the project that is registered for this very folder, at a place where it is not.
+
+    Where it was a link may lead here. A folder that is mounted at two places is at both.
+    """
+    number = _number(layout.common_dir)
+    for project in home.user.read(registry.everything):
+        if number == (project.device, project.inode):
+            leads_here = os.path.realpath(project.common_dir) == str(layout.common_dir)
+            return project if leads_here or not identity.lives(project) else None
+    return None
+
+
+def _is_of(project: Project, store: Path) -> bool:
+    """Return whether the store at a place bears the id of a project."""
+    if not stands(store):
+        return False
+    refuse_unsafe(store)
+    db = Database.open(store, role="project")
+    try:
+        return db.read(meta.get, "project") == project.id
+    finally:
+        db.close()
+
+
+def _number(folder: Path) -> tuple[int, int] | None:
+    """Return the device and the number of a folder; None when it is none, or is a link."""
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
