@@ -148,6 +148,11 @@ def version_at(text: str, thing: str) -> list[Given]:
     return [Given(*one.span(2), one[2]) for one in every]
 
 
+def lines_in(text: str) -> int:
+    """Return the number of line ends, which very old files write as a lone carriage return."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
 def lines_hold(count: int, now: int) -> bool:
     """Return whether a file of `now` lines has about `count` lines."""
     return abs(now - count) <= max(TOLERANCE * count, 3)
