@@ -1,5 +1,6 @@
 """Whose memories are these? Finds the project, and the store, that a repository has."""
 
+import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,8 @@ SNAPSHOTS = "snapshots"
 
 IMPORTS = "imports"
 """The folder beside a store with files as they came in an import."""
+DAMAGED = "damaged"
+"""The folder beside a store into which `doctor` has a damaged one put, whole or in part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,14 +233,15 @@ def newest_backup(project: Project) -> Path | None:
 
 def delete_store(project: Project) -> None:
     """Delete the files of a store, its copies of agent files and of imported ones; their folders
-    when nothing else is in them.
+    when nothing else is in them. A damaged one that was put aside goes to the backups.
 
     Raises:
-        OSError: one could not be deleted.
+        OSError: one could not be deleted or moved.
     """
     folder = project.store.parent
     if folder.is_symlink() or not folder.is_dir():
         return
+    _keep_damaged(project)
     for path in folder.glob("yaad.db*"):
         path.unlink()
     copies = folder / SNAPSHOTS
@@ -254,6 +258,23 @@ def delete_store(project: Project) -> None:
             came.rmdir()
     if not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _keep_damaged(project: Project) -> None:
+    """Move what was put aside of a damaged store to the backups, where no git can see it."""
+    aside, kept = project.store.parent / DAMAGED, places.backups(project.id) / DAMAGED
+    if aside.is_symlink() or not aside.is_dir():
+        return
+    files.private_folder(kept.parent.parent)
+    files.private_folder(kept.parent)
+    files.private_folder(kept)
+    for path in sorted(aside.glob("yaad.db*")):
+        number = 0
+        while os.path.lexists(kept / f"{number}.{path.name}"):
+            number += 1
+        shutil.move(path, kept / f"{number}.{path.name}")
+    if not any(aside.iterdir()):
+        aside.rmdir()
 
 
 def holds_only_what_files_say(home: Home, project: Project) -> bool:

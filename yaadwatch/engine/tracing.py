@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.quoting import as_name
+from yaadwatch.core.references import targets
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import numbers, returns
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
+from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
 
@@ -223,12 +224,15 @@ class _Shape:
                 return None
             there = found.state is State.FOUND
             return cls(blob=blob, there=there, fingerprint=found.fingerprint)
-        if anchor.symbol.endswith(ASSIGNED):
-            number = numbers.given(data, path, anchor.name) or ""
-            return cls(blob=blob, there=True, fingerprint=number)
-        if anchor.symbol.endswith(RETURNED):
-            said = returns.given(data, path, anchor.name) or ""
-            return cls(blob=blob, there=True, fingerprint=said)
+        if anchor.method is Method.VALUE:
+            # Of two values that are both as true as the text is none the change that is told.
+            now = seeing.value_in(anchor, path, data) or ""
+            same = now and seeing.holds(anchor, now)
+            return cls(blob=blob, there=True, fingerprint=anchor.fingerprint if same else now)
+        if anchor.method is Method.TARGET:
+            text = data.decode("utf-8", "replace")
+            there = targets.defines_target(path, text, anchor.symbol)
+            return cls(blob=blob, there=there, fingerprint="")
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         return cls(blob=blob, there=line is not None, fingerprint="")
 
@@ -237,7 +241,7 @@ class _Shape:
             return True
         if not self.there:
             return False
-        if anchor.method is Method.TREE or anchor.symbol.endswith((ASSIGNED, RETURNED)):
+        if anchor.method in (Method.TREE, Method.VALUE, Method.TARGET):
             return self.fingerprint != before.fingerprint
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:

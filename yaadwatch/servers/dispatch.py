@@ -6,6 +6,7 @@ an answer, and a fault of ours gets a line in the log.
 
 import asyncio
 import logging
+import sys
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +46,8 @@ class Late:
 
     def find(self) -> Verb:
         """Return the verb itself."""
-        module = import_module(f"yaadwatch.engine.{self.module}")
+        name = f"yaadwatch.engine.{self.module}"
+        module = sys.modules.get(name) or import_module(name)
         return cast("Verb", getattr(module, self.name))
 
     def __call__(self, home: Home, call: Call, **fields: object) -> Answer:

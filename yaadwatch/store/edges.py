@@ -51,13 +51,20 @@ def begin(conn: apsw.Connection, edge: Edge) -> bool:
     Raises:
         YaadError, apsw.ConstraintError: as for `insert`.
     """
-    others = [one.interval for one in equal(conn, edge)]
-    return insert(conn, replace(edge, valid_from=free_from(edge.valid_from, others)))
+    others = equal(conn, edge)
+    start = free_from(edge.valid_from, [one.interval for one in others])
+    edge = replace(edge, valid_from=start)
+    if edge.kind in ACYCLIC and edge.valid_until is None:
+        refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+    return _put(conn, edge, others)
 
 
 def put(conn: apsw.Connection, edge: Edge) -> bool:
     """Add an edge as `insert` does, when whoever calls has seen that it closes no circle."""
-    others = equal(conn, edge)
+    return _put(conn, edge, equal(conn, edge))
+
+
+def _put(conn: apsw.Connection, edge: Edge, others: Sequence[Edge]) -> bool:
     if edge.valid_until is None and any(one.valid_until is None for one in others):
         return False
     if edge.valid_until is None or edge.valid_until >= edge.valid_from:
@@ -142,13 +149,17 @@ def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
 
 
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
-    """Return the edges of the same kind between the same ends, closed ones too, by their start."""
+    """Return the edges of the same kind between the same ends, closed ones too, by their start.
+
+    They are looked for where they begin (`+` keeps SQLite from the other index): thousands of
+    memories may touch one file, and none touches thousands.
+    """
     rows = conn.execute(
         """
         SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
                weight, attributes
           FROM edges
-         WHERE from_node = ? AND kind = ? AND to_node = ?
+         WHERE from_node = ? AND kind = ? AND +to_node = ?
          ORDER BY valid_from_ms, id
         """,
         (edge.from_node, edge.kind, edge.to_node),
@@ -167,7 +178,7 @@ def holds_within(
         """
         SELECT 1
           FROM edges
-         WHERE from_node = ?1 AND kind = ?2 AND to_node = ?3
+         WHERE from_node = ?1 AND kind = ?2 AND +to_node = ?3
            AND (valid_until_ms IS NULL OR (valid_until_ms > ?4 AND valid_until_ms > valid_from_ms))
            AND (?5 IS NULL OR valid_from_ms < ?5)
          LIMIT 1

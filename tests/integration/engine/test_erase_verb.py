@@ -141,6 +141,27 @@ def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
     assert [path.name for path in folder.iterdir()] == ["20260102T000000000000.unreadable"]
 
 
+@pytest.mark.parametrize("long", ["", " and so on" * 1000], ids=["short", "over several pages"])
+def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(repo, world, long):
+    others = repo.path / ".yaad/damaged/other.db"
+    text = SECRET + long
+    memory = repo.remember(text)
+    aside = repo.path / ".yaad/damaged/yaad.db"
+    aside.parent.mkdir()
+    with repo.db() as db:
+        db.backup(aside)
+    with aside.open("r+b") as stream:
+        stream.write(b"no database any more")
+    others.write_bytes(b"no database, and nothing of it")
+
+    done = erase(repo, memory)
+
+    assert not aside.exists()
+    assert others.exists()
+    assert (done["backups"]["dropped"], done["remains"]) == (1, [])
+    assert left(repo) == []
+
+
 def test_memories_that_say_or_said_the_same_go_too_and_quotations_are_named(repo):
     old = repo.remember(SECRET)
     repo.forget(old)

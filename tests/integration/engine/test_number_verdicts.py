@@ -71,8 +71,19 @@ class TestNewText:
             ),
             ("`A_MAX` = 3 in src/v.py, on port 3", "`A_MAX` = 5 in src/v.py, on port 3"),
             ("Python 3 code: `A_MAX` is three in src/v.py", None),
+            (
+                "Python 3 code, src/v.py: `A_MAX` is three.",
+                "Python 3 code, src/v.py: `A_MAX` is 5.",
+            ),
             ("In src/v.py `A_MAX` is 3, and `A_MAX` is 3", None),
-            ("In src/v.py `A_MAX` is 3.0; keep port 3 free", None),
+            (
+                "In src/v.py `A_MAX` is 3.0; keep port 3 free",
+                "In src/v.py `A_MAX` is 5; keep port 3 free",
+            ),
+            (
+                "`A_MAX` in `src/v.py` is now 3, of 3 at most",
+                "`A_MAX` in `src/v.py` is now 5, of 3 at most",
+            ),
         ],
     )
     def test_only_what_is_said_of_the_name_is_put_in(self, repo, said, new):
@@ -97,7 +108,7 @@ class TestNewText:
         assert not (rows[node].get("suggestion") or {}).get("text")
 
     def test_a_text_that_would_still_be_false_is_not_proposed(self, repo):
-        row = self.moved(repo, SAID.replace("30", "30.0"), "src/limits.py")
+        row = self.moved(repo, f"{SAID}; `LIMIT` = 30", "src/limits.py")
         assert (row["suggestion"]["path"], row["suggestion"]["text"]) == (None, None)
         assert row["suggestion"]["places"] == ["src/limits.py"]
 

@@ -853,6 +853,23 @@ class TestRemove:
     def test_removing_what_is_not_watched_is_an_error(self, world):
         assert refusal(world.repo().remove).code is Code.NOT_FOUND
 
+    def test_a_store_that_was_put_aside_as_damaged_leaves_the_repository_too(self, world):
+        """Our line in the exclude file goes, so that git would see it."""
+        tree = world.repo()
+        project = tree.add()["id"]
+        kept = places.backups(project) / "damaged"
+        for content in (b"first", b"second"):
+            aside = tree.path / ".yaad/damaged/yaad.db"
+            aside.parent.mkdir()
+            aside.write_bytes(content)
+            tree.remember()
+            tree.remove()
+            assert not (tree.path / ".yaad").exists()
+            tree.add(restore=True)
+
+        assert [path.read_bytes() for path in sorted(kept.iterdir())] == [b"first", b"second"]
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+
     def test_a_repository_that_is_gone_can_still_be_removed(self, world):
         tree = world.repo()
         tree.add()

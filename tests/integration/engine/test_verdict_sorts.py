@@ -443,3 +443,31 @@ def test_a_removed_file_is_a_hint_about_its_folder(site):
     site.check_tree(frozenset({"web/views/home.ts", "web/views/about.ts"}))
 
     assert [row["id"] for row in site.stale(all=True, check=False)["stale"]] == [memory]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "then", "now"),
+    [
+        ("We need Python 3.11.", "pyproject.toml", 'requires-python = ">=3.11"', "3.12"),
+        ("Run `cargo xtask`.", ".cargo/config.toml", '[alias]\nxtask = "run"', "other"),
+        ("`web/long.py` has 40 lines.", "web/long.py", "x = 1\n" * 39 + "y = 2", "y = 2" * 9),
+        ("`web/long.py` has 40 lines.", "web/long.py", "x = 1\r" * 39 + "y = 2", "y = 2" * 9),
+    ],
+    ids=["version", "target", "lines", "lines of an old Macintosh"],
+)
+def test_the_commit_that_made_another_value_is_told(site, text, path, then, now):
+    site.write(path, then + "\n")
+    site.commit("as it is said")
+    memory = site.remember(text)
+    site.write(path, "# a remark\n" + then + "\n")
+    site.commit("a remark")
+    assert site.verdict(memory) in ("fresh", "touched")
+    changed = then.replace("xtask", now) if "xtask" in then else now
+    site.write(path, changed.join(("requires-python = '", "'\n")) if "3.1" in now else changed)
+    site.commit("another value")
+
+    doubt = site.doubt(memory)
+
+    assert doubt["verdict"] in ("changed", "gone")
+    subjects = [one["commit"] and one["commit"]["subject"] for one in doubt["evidence"]]
+    assert subjects == ["another value"]

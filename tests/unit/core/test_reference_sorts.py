@@ -193,6 +193,14 @@ def test_a_method_without_what_it_belongs_to_is_a_name():
         ("`MY_LIMIT` is 5", None),
         ("`LIMIT` is 5, but `LIMIT` is 6 in tests", None),
         ("`LIMIT`", None),
+        ("`LIMIT` in `src/net.py` is 5.", "5"),
+        ("LIMIT (in src/net.py) is now 5", "5"),
+        ("In `src/net.py`, `LIMIT` is 5", "5"),
+        ("`LIMIT` is 5 unless the net is slow.", None),
+        ("When the net is slow, `LIMIT` is 5.", None),
+        ("`LIMIT` is 5. Otherwise it is 6.", None),
+        ("`LIMIT` is 5 in tests.", None),
+        ("Ask if unsure. `LIMIT` is 5.", "5"),
     ],
 )
 def test_a_text_says_which_number_a_name_has(text, number):
@@ -234,6 +242,7 @@ def test_a_file_gives_a_name_one_number(source, number):
         ("Our own maximum retry limit (3)", [("limit", "3")]),
         ("One of three is a retry", []),
         ("Retries are three times as slow", []),
+        ("Retries are three, if the net is slow", []),
     ],
 )
 def test_a_text_gives_a_number_to_what_it_says_in_words(text, said):

@@ -1,7 +1,7 @@
 """Which values does a text state, and does a file still have them: its length, a version in it?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -82,6 +82,35 @@ _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20
 _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
 
 
+_WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
+_OFTEN = r"(?:(?:always|now|currently) `?)?"
+_END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
+_SENTENCE_MAX = 400
+"""Characters before and behind a value in which a condition is looked for."""
+_WHERE = (
+    r"if|unless|when|whenever|while|until|otherwise|else|except|in case"
+    r"|in (?:the )?(?:tests?|ci|production|staging|development)"
+)
+_CONDITION = re.compile(rf"(?i)(?<![\w`-])(?:{_WHERE})(?![\w`-])")
+"""Words by which a sentence says that a thing holds only sometimes."""
+_CASE = re.compile(
+    rf"(?i)(?<![\w`-])(?:{_WHERE}|once|where|on|for(?! now)|with|without|during|after|before"
+    r"|given)(?![\w`-])"
+)
+"""The same for what a function returns, which may be said of one of its cases in more ways."""
+_OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|but)\b")
+"""How a sentence begins that tells what holds otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that a text gives to a name: where it is written, and in its plain form."""
+
+    start: int
+    end: int
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A thing and the version that the text gives it: ('Python', '3.11')."""
@@ -111,6 +140,17 @@ def versions(text: str) -> Iterator[Version]:
     for found in _VERSION.finditer(text):
         if found.group(1).lower() not in _NO_THING:
             yield Version(found.group(1), found.group(2))
+
+
+def version_at(text: str, thing: str) -> list[Given]:
+    """Return where a text gives a thing its version."""
+    every = (one for one in _VERSION.finditer(text) if one[1] == thing)
+    return [Given(*one.span(2), one[2]) for one in every]
+
+
+def lines_in(text: str) -> int:
+    """Return the number of line ends, which very old files write as a lone carriage return."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def lines_hold(count: int, now: int) -> bool:
@@ -144,12 +184,22 @@ def same_version(stated: str, found: str) -> bool:
 
 
 def stated_for(text: str, name: str) -> str | None:
-    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None."""
+    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None.
+
+    What is said only under a condition is no claim.
+    """
+    return _agreed(stated_at(text, name))
+
+
+def stated_at(text: str, name: str) -> list[Given]:
+    """Return where a text says that a name has a number; nothing where one is conditional."""
     if name not in text:
-        return None
-    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_GIVES}{_SAID}")
-    found = {_number(*number) for number in said.findall(text)}
-    return found.pop() if len(found) == 1 else None
+        return []
+    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_WITHIN}{_GIVES}{_OFTEN}{_SAID}")
+    found = list(said.finditer(text))
+    if any(_is_conditional(text, one, _CONDITION) for one in found):
+        return []
+    return [_given_at(one, one.lastindex or 0, _number(one[1], one[2])) for one in found]
 
 
 def returned_for(text: str, name: str) -> str | None:
@@ -157,11 +207,43 @@ def returned_for(text: str, name: str) -> str | None:
 
     It is written as `returns.literal` takes it. What is said only under a condition is no claim.
     """
+    return _agreed(returned_at(text, name))
+
+
+def returned_at(text: str, name: str) -> list[Given]:
+    """Return where a text says that a function returns a literal; as `stated_at`."""
     if name not in text or "return" not in text:
-        return None
+        return []
     said = re.compile(rf"(?<![\w-]){re.escape(name)}{_CALLED}{_RETURNED}{_NO_MORE}")
-    found = {_counted(one) for one in said.findall(text)}
+    found = list(said.finditer(text))
+    if any(_is_conditional(text, one, _CASE) for one in found):
+        return []
+    return [_given_at(one, 1, _counted(one[1])) for one in found]
+
+
+def _given_at(said: re.Match[str], group: int, value: str) -> Given:
+    """Return where a value is written, without the comma that a sentence goes on with."""
+    start = said.start(group)
+    return Given(start, start + len(said[group].rstrip(",")), value)
+
+
+def _agreed(given: Sequence[Given]) -> str | None:
+    found = {one.value for one in given}
     return found.pop() if len(found) == 1 else None
+
+
+def _is_conditional(text: str, said: re.Match[str], condition: re.Pattern[str]) -> bool:
+    """Return whether the sentence around `said` names a case, or the next one tells of the other.
+
+    A list below "if it is shut:" is one sentence with it; what is too long ago is not looked at.
+    """
+    before = text[max(0, said.start() - _SENTENCE_MAX) : said.start()]
+    after = text[said.end() : said.end() + _SENTENCE_MAX]
+    sentence = _END_OF_SENTENCE.split(before)[-1]
+    rest, *more = _END_OF_SENTENCE.split(after, maxsplit=1)
+    if condition.search(sentence) or condition.search(rest):
+        return True
+    return bool(more) and _OTHER_CASE.match(more[0]) is not None
 
 
 def _counted(said: str) -> str:
@@ -171,6 +253,8 @@ def _counted(said: str) -> str:
 def phrases(text: str) -> Iterator[Phrase]:
     """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
+        if _is_conditional(text, found, _CONDITION):
+            continue
         words = found.group(1).split()
         wordings = tuple(" ".join(words[start:]) for start in range(len(words)))
         yield Phrase(wordings, _number(found.group(2), found.group(3)))

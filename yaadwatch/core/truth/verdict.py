@@ -5,14 +5,14 @@ Nothing here knows of events: the same sight gives the same verdict, whatever ha
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from yaadwatch.core.quoting import as_name, as_names
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.model.anchors import RETURNED, Anchor, Method, Suggestion, Verdict
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggestion, Verdict
 
 
 class Span(StrEnum):
@@ -81,7 +81,6 @@ class Judgement:
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 """The verdicts that speak against a memory; how much, the features of all its anchors tell."""
 
-_IS = r"(?:\s+|\s*[=:]{1,2}\s*|\s+(?:is|are|returns|version|v|>=)\s+)"
 """What stands between a name and the value that a text gives it."""
 
 _BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
@@ -259,25 +258,34 @@ def _may_be_false(
 def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
     """Return `text` with the values that are there now; None unless it is sure where each goes.
 
-    The old value, written as the code has it, stands behind the name, and that only once.
+    It goes where the text was understood to give the old one, which must be one place.
     """
     places: dict[tuple[int, int], str] = {}
     for one in valued:
-        found = list(_value_of(last_part(one.anchor.name), one.anchor.fingerprint, text))
-        if len(found) != 1 or places.setdefault(found[0], one.heir) != one.heir:
+        given = _given_by(one.anchor, text)
+        if len(given) != 1:
+            return None
+        span = (given[0].start, given[0].end)
+        written = text[slice(*span)]
+        if one.anchor.fingerprint not in (given[0].value, written, written.lower()):
+            return None
+        # Python's truths have a capital letter, and a text that says them so goes on to do so.
+        is_truth = one.heir in ("true", "false") and written[:1].isupper()
+        new = one.heir.capitalize() if is_truth else one.heir
+        if places.setdefault(span, new) != new:
             return None
     for (start, end), new in sorted(places.items(), reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def _value_of(name: str, value: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text says of a name that it is this value."""
-    if not name or not value:
-        return
-    said = rf"(?<![\w-]){re.escape(name)}(?:\(\))?`?{_IS}`?({re.escape(value)})(?![\w/-]|[.,]\w)"
-    for found in re.finditer(said, text):
-        yield found.span(1)
+def _given_by(anchor: Anchor, text: str) -> list[values.Given]:
+    """Return where a text gives what is anchored its value."""
+    if anchor.symbol.endswith(RETURNED):
+        return values.returned_at(text, last_part(anchor.name))
+    if anchor.symbol.endswith(ASSIGNED):
+        return values.stated_at(text, last_part(anchor.name))
+    return values.version_at(text, anchor.symbol)
 
 
 def _stands_in(judged: Judgement, put: str) -> bool:

@@ -216,7 +216,7 @@ def _point(one: Sought, maker: "_Maker") -> None:
 def _value(one: Sought, maker: "_Maker") -> None:
     counts, files = one.spoken.lines, list(one.files)
     if len(counts) == 1 and len(files) == 1:
-        now = maker.text(files[0]).count("\n")
+        now = values.lines_in(maker.text(files[0]))
         if values.lines_hold(counts[0], now):
             made = maker.anchor(
                 files[0], Method.VALUE, symbol=values.LINES, fingerprint=str(counts[0])

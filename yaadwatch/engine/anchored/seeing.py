@@ -263,25 +263,35 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     text, seen = _text(anchor, view, head)
     if text is None:
         return seen
-    if anchor.symbol == values.LINES:
-        now: str | None = str(text.count("\n"))
-        same = values.lines_hold(int(anchor.fingerprint), text.count("\n"))
-    elif anchor.symbol.endswith(ASSIGNED):
-        # What is given to it elsewhere, or by a formula, is not known to be another number.
-        now = numbers.given(text.encode(), seen.place or anchor.path, anchor.name)
+    now = value_in(anchor, seen.place or anchor.path, text.encode())
+    if anchor.symbol.endswith((ASSIGNED, RETURNED)):
+        # What is given elsewhere, worked out or returned under a condition may be the same.
         now = now or anchor.fingerprint
-        same = now == anchor.fingerprint
-    elif anchor.symbol.endswith(RETURNED):
-        # What it works out, or returns under a condition, is not known to be something else.
-        now = returns.given(text.encode(), seen.place or anchor.path, anchor.name)
-        now = now or anchor.fingerprint
-        same = now == anchor.fingerprint
-    else:
-        now = values.version_in(seen.place or anchor.path, text, anchor.symbol)
-        same = now is not None and values.same_version(anchor.fingerprint, now)
     if now is None:
         return replace(seen, span=Span.MISSING)
-    return replace(seen, span=Span.SAME if same else Span.DIFFERENT, instead=now)
+    span = Span.SAME if holds(anchor, now) else Span.DIFFERENT
+    return replace(seen, span=span, instead=now)
+
+
+def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
+    """Return the value that a file gives what is anchored; None when it gives none for certain."""
+    if anchor.symbol.endswith(ASSIGNED):
+        return numbers.given(data, path, anchor.name)
+    if anchor.symbol.endswith(RETURNED):
+        return returns.given(data, path, anchor.name)
+    text = data.decode("utf-8", "replace")
+    if anchor.symbol == values.LINES:
+        return str(values.lines_in(text))
+    return values.version_in(path, text, anchor.symbol)
+
+
+def holds(anchor: Anchor, now: str) -> bool:
+    """Return whether the anchored value is still true where it is `now`."""
+    if anchor.symbol == values.LINES:
+        return values.lines_hold(int(anchor.fingerprint), int(now))
+    if anchor.symbol.endswith((ASSIGNED, RETURNED)):
+        return now == anchor.fingerprint
+    return values.same_version(anchor.fingerprint, now)
 
 
 def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:

@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.core import kept, privacy, text
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import writing
-from yaadwatch.engine.identity import IMPORTS, SNAPSHOTS
+from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import coming, spool
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.shelves import Shelf, shelves
@@ -38,6 +38,8 @@ from yaadwatch.system import redacting
 
 USER = "user"
 """The folder of the backups of the user's own store."""
+PIECE_BYTES = 256
+"""In a file of SQLite so much of a text stands in one piece, and the rest may be elsewhere."""
 QUOTED_CHARS_MIN = 8
 """Shorter words are erased where they are the whole of a text, and not where they are a part."""
 
@@ -66,6 +68,11 @@ class _Words:
         forms = [each for one in self.quoted for each in (one, json.dumps(one)[1:-1])]
         return tuple(dict.fromkeys(each.encode("utf-8", "surrogatepass") for each in forms))
 
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """Return what of `raw` stands in one piece in a database that cannot be asked."""
+        return tuple(dict.fromkeys(one[:PIECE_BYTES] for one in self.raw))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
@@ -84,10 +91,16 @@ class _Place:
         """Return the folder of what imports brought."""
         return self.store.parent / IMPORTS
 
+    @property
+    def damaged(self) -> Path:
+        """Return the folder into which `doctor` has a damaged store put."""
+        return self.store.parent / DAMAGED
+
     def files(self) -> Iterator[Path]:
         """Yield every file in which words of the store may stand, its own and its log included."""
         yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
-        for folder in (self.snapshots, self.imports, self.backups, places.log_file().parent):
+        logs = places.log_file().parent
+        for folder in (self.snapshots, self.imports, self.backups, self.damaged, logs):
             yield from redacting.files_below(folder)
 
 
@@ -286,7 +299,11 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     _snapshots(db, place.snapshots, words, done)
     _imports(db, place.imports, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
-    for path in (*beside, *redacting.files_below(place.backups)):
+    for path in (
+        *beside,
+        *redacting.files_below(place.damaged),
+        *redacting.files_below(place.backups),
+    ):
         with _told(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
             if done.seen.get(path) != state:
@@ -300,6 +317,10 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
 
 def _copy(path: Path, words: _Words, done: _Done) -> None:
     """Rewrite a copy of the store without it; drop what holds it and cannot be rewritten."""
+    if _lies_damaged(path, words):
+        path.unlink()
+        done.dropped += 1
+        return
     try:
         done.rewritten += erasing.rewrite_copy(
             path, words.ids, texts=words.texts, quoted=words.quoted, hashes=words.hashes
@@ -308,6 +329,11 @@ def _copy(path: Path, words: _Words, done: _Done) -> None:
         if _holds(path, words):
             path.unlink()
             done.dropped += 1
+
+
+def _lies_damaged(path: Path, words: _Words) -> bool:
+    """Return whether a file was put aside as damaged, and holds it as far as one can see."""
+    return path.parent.name == DAMAGED and redacting.holds(path, words.pieces)
 
 
 def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
@@ -367,7 +393,7 @@ def _remains(place: _Place, words: _Words) -> list[str]:
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
             within = place.imports in path.parents and _import_holds(path, words)
-            if within or redacting.holds(path, words.raw):
+            if within or redacting.holds(path, words.raw) or _lies_damaged(path, words):
                 found.append(str(path))
     return found + [str(path) for path in spool.left()]
 

@@ -147,6 +147,5 @@ def _forgotten(taken: Taken, one: Memory, now: datetime) -> Node:
 
 
 def _told(conn: Connection, node: Node, now: datetime) -> None:
-    body: dict[str, object] = {"kind": node.kind, "tier": node.tier, "origin": node.origin}
-    made = Event(kind=events.NODE_CREATED, at=now, subject=node.id, body=body)
+    made = Event(kind=events.NODE_CREATED, at=now, subject=node.id, body={"kind": node.kind})
     log.append(conn, made)

@@ -73,7 +73,7 @@ class Making:
         if node.key is not None:
             self._keys[node.key] = node.id
         self._claims += claiming.said(node, self._now, headings=headings)
-        body = self._body(("kind", node.kind), ("tier", node.tier), ("origin", node.origin))
+        body = self._body(("kind", node.kind))
         self._events.append((events.NODE_CREATED, node.id, body))
         touched: dict[str, None] = {}
         for anchor in rests_on:

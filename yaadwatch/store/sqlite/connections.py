@@ -12,9 +12,9 @@ APPLICATION_ID: Final = 0x79616164
 """Stands in the header of every store, and reads 'yaad'."""
 
 _BUSY_MS: Final = 5_000
-_WRITER_CACHE_KIB: Final = 1_024
+_WRITER_CACHE_KIB: Final = 2_048
 _READER_CACHE_KIB: Final = 256
-_STATEMENTS_KEPT: Final = 32
+_STATEMENTS_KEPT: Final = 64
 
 
 def probe(path: Path) -> int:

@@ -125,6 +125,8 @@ def _only(returns: "Node") -> "Node | None":
         return returns.child_by_field_name("argument") if len(_said(returns)) == 2 else None
     said = _said(returns)
     while len(said) == 1 and said[0].type in _LISTS:
+        if any(child.type == "," for child in said[0].children):
+            return None  # `return 3,` of Python returns a tuple
         said = _said(said[0])
     return said[0] if len(said) == 1 else None
 
