@@ -32,7 +32,7 @@ KEPT_ELSEWHERE = {
     "core/truth/parsing.py": "grammars",
     "engine/agent_files/finding.py": "formats, by patterns of the settings",
     "engine/anchored/worktree.py": "paths that git tracks",
-    "engine/inout/lines.py": "of one import",
+    "engine/inout/taking.py": "of one import",
     "model/settings.py": "settings",
     "servers/dispatch.py": "folders and names of agents",
     "store/sqlite/migrations.py": "steps of the schema",
