@@ -6,9 +6,10 @@ that was killed leaves there goes after a day, and with what is erased.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from yaadwatch.core.privacy import mask_tree
 from yaadwatch.engine.inout import spool
 from yaadwatch.engine.stores import Stores, refuse_unsafe
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.servers.dispatch import VERBS, Dispatcher
 from yaadwatch.store import projects as registry
@@ -36,6 +37,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 
+_UNREAD = "nothing was read"
 _OF_ALL = frozenset({"projects"})
 """Operations that look at every project."""
 
@@ -124,12 +126,55 @@ def _meant(home: Home, about: Path | None) -> list[Project]:
 
 
 def _copy(store: Path, target: Path) -> None:
-    """Copy a store that another process may have open."""
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    with told(store):
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
-        conn = apsw.Connection(str(store.parent.resolve() / store.name), flags=flags)
-        try:
-            migrations.copy_into(conn, target, "nothing was read")
-        finally:
-            conn.close()
+    """Copy a store that another process may have open.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read, or there is no room for the copy.
+    """
+    try:
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        with told(store, _UNREAD):
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
+            conn = apsw.Connection(str(store.parent.resolve() / store.name), flags=flags)
+            try:
+                migrations.copy_into(conn, target, _UNREAD)
+            except apsw.CantOpenError:
+                _copy_files(store, target)
+            finally:
+                conn.close()
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{store} cannot be copied to {target.parent} ({error.strerror}); {_UNREAD}.",
+            hint="Free some space there, or set TMPDIR to a folder that has some.",
+        ) from error
+
+
+def _copy_files(store: Path, target: Path) -> None:
+    """Copy a store with the log of what was written last, as they are.
+
+    Where no file can be made beside it, on a disk that is read-only, SQLite reads neither.
+
+    Raises:
+        OSError: one cannot be read or written.
+        YaadError: UNAVAILABLE when somebody wrote to it meanwhile.
+    """
+    before = _looks(store)
+    for path in before:
+        copy = target.with_name(target.name + path.name.removeprefix(store.name))
+        shutil.copyfile(path, copy, follow_symlinks=False)
+        copy.chmod(0o600)
+    if _looks(store) != before:
+        raise YaadError(
+            Code.UNAVAILABLE, f"{store} was written to meanwhile; {_UNREAD}.", hint="Try again."
+        )
+
+
+def _looks(store: Path) -> dict[Path, tuple[int, int]]:
+    """Return the size and the time of a store and of its log, where there is one."""
+    found = {}
+    for path in (store, store.with_name(f"{store.name}-wal")):
+        with suppress(FileNotFoundError):
+            seen = path.lstat()
+            found[path] = seen.st_size, seen.st_mtime_ns
+    return found

@@ -20,7 +20,7 @@ def small_disk():
     mounted = []
 
     def mount(folder):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         command = ["mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "tmpfs", str(folder)]
         if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
             required("mount", "a small disk cannot be mounted here")
@@ -129,3 +129,34 @@ def test_on_a_disk_that_is_read_only_what_cannot_be_done_is_said_and_is_done_whe
     shop.edit(0, 7)
     shop.settles()
     assert machine.logged("service.crashed") == 0
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["at rest", "with a log"])
+def test_with_a_home_that_is_read_only_what_is_stored_is_read_all_the_same(
+    tmp_path, monkeypatch, small_disk, killed
+):
+    """A container whose disk may not be written to, say."""
+    machine = Living(tmp_path, monkeypatch)
+    small_disk(machine.home)
+    try:
+        machine.live()
+        shop = Shop.new(machine, files=1)
+        shop.remember(0)
+        if killed:
+            machine.kill()
+            for shared in machine.home.rglob("yaad.db-shm"):
+                shared.unlink()
+        else:
+            machine.stop()
+        subprocess.run(["mount", "-o", "remount,ro", str(machine.home)], check=True)
+
+        told = machine.ask("recall", "which rate is applied", cwd=shop.root)
+        refused = machine.run("remember", "Nobody can keep this", cwd=shop.root)
+
+        assert told["offline"]
+        assert [row["id"] for row in told["results"]] == [shop.said[0]]
+        assert refused.status == 3
+        assert "Read-only file system" in refused.err
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(machine.home)], check=True)
+        machine.end()

@@ -190,7 +190,9 @@ def test_without_git_it_goes_on_and_says_so_and_with_it_all_is_right_again(machi
     shop.commit("unseen")
 
     assert shop.ask("recall", query="which rate is applied")["results"]
-    assert machine.call("status")["daemon"]["running"]
+    status = machine.call("status")
+    assert status["daemon"]["running"]
+    assert any("git is not installed" in problem["what"] for problem in status["problems"])
     with pytest.raises(YaadError) as raised:
         Shop.new(machine, "other", files=1)
     assert "git is not installed" in raised.value.message

@@ -105,7 +105,8 @@ def _form(kind: type[object]) -> tuple[dict[str, Field[object]], tuple[str, ...]
 
 def fields_of(message: object) -> dict[str, object]:
     """Return the fields of a request by name, as a verb takes them."""
-    return {field.name: getattr(message, field.name) for field in fields(message)}  # type: ignore[arg-type]
+    known, _ = _form(type(message))  # type: ignore[arg-type]
+    return {field.name: getattr(message, field.name) for field in known.values()}
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

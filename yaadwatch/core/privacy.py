@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple, overload
 
 from yaadwatch.core.secret_places import NAMED, PLACES, Judge, judge_member, judge_token, names
@@ -139,7 +140,7 @@ def _worth_trying(text: str, lowered: str) -> set[int]:
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
     """Yield what is secret by its shape or place, masked or not, and where the match began."""
     for rank in ranks:
-        pattern, judge = _SHAPES[rank]
+        pattern, judge = _shape(rank)
         at = 0
         while found := pattern.search(text, at):
             judgement = judge(found)
@@ -152,7 +153,7 @@ def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple
     for name in names(text, lowered):
         if name < covered:
             continue  # a name inside a value; were values looked at again, time would be quadratic
-        for rank, (pattern, judge) in enumerate(NAMED, len(_SHAPES)):
+        for rank, (pattern, judge) in enumerate(NAMED, len(TOKENS) + len(PLACES)):
             named = pattern.match(text, name)
             judgement = judge(named) if named else None
             if judgement is not None:
@@ -190,10 +191,17 @@ def _token_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{{2}})){whole}")
 
 
-_SHAPES: Final[tuple[tuple[re.Pattern[str], Judge], ...]] = (
-    *((_token_pattern(pattern), judge_token(kind)) for kind, _, pattern in TOKENS),
-    *((re.compile(each, re.IGNORECASE | re.VERBOSE), judge) for judge, _, each in PLACES),
-)
+@cache
+def _shape(rank: int) -> tuple[re.Pattern[str], Judge]:
+    """Return the pattern and the judge of a token or place.
+
+    Made when a text first has its trigger: to make all of them took a third of this import.
+    """
+    if rank < len(TOKENS):
+        kind, _, pattern = TOKENS[rank]
+        return _token_pattern(pattern), judge_token(kind)
+    judge, _, pattern = PLACES[rank - len(TOKENS)]
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
 
 
 def _by_trigger(rows: Iterable[str], first: int) -> dict[str, list[int]]:

@@ -105,15 +105,9 @@ def _run_locked(
 ) -> int:
     from yaadwatch.core import privacy
     from yaadwatch.daemon import logs
-    from yaadwatch.engine.agent_files import finding
-    from yaadwatch.system import config
     from yaadwatch.system.files import private_folder
 
-    loaded = config.load(_settings_file(), os.environ)
-    try:
-        finding.formats(loaded.settings.agent_files.also)
-    except YaadError as error:
-        loaded = loaded.without(config.ALSO, error.message)
+    loaded = _settings()
     private_folder(places.log_file().parent)
     opened = logs.begin(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
@@ -122,6 +116,23 @@ def _run_locked(
         return _on_a_loop(partial(_live, loaded, manager, on_ready), Ending(begin_again))
     finally:
         logs.end(opened)
+
+
+def _settings() -> "Loaded":
+    """Return what the person sets now.
+
+    Raises:
+        YaadError: as `system.config.load`.
+    """
+    from yaadwatch.engine.agent_files import finding
+    from yaadwatch.system import config
+
+    loaded = config.load(_settings_file(), os.environ)
+    try:
+        finding.formats(loaded.settings.agent_files.also)
+    except YaadError as error:
+        loaded = loaded.without(config.ALSO, error.message)
+    return loaded
 
 
 class Ending:
@@ -264,6 +275,7 @@ async def _live(
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
     parts.home.set_by, parts.home.not_set = loaded.sources, loaded.warnings
+    parts.home.settings_now = _settings
     for warning in map(privacy.mask_tree, loaded.warnings):
         if warning.startswith(PREFIX):
             mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"

@@ -10,12 +10,14 @@ from yaadwatch.core import privacy
 from yaadwatch.engine import budget, shelves, telling
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import jobs
 from yaadwatch.store import projects as registry
 from yaadwatch.system import processes
 from yaadwatch.system.config import FILE, value_of
+from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT
 
 UNUSED_TOLD_MAX: Final = 5
 """Of what one project's file sets in vain; `config list` there tells all."""
@@ -76,6 +78,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
         beside = home.settings_beside(found.nearest.db.path)
         where = None if found.project is None else str(found.nearest.db.path.parent)
     usual = Settings()
+    warnings = (*home.not_set, *_later(home), *beside.warnings)
     return {
         "settings": [
             {
@@ -87,13 +90,32 @@ def config(home: Home, call: Call) -> dict[str, object]:
             for key, source in beside.sources.items()
         ],
         "project": where,
-        "warnings": [privacy.mask(warning).text for warning in (*home.not_set, *beside.warnings)],
+        "warnings": [privacy.mask(warning).text for warning in warnings],
         "running": True,
     }
 
 
+def _later(home: Home) -> list[str]:
+    """Return what the person set otherwise since the daemon was started, not used yet."""
+    if home.settings_now is None:
+        return []
+    try:
+        now = home.settings_now()
+    except YaadError as error:
+        return [f"{error.message} The daemon goes on as it was started."]
+    told = [
+        f"{key} is {value_of(now.settings, key)!r} by now ({now.sources[key]}), and holds after: "
+        "yaadwatch restart"
+        for key in now.sources
+        if value_of(now.settings, key) != value_of(home.settings, key)
+    ]
+    return told + [warning for warning in now.warnings if warning not in home.not_set]
+
+
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
     problems = list(home.pulse.problems()) if home.pulse is not None else []
+    if not home.git.is_there():
+        problems.append({"what": f"{NO_GIT}; nothing can be judged.", "mend": INSTALL_GIT})
     for row in rows:
         if row["state"] != "ok":
             mend = str(row.get("hint") or _GONE.format(path=row["path"]))

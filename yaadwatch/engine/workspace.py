@@ -117,6 +117,7 @@ class Home:
         self.settings = settings
         self.set_by: Mapping[str, str] = {}
         self.not_set: Sequence[str] = ()  # what a person set that cannot be, in words
+        self.settings_now: Callable[[], Loaded] | None = None  # as a daemon started now would
         self.git = git
         self.formers = Formers()
         self.below = Below()

@@ -42,17 +42,22 @@ def confirm(
     actor: str,
     reason: str = "",
     change: str = "confirmed",
-) -> None:
-    """Write down that a memory is true as things are now: its anchors move here, its doubts go."""
+) -> list[Edge]:
+    """Write down that a memory is true as things are now: its anchors move here, its doubts go.
+
+    Returns:
+        The edges that begin or end in it and hold.
+    """
     nodes.replace(conn, node, expected_version=node.version - 1)
     nodes.add_version(conn, version_of(node, now, change, actor, reason))
-    rest_on(conn, home, node, rests_on, now)
+    known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     _unhide(conn, node)
     log.append(
         conn,
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
     )
+    return known
 
 
 def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:
@@ -167,16 +172,25 @@ def rest_on(
     node: Node,
     rests_on: Sequence[Anchor],
     now: datetime,
-) -> None:
-    """Make `rests_on` what a memory rests on, and nothing else; its edges follow."""
+) -> list[Edge]:
+    """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
+
+    Returns:
+        The edges that begin or end in it and hold.
+    """
     anchors.drop(conn, node.id)
     anchors.insert(conn, rests_on)
     look_again(conn, rests_on)
-    touched = _touch(conn, home, node, rests_on, now)
-    for edge in edges.of_node(conn, node.id):
+    known = edges.of_node(conn, node.id)
+    touched = _touch(conn, home, node, rests_on, now, known=known)
+    hold = []
+    for edge in known:
         ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
         if ours and edge.from_node == node.id and edge.to_node not in touched:
             edges.close(conn, edge, now)
+        else:
+            hold.append(edge)
+    return hold
 
 
 def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
@@ -213,17 +227,29 @@ def _touch(
     node: Node,
     rests_on: Sequence[Anchor],
     now: datetime,
+    *,
+    known: list[Edge],
 ) -> set[str]:
-    """Relate a memory to the files and definitions it rests on; return the ids of their nodes."""
+    """Relate a memory to the files and definitions it rests on; return the ids of their nodes.
+
+    What it is related to by one of the edges `known` stays so; a new edge is added to these.
+    """
+    before = {
+        edge.to_node for edge in known if edge.kind == "touches" and edge.from_node == node.id
+    }
     touched: set[str] = set()
     for anchor in rests_on:
         name, kind = thing_of(anchor)
         found = thing(conn, home, node, name, now, kind=kind)
+        touched.add(found.id)
+        if found.id in before:
+            continue
+        before.add(found.id)
         edge = Edge(
             from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
         )
-        touched.add(found.id)
         if edges.begin(conn, edge):
+            known.append(edge)
             body: dict[str, object] = {"to": found.id, "kind": "touches"}
             log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     return touched

@@ -45,8 +45,8 @@ class Late:
 
     def find(self) -> Verb:
         """Return the verb itself."""
-        module = import_module(f"yaadwatch.engine.{self.module}")
-        return cast("Verb", getattr(module, self.name))
+        # Not by a look into sys.modules: what another thread is just importing stands there, too.
+        return cast("Verb", getattr(import_module(f"yaadwatch.engine.{self.module}"), self.name))
 
     def __call__(self, home: Home, call: Call, **fields: object) -> Answer:
         """Call the verb."""

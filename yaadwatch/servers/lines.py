@@ -136,6 +136,8 @@ class Lines(asyncio.Protocol, ABC):
                 self.take(line)
                 if self.is_closing:
                     return
+                if not self._read:
+                    break
             else:
                 self._turn_is_due = True
                 self._read_on(yes=False)

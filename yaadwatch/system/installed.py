@@ -15,4 +15,4 @@ def is_used(homes: Iterable[str]) -> bool:
         homes: files or folders that it makes, relative to the home folder; one of them will do.
     """
     home = Path.home()
-    return any(os.path.lexists(home / one) for one in homes)
+    return any(os.path.lexists(f"{home}/{one}") for one in homes)

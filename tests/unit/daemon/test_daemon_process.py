@@ -185,6 +185,26 @@ def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines,
     assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
 
 
+def test_what_is_set_after_the_start_is_told_as_what_a_restart_brings(start):
+    file = places.home() / "config.toml"
+    file.write_text("[watch]\nquiet_ms = 200\n")
+    start()
+    before = Client(cwd="/").call("config")["warnings"]
+
+    file.write_text("[watch]\npoll_s = 30\nquite_ms = 10\n")
+    lines = Client(cwd="/").call("config")["warnings"]
+    file.write_text("[watch\n")
+    (broken,) = Client(cwd="/").call("config")["warnings"]
+
+    assert before == []
+    assert lines == [
+        "watch.quiet_ms is 100 by now (default), and holds after: yaadwatch restart",
+        f"watch.poll_s is 30 by now ({file}), and holds after: yaadwatch restart",
+        f"{file}: watch.quite_ms is not a setting. Did you mean watch.quiet_ms?",
+    ]
+    assert "is not TOML" in broken
+
+
 def test_a_variable_that_is_not_used_is_to_be_corrected_where_it_is_set(start):
     start(YAAD_DAEMON_MEMORY_MIB="20")
 

@@ -11,9 +11,9 @@ from yaadwatch.engine import budget
 from yaadwatch.engine.inout import coming, former, imports, lines, pages, spool
 from yaadwatch.engine.inout.coming import Coming, Memory, Relation
 from yaadwatch.engine.inout.former import ORIGIN, Taken
-from yaadwatch.engine.inout.lines import TOLD_MAX, Told
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
+from yaadwatch.engine.inout.taking import TOLD_MAX, Told
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError

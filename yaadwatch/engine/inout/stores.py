@@ -1,13 +1,16 @@
 """Which store is meant: that of the project of a call, or the user's own; and all there are."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.projects import Project
+from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import projects as registry
+from yaadwatch.store import worktrees
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 
 USER = "user"
@@ -57,3 +60,14 @@ def of_user(home: Home) -> Meant:
 def projects(home: Home) -> list[Project]:
     """Return the projects that are watched."""
     return home.user.read(registry.everything)
+
+
+def roots(conn: Connection, store: Meant) -> dict[int, str]:
+    """Return how the work trees are called in lines: as seen from the main one."""
+    trees = worktrees.everything(conn)
+    # Of a store that came as a file, the first work tree is the main one.
+    main = store.project.root if store.project is not None else next(iter(trees), None)
+    if main is None:
+        return {}
+    root = main.path if isinstance(main, Worktree) else main
+    return {tree.id: os.path.relpath(tree.path, root) for tree in trees}

@@ -96,7 +96,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             writing.refuse_said(conn, node, back.text)
             writing.index(conn, back)
             claiming.take(conn, back, now)
-            writing.confirm(
+            hold = writing.confirm(
                 conn,
                 home,
                 back,
@@ -106,7 +106,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 reason=f"as in version {version}",
                 change="restored",
             )
-            relating.relate(conn, home, back, named, now, others=True)
+            relating.relate(conn, home, back, named, now, known=hold, others=True)
 
         held.db.write(commit)
     return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {

@@ -222,11 +222,10 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         writing.refuse_said(conn, done.before, done.after.text)
     writing.index(conn, done.after)
     claiming.take(conn, done.after, done.after.updated_at)
-    writing.confirm(
-        conn, home, done.after, done.anchors, done.after.updated_at, actor=actor, change=change
-    )
-    retelling.around(conn, done.after.id, done.after.updated_at)
-    relating.relate(conn, home, done.after, done.entities, done.after.updated_at, others=True)
+    now = done.after.updated_at
+    hold = writing.confirm(conn, home, done.after, done.anchors, now, actor=actor, change=change)
+    retelling.around(conn, done.after.id, now)
+    relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 
 
 def updated(done: Mended) -> dict[str, object]:

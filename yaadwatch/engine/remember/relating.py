@@ -35,6 +35,7 @@ def relate(
     names: Sequence[str],
     now: datetime,
     *,
+    known: Sequence[Edge],
     others: bool,
 ) -> None:
     """Make `names` what the words of a memory name, and nothing else, inside a transaction.
@@ -45,10 +46,10 @@ def relate(
         node: the memory; what it rests on is written down already.
         names: packages, addresses and ports, as their nodes are called.
         now: the time.
+        known: the edges that begin or end in the memory and hold.
         others: relate it to memories that share a rare thing with it, too.
     """
     things = [writing.thing(conn, home, node, name, now) for name in names]
-    known = edges.of_node(conn, node.id)
     for one in things:
         _begin(conn, _edge(node.id, "touches", one, now))
     named = {one.id for one in things}

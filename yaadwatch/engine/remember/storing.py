@@ -93,10 +93,11 @@ def store_over(
     writing.index(conn, node)
     claiming.take(conn, node, now, headings=item.draft.headings)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.confirm(
+    hold = writing.confirm(
         conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
     )
-    relating.relate(conn, home, node, item.entities, now, others=not item.draft.has_id)
+    others = not item.draft.has_id
+    relating.relate(conn, home, node, item.entities, now, known=hold, others=others)
     writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
@@ -263,10 +264,11 @@ def _said_again(
     writing.index(conn, node)
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    writing.confirm(conn, home, node, rests_on, now, actor=item.draft.origin, reason="said again")
+    origin = item.draft.origin
+    hold = writing.confirm(conn, home, node, rests_on, now, actor=origin, reason="said again")
     writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
-        relating.relate(conn, home, node, item.entities, now, others=True)
+        relating.relate(conn, home, node, item.entities, now, known=hold, others=True)
     why = "said before, in more words" if within else "said before"
     return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=why)

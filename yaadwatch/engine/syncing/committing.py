@@ -193,8 +193,8 @@ class _Commit:
         writing.index(conn, edited)
         claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
-        writing.rest_on(conn, self._home, edited, resting, self._now)
-        relating.relate(conn, self._home, edited, item.entities, self._now, others=True)
+        hold = writing.rest_on(conn, self._home, edited, resting, self._now)
+        relating.relate(conn, self._home, edited, item.entities, self._now, known=hold, others=True)
         flags.drop_node(conn, node.id)
 
     def _stored(self, conn: Connection, item: Ready) -> Node:

@@ -67,6 +67,7 @@ class Table:
         refers: for a column that refers to another table: which one, and its column there.
         needed: columns that must be given: not null, and without a default.
         plain: columns of text that say nothing but what stands there.
+        numbers: columns of numbers that can be measured or are times.
         readings: by the names on a line, how such lines are read; noted when the first one comes.
     """
 
@@ -79,6 +80,7 @@ class Table:
     refers: Mapping[str, tuple[str, str]]
     needed: frozenset[str]
     plain: frozenset[str]
+    numbers: tuple[str, ...]
     readings: dict[tuple[str, ...], "_Reading"] = field(default_factory=dict, compare=False)
 
 
@@ -323,6 +325,9 @@ def _table(conn: apsw.Connection, name: str) -> Table:
             column
             for column, kind in types.items()
             if kind == "TEXT" and column not in trees and not column.endswith("_ms")
+        ),
+        numbers=tuple(
+            column for column, kind in types.items() if kind == "REAL" or column.endswith("_ms")
         ),
     )
 

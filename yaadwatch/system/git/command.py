@@ -51,6 +51,8 @@ AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Of one git process, where the system can say so; what it maps from packs does not count."""
+NO_GIT = "git is not installed, or not on the PATH of the daemon"
+INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """Before a command where the system has that: it does not outlive a daemon that is killed."""
 _SYSTEM_PATH = "/usr/bin:/bin"
@@ -204,8 +206,8 @@ class GitRunner:
                     ) from error
                 raise YaadError(
                     Code.UNAVAILABLE,
-                    "git is not installed, or not on the PATH of the daemon.",
-                    hint="Install git; nothing that is stored was lost.",
+                    f"{NO_GIT}.",
+                    hint=INSTALL_GIT,
                 ) from error
             except ValueError as error:
                 raise YaadError(
@@ -218,6 +220,10 @@ class GitRunner:
             self._running.add(process)
         _limit(process.pid, math.ceil(self._timeout_s) * (os.cpu_count() or 1))
         return process
+
+    def is_there(self) -> bool:
+        """Return whether there is a git to be run."""
+        return shutil.which("git", path=_path()) is not None
 
     def _git(self, path: str) -> list[str]:
         """Return what every command begins with: git, and before it what has it die with us.
@@ -277,10 +283,8 @@ def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
 
 def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[str, str]:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    # A relative entry would find a program that the repository brings along.
-    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    environment["PATH"] = os.pathsep.join(place for place in places if place.startswith(os.sep))
     environment |= {
+        "PATH": _path(),
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
@@ -299,6 +303,15 @@ def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[s
             "GIT_ATTR_NOSYSTEM": "1",
         }
     return environment
+
+
+def _path() -> str:
+    """Return where programs are looked for.
+
+    A relative entry would find one that the repository brings along.
+    """
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(place for place in places if place.startswith(os.sep))
 
 
 @functools.cache
