@@ -68,7 +68,7 @@ class History:
         """Return the files that differ between two commits, renamed ones as gone and as new."""
         return self._once(("differing", old, new), self._repository.differing, old, new)
 
-    def _differing_little(self, old: str, new: str, most: int) -> Sequence[Change] | None:
+    def differing_little(self, old: str, new: str, most: int) -> Sequence[Change] | None:
         """Return what `differing` does; None when more files than `most` differ."""
         if ("differing", old, new) not in self._answers:
             key = ("differing_little", old, new)
@@ -203,7 +203,7 @@ class History:
             known = known or self._repository.remembered(words, at=near)
             if len(known) < len(set(words)):
                 continue
-            changes = self._differing_little(near, at, len(self._paths_at(near)) // _READ_COST)
+            changes = self.differing_little(near, at, len(self._paths_at(near)) // _READ_COST)
             if changes is None:
                 continue
             carried = self._carry(known, changes)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import identity, lineage, telling, tracing
-from yaadwatch.engine.anchored import assessing
+from yaadwatch.engine.anchored import assessing, seeing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
@@ -149,6 +149,8 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         changed = set(paths or ())
     changed |= set(db.read(anchors.above, changed))
     affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
+    if row.head and not head_stands:
+        affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden
     affected |= {
         flag.node
@@ -188,6 +190,29 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         held=frozenset(held),
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
     )
+
+
+def _stirred(named: Iterable[Anchor], former: str, head: AtHead) -> set[str]:
+    """Return the memories of which commits say that their things are named elsewhere than before.
+
+    Their own files may be as they were: what is used in place of a thing stands in others. Only
+    what is committed counts there, so that it is asked when HEAD moved.
+
+    Args:
+        named: anchors on what other files name.
+        former: the HEAD of the last look.
+        head: HEAD.
+    """
+    words = {(anchor.node, word) for anchor in named if (word := seeing.word_of(anchor))}
+    if not words or not head.head.commit or former == head.head.commit:
+        return set()
+    try:
+        known = head.history.has_commit(former)
+        every = {word for _, word in words}
+        stirred = head.window(former).stirred(every) if known else every
+    except YaadError:  # what git cannot tell now is no reason to doubt, and none to be sure
+        return {node for node, _ in words}
+    return {node for node, word in words if word in stirred}
 
 
 def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: str) -> bool:

@@ -6,7 +6,6 @@ an answer, and a fault of ours gets a line in the log.
 
 import asyncio
 import logging
-import sys
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,9 +45,8 @@ class Late:
 
     def find(self) -> Verb:
         """Return the verb itself."""
-        name = f"yaadwatch.engine.{self.module}"
-        module = sys.modules.get(name) or import_module(name)
-        return cast("Verb", getattr(module, self.name))
+        # Not by a look into sys.modules: what another thread is just importing stands there, too.
+        return cast("Verb", getattr(import_module(f"yaadwatch.engine.{self.module}"), self.name))
 
     def __call__(self, home: Home, call: Call, **fields: object) -> Answer:
         """Call the verb."""

@@ -105,6 +105,21 @@ def everything(conn: apsw.Connection) -> list[Anchor]:
     return [_anchor(row) for row in rows]
 
 
+def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
+    """Return the anchors of living nodes on what stood in other files too, by path, then node."""
+    rows = conn.execute(
+        """
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
+               spread
+          FROM file_watch
+         WHERE spread > 0
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path, node, symbol
+        """
+    )
+    return [_anchor(row) for row in rows]
+
+
 def paths(conn: apsw.Connection) -> list[str]:
     """Return the paths that living nodes rest on, sorted."""
     rows = conn.execute(

@@ -471,3 +471,24 @@ def test_the_commit_that_made_another_value_is_told(site, text, path, then, now)
     assert doubt["verdict"] in ("changed", "gone")
     subjects = [one["commit"] and one["commit"]["subject"] for one in doubt["evidence"]]
     assert subjects == ["another value"]
+
+
+def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(site):
+    site.write("web/old.py", "def call_by_wire(x):\n    return x\n")
+    users = [f"web/use_{number}.py" for number in range(8)]
+    for path in users:
+        site.write(path, "from old import call_by_wire\n\nprint(call_by_wire(1))\n")
+    site.commit("by wire")
+    memory = site.remember("Servers are called with `call_by_wire`")
+    assert site.verdict(memory) == "fresh"
+
+    for path in users:
+        site.write(path, "from new import call_by_air\n\nprint(call_by_air(1))\n")
+    assert site.verdict(memory) == "fresh"  # the use of a word is counted in commits only
+    site.commit("by air")
+    doubt = site.doubt(memory)
+
+    assert doubt["verdict"] == "changed"
+    assert "8 files name it no more; call_by_air stands in its place" in doubt["reason"]
+    site.git("revert", "--no-edit", "HEAD")
+    assert site.verdict(memory) == "fresh"

@@ -1,12 +1,18 @@
 """Which verb answers which operation."""
 
 import inspect
+import sys
+import threading
+from importlib import import_module
+from types import ModuleType
 
 import pytest
 
+from yaadwatch import engine
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME, OPERATIONS
-from yaadwatch.servers.dispatch import VERBS
+from yaadwatch.servers import dispatch
+from yaadwatch.servers.dispatch import VERBS, Late
 
 ANSWERED_BY_THE_SERVER = {"subscribe", "shutdown"}
 
@@ -31,6 +37,35 @@ def test_a_verb_takes_what_its_request_holds(operation):
         asked = operation.request.__dataclass_fields__[field.name]
         if field.default is not inspect.Parameter.empty:
             assert field.default == asked.default
+
+
+def test_a_verb_that_another_thread_is_just_importing_is_waited_for(tmp_path, monkeypatch):
+    """The daemon imports what judges in a thread, while it answers already."""
+    gate = ModuleType("gate_of_this_test")
+    gate.begun, gate.asked = threading.Event(), threading.Event()
+    monkeypatch.setitem(sys.modules, "gate_of_this_test", gate)
+    (tmp_path / "slow.py").write_text(
+        "import gate_of_this_test as gate\n"
+        "gate.begun.set()\n"
+        "gate.asked.wait(20)\n"
+        "def answer(home, call): return {}\n"
+    )
+    monkeypatch.setattr(engine, "__path__", [str(tmp_path)])
+
+    def asked(name):
+        gate.asked.set()
+        return import_module(name)
+
+    monkeypatch.setattr(dispatch, "import_module", asked)
+    importing = threading.Thread(target=import_module, args=["yaadwatch.engine.slow"])
+    importing.start()
+    try:
+        assert gate.begun.wait(20)
+        assert Late("slow", "answer")(None, None) == {}
+    finally:
+        gate.asked.set()
+        importing.join()
+        sys.modules.pop("yaadwatch.engine.slow", None)
 
 
 def test_fields_are_handed_over_by_name():

@@ -109,6 +109,23 @@ class Window:
                 break
         return {word: word not in missing for word in words}
 
+    def stirred(self, words: Iterable[str]) -> set[str]:
+        """Return the words that may have come to, or gone from, a place; all if too much changed.
+
+        Of more than 800 files it is not read which words they have.
+        """
+        every = set(words)
+        same = self.since == self.until
+        few = () if same else self.history.differing_little(self.since, self.until, FILES_MAX)
+        if few is None:
+            return every
+        counted = using.Stirred(every)
+        found: set[str] = set()
+        for change in self._readable(few):
+            old, new = self._text(change.old_blob), self._text(change.new_blob)
+            found |= counted.by(old[:_BYTES_MAX], new[:_BYTES_MAX])
+        return found
+
     def lost(self) -> list[str]:
         """Return the expected words that stand no more where they stood."""
         return [word for word in list(self._expected) if self.uses(word).lost]

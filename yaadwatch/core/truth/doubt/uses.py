@@ -112,6 +112,23 @@ class Tally:
                     counted.replaced.append(put)
 
 
+class Stirred:
+    """Which of many words does another number of places have, after some files changed?
+
+    It is asked before it is counted where these are: the answer may name a word too many.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [(word, word.encode()) for word in dict.fromkeys(words)]
+        self._likely = _Likely([plain for _, plain in self._words])
+
+    def by(self, old: bytes, new: bytes) -> set[str]:
+        """Return the words that a file which was `old` and is `new` has more or less often."""
+        likely = {*self._likely.among(old), *self._likely.among(new)}
+        words = (self._words[at] for at in likely)
+        return {word for word, plain in words if old.count(plain) != new.count(plain)}
+
+
 def _count(whole: re.Pattern[bytes], text: bytes) -> int:
     return sum(1 for _ in whole.finditer(text))
 
