@@ -11,8 +11,9 @@ from yaadwatch.engine.remember.drafts import NEW, Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
 from yaadwatch.store import agent_files as agent_files_known
-from yaadwatch.store import anchors, lookbacks, nodes, provenance
+from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import lookbacks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Baseline:
 def read(home: Home, space: Space) -> Baseline:
     """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
 
-    What is new rests on the files as they are now, until `engine.lookback` has found out more.
+    What is new rests on the files as they are now, until `engine.agent_files.lookback` has found out more.
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)

@@ -16,11 +16,12 @@ from yaadwatch.engine.stores import (
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import lookbacks, meta, nodes, snapshots, worktrees
+from yaadwatch.store import meta, nodes, snapshots, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.store.whole import checks, imported
 from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts

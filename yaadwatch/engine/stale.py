@@ -23,11 +23,11 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import (
     anchors,
     flags,
-    lookbacks,
     nodes,
     provenance,
     sightings,
 )
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files
 
 TRIES_MAX = 3

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine import lineage, lookback, projects, upkeep
+from yaadwatch.engine import lineage, projects, upkeep
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.agent_files import lookback
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.stores import Stores

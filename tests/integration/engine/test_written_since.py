@@ -7,8 +7,7 @@ from engine_world import NET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.engine import lookback
-from yaadwatch.engine.agent_files import finding, written
+from yaadwatch.engine.agent_files import finding, lookback, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts

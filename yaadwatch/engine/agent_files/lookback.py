@@ -23,9 +23,10 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import anchors, lookbacks, nodes, projects, provenance
+from yaadwatch.store import anchors, nodes, projects, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.lookbacks import Todo
+from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth.lookbacks import Todo
 
 _log: Final = logging.getLogger(__name__)
 
