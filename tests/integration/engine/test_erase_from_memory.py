@@ -27,12 +27,13 @@ PASSED_BY = (type, types.ModuleType, types.FrameType, types.BuiltinFunctionType)
 
 KEPT_ELSEWHERE = {
     "api/codec.py": "classes of messages",
+    "core/privacy.py": "patterns of secrets, by their places",
     "core/truth/language.py": "rules of languages",
     "core/truth/languages.py": "endings of file names",
     "core/truth/parsing.py": "grammars",
     "engine/agent_files/finding.py": "formats, by patterns of the settings",
     "engine/anchored/worktree.py": "paths that git tracks",
-    "engine/inout/lines.py": "of one import",
+    "engine/inout/taking.py": "of one import",
     "model/settings.py": "settings",
     "servers/dispatch.py": "folders and names of agents",
     "store/sqlite/migrations.py": "steps of the schema",

@@ -121,6 +121,7 @@ class _Taking:
         self._last = {table.name: rows.last(conn, table) for table in self._tables.values()}
         # Of this import: what it holds are texts as they came, with the secrets in them.
         self._mask = lru_cache(maxsize=4096)(_masked)
+        self._created = lru_cache(maxsize=64)(_created)
         self._clean: dict[str, str] = {}  # ids and the like, which come again and again
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
         self._links: dict[str, list[tuple[str, str]]] = {}
@@ -249,7 +250,7 @@ class _Taking:
         if row.get("archived_ms") is None and row["kind"] not in NOT_INDEXED:
             tags = json.loads(row.get("tags") or "[]")
             self._words.append((num, *writing.words_of(said, tags=tags, key=row.get("key"))))
-        self._events.append((events.NODE_CREATED, given, _created(row["kind"])))
+        self._events.append((events.NODE_CREATED, given, self._created(row["kind"])))
         if len(self._events) >= _GATHERED:
             self._write()
 
@@ -378,7 +379,6 @@ def _named(table: Table, row: Mapping[str, Any]) -> str:
     return " ".join(str(row.get(name)) for name in key)[:200]
 
 
-@lru_cache(maxsize=64)
 def _created(kind: str) -> str:
     """Return what the event of a creation says, as JSON."""
     return to_json({"kind": kind})
