@@ -81,7 +81,7 @@ def _is_sound(path):
         ("foreign_keys", 1, 1),
         ("trusted_schema", 0, 0),
         ("busy_timeout", 5000, 5000),
-        ("cache_size", -1024, -256),
+        ("cache_size", -2048, -256),
         ("temp_store", 2, 2),
         ("mmap_size", 0, 0),
         ("query_only", 0, 1),

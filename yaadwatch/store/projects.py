@@ -33,8 +33,15 @@ def get(conn: apsw.Connection, id: str) -> Project | None:
 
 def everything(conn: apsw.Connection) -> list[Project]:
     """Return the watched projects, by root."""
-    ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
-    return _many(conn, [project for (project,) in ids])
+    return _many(conn, _watched(conn))
+
+
+def read_through(conn: apsw.Connection) -> int:
+    """Read all that `everything` reads, and make nothing of it; return how many projects it is.
+
+    For whoever only asks, every few seconds, whether it can be read.
+    """
+    return sum(1 for _ in _rows(conn, _watched(conn)))
 
 
 def by_common_dir(conn: apsw.Connection, path: Path) -> Project | None:
@@ -101,8 +108,17 @@ def _row(project: Project) -> tuple[str | int | None, ...]:
     )
 
 
+def _watched(conn: apsw.Connection) -> list[str]:
+    ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
+    return [project for (project,) in ids]
+
+
 def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
-    rows = conn.execute(
+    return list(map(_project, _rows(conn, ids)))
+
+
+def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+    return conn.execute(
         """
         SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
           FROM projects
@@ -111,7 +127,6 @@ def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
         """,
         (json_list(ids),),
     )
-    return list(map(_project, rows))
 
 
 def _project(row: tuple[Any, ...]) -> Project:

@@ -154,6 +154,7 @@ def test_watched_projects_are_listed_by_their_folder(conn):
     projects.add(conn, _project("p2", "/home/ada/blog/.git"))
 
     assert [project.id for project in projects.everything(conn)] == ["p2", "p1"]
+    assert projects.read_through(conn) == 2
 
 
 def test_a_project_that_moved_is_found_at_its_new_place(conn):

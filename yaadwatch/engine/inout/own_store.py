@@ -192,8 +192,8 @@ def _take_over(copy: Path, path: Path) -> None:
 
 
 def _needed(conn: Connection) -> None:
-    """Read what the daemon cannot do without."""
-    registry.everything(conn)
+    """Read what the daemon cannot do without; it is asked all the time, of every project."""
+    registry.read_through(conn)
     jobs.everything(conn)
 
 
