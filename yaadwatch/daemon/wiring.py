@@ -52,7 +52,7 @@ SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _LATER: Final = (
     "yaadwatch.engine.lineage",
-    "yaadwatch.engine.agent_files.lookback",
+    "yaadwatch.engine.syncing.lookback",
     "yaadwatch.engine.moved",
     "yaadwatch.engine.stale",
     "yaadwatch.engine.syncing.tree",
@@ -295,7 +295,7 @@ def _follow(home: Home, layout: Layout) -> Project | None:
 
 
 def _look_back(home: Home, project: str) -> bool:
-    from yaadwatch.engine.agent_files import lookback
+    from yaadwatch.engine.syncing import lookback
 
     return lookback.go_on(home, project)
 

@@ -34,7 +34,7 @@ class Baseline:
 def read(home: Home, space: Space) -> Baseline:
     """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
 
-    What is new rests on the files as they are now, until `engine.agent_files.lookback` has found out more.
+    What is new rests on the files as they are now, until `engine.syncing.lookback` is done.
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)

@@ -13,10 +13,10 @@ from pathlib import Path
 from yaadwatch import places
 from yaadwatch.engine import lineage, projects, upkeep
 from yaadwatch.engine import stale as checking
-from yaadwatch.engine.agent_files import lookback
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.syncing import lookback
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.nodes import Node

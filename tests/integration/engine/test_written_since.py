@@ -7,8 +7,9 @@ from engine_world import NET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.engine.agent_files import finding, lookback, written
+from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
+from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.blamed import Wrote
