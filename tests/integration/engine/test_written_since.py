@@ -146,6 +146,13 @@ class TestByAndBy:
         old.look_back()
         assert (len(doubted(old)), old.stale()["looking"]) == (2, 0)
 
+    def test_of_very_many_the_first_are_looked_up_and_no_more_are_promised(self, tree):
+        said = "".join(f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX + 9))
+        tree.write("CLAUDE.md", said)
+        tree.commit("many")
+        assert tree.add()["looking"] == STATEMENTS_MAX
+        assert tree.stale()["looking"] == STATEMENTS_MAX
+
     def test_after_a_kill_between_any_two_pieces_it_goes_on(self, old):
         pieces = 0
         while old.look_back_once():
