@@ -402,6 +402,6 @@ def test_what_a_daemon_that_was_killed_had_left_to_look_up_the_next_one_does(mac
     machine.ask("add", checkout.root)
     os.kill(machine.pid(), signal.SIGKILL)
 
-    machine.ask("projects")
+    machine.ask("list")
 
     wait_until(lambda: gone(machine, checkout) == [("gone", "no calls")])

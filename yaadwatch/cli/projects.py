@@ -137,11 +137,11 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(
             styled(f"{doubted} may no longer be true", "yellow"), ": yaadwatch stale", indent=2
         )
-    if answer["looking"]:
-        looked = count(answer["looking"], "statement")
+    if looking := answer.get("looking"):
+        looked, they = count(looking, "statement"), "it was" if looking == 1 else "they were"
         terminal.line(
-            f"Now {looked} are held against the code of the day they were written, in the"
-            " background: yaadwatch stale",
+            f"Now {looked} {'is' if looking == 1 else 'are'} held against the code of the day"
+            f" {they} written, in the background: yaadwatch stale",
             indent=2,
         )
     if any(found["mode"] == "private" for found in answer["files"]):

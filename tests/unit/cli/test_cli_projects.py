@@ -135,6 +135,12 @@ def test_add_says_how_many_statements_are_in_doubt_already():
     assert "  2 memories may no longer be true: yaadwatch stale" in ran.lines
 
 
+def test_add_says_what_goes_on_in_the_background():
+    ran = command("add", answers={"add": ADDED | {"looking": 1}})
+
+    assert "Now 1 statement is held against the code of the day it was written" in ran.out
+
+
 def test_add_without_agent_files_says_how_to_go_on():
     ran = command("add", answers={"add": ADDED | {"files": []}})
 
