@@ -9,7 +9,9 @@ import shutil
 import apsw
 import pytest
 from living_daemon import Shop, required
+from waiting import wait_until
 
+from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -52,6 +54,56 @@ def test_git_clean_while_it_is_stopped_and_started(machine, shop):
         "--restore" in problem["mend"] or str(shop.root) in problem["what"]
         for problem in machine.call("status")["problems"]
     )
+
+
+def copies_of(shop):
+    """Return the backups of a repository's store."""
+    folder = places.backups(shop.ask("add")["id"])
+    return lambda: sorted(folder.glob("*.db"))
+
+
+def comes_back(machine, shop):
+    """See that what `git clean -fdx` takes while nobody runs is had back from the backup."""
+    shop.git("clean", "-fdxq")
+    assert not shop.store.exists()
+    machine.live()
+    with pytest.raises(YaadError) as raised:
+        shop.ask("recall", query="which rate is applied")
+    assert "yaadwatch add --restore" in raised.value.hint
+    shop.ask("add", restore=True)
+    assert kept(shop) == set(shop.said.values())
+    assert shop.is_sound() == "ok"
+
+
+def test_git_clean_on_the_first_day_after_it_was_killed(machine, shop):
+    """The next poll makes the first backup, a day before the job would; one, and no more."""
+    copies = copies_of(shop)
+    machine.kill()
+    machine.live(YAAD_WATCH_POLL_S="1")
+    wait_until(copies, "the first backup")
+    machine.kill()
+    assert len(copies()) == 1
+
+    comes_back(machine, shop)
+
+
+def test_git_clean_on_the_first_day_after_it_was_stopped(machine):
+    """Before any poll: who stops in order leaves a backup behind, unless there is no time to."""
+    machine.live(YAAD_WATCH_POLL_S="3600")
+    shop = Shop.new(machine)
+    copies = copies_of(shop)
+    assert copies() == []
+
+    def stops_with_one():
+        machine.stop()
+        if not copies():
+            machine.live(YAAD_WATCH_POLL_S="3600")
+        return copies()
+
+    wait_until(stops_with_one, "a backup when it stopped")
+    assert len(copies()) == 1
+
+    comes_back(machine, shop)
 
 
 def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machine, shop):

@@ -356,11 +356,16 @@ async def _stop(parts: "Parts") -> None:
     # Whoever waits for git in a thread gets an error now, and ends.
     parts.home.git.close()
     parts.dispatcher.close()
-    for flush in (upkeep.flush, ending.flush):
+    shown = "what was shown lately is not counted"
+    for flush, effect in (
+        (upkeep.flush, shown),
+        (ending.flush, shown),
+        (parts.firsts.keep, "a project has no backup yet"),
+    ):
         flushing = asyncio.wait_for(asyncio.to_thread(flush, parts.home), _FLUSH_S)
         error = await attempt(flushing)
         if error is not None:
-            log_crash("daemon.not_flushed", error, effect="what was shown lately is not counted")
+            log_crash("daemon.not_flushed", error, effect=effect)
     parts.home.close()
 
 

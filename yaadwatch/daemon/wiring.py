@@ -31,6 +31,7 @@ from yaadwatch.daemon.supervisor import Service
 from yaadwatch.engine import watched
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
+from yaadwatch.engine.inout.firsts import FirstCopies
 from yaadwatch.engine.stores import Stores
 from yaadwatch.engine.vectors import filling
 from yaadwatch.engine.workspace import Call, Home
@@ -135,6 +136,7 @@ class Parts:
     dispatcher: Dispatcher
     socket: LocalSocket
     intake: Intake
+    firsts: FirstCopies
     services: tuple[Service, ...]
 
 
@@ -165,7 +167,8 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    scheduler = _scheduler(home, intake, health)
+    firsts = FirstCopies()
+    scheduler = _scheduler(home, intake, firsts, health)
 
     def left(call: Call) -> None:
         from yaadwatch.engine.sessions import ending
@@ -215,6 +218,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             follower.wake(store)
             looker.wake(store)
             intake.store_written(store)
+            firsts.written(store)
 
     bell.answer(written)
     return Parts(
@@ -224,6 +228,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         dispatcher=dispatcher,
         socket=socket,
         intake=intake,
+        firsts=firsts,
         services=(
             Service(name="intake", run=intake.run),
             Service(name="follower", run=follower.run),
@@ -332,7 +337,7 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
     return Follower(records.journal_of(home), handlers, health)
 
 
-def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
+def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) -> Scheduler:
     async def keep() -> None:
         from yaadwatch.engine import upkeep
         from yaadwatch.engine.sessions import ending
@@ -353,6 +358,7 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
         await intake.poll()
         await asyncio.to_thread(rest, home)
         await asyncio.to_thread(kept.keep, home)
+        await asyncio.to_thread(firsts.keep, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)

@@ -27,8 +27,6 @@ from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
-BATCH = 500
-
 SNAPSHOTS = "snapshots"
 """The folder beside a store with the copies of people's files."""
 
@@ -285,13 +283,7 @@ def holds_only_what_files_say(home: Home, project: Project) -> bool:
         YaadError: UNAVAILABLE, REFUSED; it cannot be read.
     """
     with home.stores.use(project) as db:
-        for archived in (False, True):
-            after = ""
-            while batch := db.read(nodes.batch, after=after, limit=BATCH, archived=archived):
-                if any(not node.origin.startswith("file:") or node.version > 1 for node in batch):
-                    return False
-                after = batch[-1].id
-    return True
+        return not db.read(nodes.told)
 
 
 def _rescue(home: Home, known: Project) -> None:

@@ -251,6 +251,23 @@ def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> l
     return list(many(conn, [node for (node,) in rows]).values())
 
 
+def told(conn: apsw.Connection) -> bool:
+    """Return whether there is a memory, archived or not, that was said, edited or imported here:
+    one that reading the agent files again would not bring.
+    """
+    found = conn.execute(
+        """
+        SELECT EXISTS (
+            SELECT 1
+              FROM nodes
+             WHERE kind NOT IN ('file', 'entity')
+               AND (substr(origin, 1, 5) <> 'file:' OR version > 1)
+        )
+        """
+    ).get
+    return bool(found)
+
+
 def hot(conn: apsw.Connection, limit: int) -> list[Node]:
     """Return at most `limit` living memories that are hot or pinned, tasks left out, by id.
 

@@ -10,6 +10,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.engine import budget, report
 from yaadwatch.engine.inout import keeping, verifying
+from yaadwatch.engine.inout.firsts import FirstCopies
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
@@ -257,6 +258,64 @@ def test_what_was_lost_comes_back_from_the_newest_backup(full):
 
     assert full.memories() == texts
     assert verify(full)["sound"] is True
+
+
+# the first backup
+
+
+def copies_of(repo):
+    return list(places.backups(repo.home.project_at(repo.path)[0].id).glob("*.db"))
+
+
+def test_the_first_memory_is_in_a_backup_after_the_next_look_and_no_second_one_is_made(repo):
+    firsts = FirstCopies()
+    firsts.keep(repo.home)
+    before = copies_of(repo)
+    repo.remember()
+
+    firsts.keep(repo.home)
+    not_told = copies_of(repo)
+    for _ in range(3):
+        firsts.written(repo.home.project_at(repo.path)[0].id)
+        firsts.keep(repo.home)
+        repo.remember(f"Said after {len(repo.memories())} others")
+
+    assert before == not_told == []
+    assert len(copies_of(repo)) == 1
+
+
+def test_what_agent_files_say_needs_no_first_backup(repo):
+    repo.write("CLAUDE.md", "# Rules\n\n- Prices are integers, in cents.\n")
+    repo.add()
+
+    FirstCopies().keep(repo.home)
+
+    assert repo.memories() != []
+    assert copies_of(repo) == []
+
+
+def test_to_look_for_a_first_backup_opens_no_store_at_rest(repo):
+    project = repo.home.project_at(repo.path)[0]
+    repo.home.stores.close_one(project.id)
+
+    FirstCopies().keep(repo.home)
+
+    assert repo.home.stores.opened(project.id) is None
+
+
+def test_a_first_backup_that_could_not_be_made_is_said_and_tried_again(full):
+    folder = places.backups(full.home.project_at(full.path)[0].id)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("in the way")
+    firsts = FirstCopies()
+    with pytest.raises(YaadError, match="has no backup yet") as caught:
+        firsts.keep(full.home)
+    folder.unlink()
+
+    firsts.keep(full.home)
+
+    assert caught.value.code is Code.UNAVAILABLE
+    assert len(copies_of(full)) == 1
 
 
 # trim

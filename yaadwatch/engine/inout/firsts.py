@@ -1,0 +1,80 @@
+"""The first copy of a project's store: made soon after its first memories, not a day later.
+
+Until then `git clean -fdx` would take all of them while no daemon runs.
+"""
+
+import threading
+from typing import Final
+
+from yaadwatch import places
+from yaadwatch.engine.inout.stores import projects
+from yaadwatch.engine.workspace import Home
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
+from yaadwatch.store import nodes
+
+_OUTCOME: Final = "has no backup yet, and none could be made"
+
+
+class FirstCopies:
+    """Sees to it that each project with memories that no agent file says has a copy.
+
+    A project is asked once, and again after its store was written, until it has one; a store at
+    rest stays so. Any thread, but `keep` in one at a time does.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keeping = threading.Lock()
+        self._done: set[str] = set()
+        self._asked: set[str] = set()
+
+    def written(self, store: str) -> None:
+        """Note that a store was written: it may have its first memories now."""
+        with self._lock:
+            self._asked.discard(store)
+
+    def keep(self, home: Home) -> None:
+        """Make the first copies that are to be made.
+
+        Raises:
+            YaadError: UNAVAILABLE; some could not be made, the others were.
+        """
+        failed = []
+        with self._keeping:
+            for project in projects(home):
+                if not self._is_to_be_asked(project.id):
+                    continue
+                try:
+                    self._keep(home, project)
+                except YaadError as error:
+                    self.written(project.id)
+                    failed.append(f"{project.root} {_OUTCOME}: {error.message}")
+        if failed:
+            raise YaadError(
+                Code.UNAVAILABLE, " ".join(failed), hint="What is wrong: yaadwatch status"
+            )
+
+    def _is_to_be_asked(self, project: str) -> bool:
+        """Return whether to ask a project now; noted first, so a write meanwhile counts."""
+        with self._lock:
+            if project in self._done or project in self._asked:
+                return False
+            self._asked.add(project)
+            return True
+
+    def _keep(self, home: Home, project: Project) -> None:
+        if next(places.backups(project.id).glob("*.db"), None) is None:
+            try:
+                told = home.stores.look(project, nodes.told)
+            except YaadError:  # a store that cannot be had tells nothing, `status` names it
+                self.written(project.id)
+                return
+            if not told:
+                return
+            # Most daemons start without anything to copy, and go without what copies.
+            from yaadwatch.engine.inout import keeping
+
+            keeping.back_up(home, project)
+        with self._lock:
+            self._done.add(project.id)
