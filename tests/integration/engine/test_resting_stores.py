@@ -16,6 +16,7 @@ from yaadwatch import places
 from yaadwatch.daemon import wiring
 from yaadwatch.engine import stale, watched
 from yaadwatch.engine.sessions import ending
+from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
 from yaadwatch.store import anchors
@@ -203,6 +204,16 @@ class TestLook:
         assert [tree.paths for tree in at_rest] == [tree.paths for tree in opened]
         assert at_rest == opened
         assert all(world.home.stores.opened(tree.project) is None for tree in at_rest)
+
+    def test_a_store_with_nothing_to_look_up_stays_at_rest(self, world):
+        tree = world.repo()
+        tree.add()
+        tree.look_back()
+        project = project_of(tree)
+        rest(world)
+
+        assert not lookback.go_on(world.home, project.id)
+        assert world.home.stores.opened(project.id) is None
 
     def test_what_was_not_written_back_before_a_crash_is_watched(self, world):
         tree = world.repo()

@@ -63,8 +63,7 @@ def _waiting(home: Home, project: str) -> list[int]:
     found = home.user.read(projects.get, project)
     if found is None or found.removed_at is not None:
         return []
-    with home.stores.use(found) as db:
-        return db.read(lookbacks.waiting)
+    return home.stores.look(found, lookbacks.waiting)
 
 
 def _next(home: Home, project: str, worktree: int) -> None:
