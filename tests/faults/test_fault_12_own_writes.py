@@ -56,3 +56,33 @@ def test_after_each_write_of_its_own_it_comes_to_rest(machine, runs):
     os.utime(shop.store)
     os.utime(shop.root / "CLAUDE.md")
     still(runs)
+
+
+def test_no_git_that_it_runs_may_write_the_index(machine):
+    """Each is followed by a `git status`, which writes down what it found out, where it may."""
+    shop = Shop(machine.home / "code" / "shop", machine)
+    shop.write("a.py", "a = 1\n")
+    shop.write("CLAUDE.md", "# Rules\n\n- Prices are integers, in cents.\n")
+    shop.commit("first")
+    os.utime(shop.root / "a.py", (1_600_000_000, 1_600_000_000))
+    index = shop.root / ".git" / "index"
+    git, asked = shutil.which("git"), machine.folder / "asked"
+    folder = machine.folder / "bin"
+    folder.mkdir()
+    program = folder / "git"
+    program.write_text(
+        f'#!/bin/sh\n{git} "$@"\nended=$?\n'
+        f"{git} -C {shop.root} status </dev/null >/dev/null 2>&1 && echo >> {asked}\n"
+        "exit $ended\n"
+    )
+    program.chmod(0o755)
+    before = index.stat().st_mtime_ns, index.read_bytes()
+
+    machine.live(PATH=f"{folder}:{os.environ['PATH']}")
+    shop.ask("add")
+    wait_until(asked.exists, "a git of ours")
+    assert machine.stop() == 0
+
+    assert (index.stat().st_mtime_ns, index.read_bytes()) == before
+    shop.git("status")
+    assert index.read_bytes() != before[1]
