@@ -307,7 +307,7 @@ async def _live(
         ending.begin(status)
         manager.tell(STOPPING=1, STATUS="Stops.")
         beating.cancel()
-        await _stop(parts)
+        await _stop(parts, served=status in {ENDED, AGAIN})
         log.info("daemon.ended")
     return status
 
@@ -341,8 +341,11 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
     await supervise(parts.services, health=parts.health, monotonic_s=parts.home.clock.monotonic_s)
 
 
-async def _stop(parts: "Parts") -> None:
-    """Finish what is being answered, end git's children, close the stores."""
+async def _stop(parts: "Parts", *, served: bool) -> None:
+    """Finish what is being answered, end git's children, close the stores.
+
+    A daemon that could not begin has `served` nobody, and leaves the projects' stores alone.
+    """
     import asyncio
     from datetime import timedelta
 
@@ -357,11 +360,10 @@ async def _stop(parts: "Parts") -> None:
     parts.home.git.close()
     parts.dispatcher.close()
     shown = "what was shown lately is not counted"
-    for flush, effect in (
-        (upkeep.flush, shown),
-        (ending.flush, shown),
-        (parts.firsts.keep, "a project has no backup yet"),
-    ):
+    flushes = [(upkeep.flush, shown), (ending.flush, shown)]
+    if served:
+        flushes.append((parts.firsts.keep, "a project has no backup yet"))
+    for flush, effect in flushes:
         flushing = asyncio.wait_for(asyncio.to_thread(flush, parts.home), _FLUSH_S)
         error = await attempt(flushing)
         if error is not None:
