@@ -11,6 +11,7 @@ from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.blamed import Wrote
 from yaadwatch.system.git.command import GitRunner
@@ -190,6 +191,25 @@ class TestByAndBy:
         thing.unlink()
         old.look_back()
         assert (doubted(old), old.stale()["looking"]) == ({}, 0)
+
+    def test_of_a_lost_commit_alone_nothing_is_told(self, tree):
+        older = tree.head()
+        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        tree.write("src/pages.py", "def page():\n    return 1\n")
+        lost = tree.commit("pages")
+        tree.git("rm", "-q", "config/api.toml", "src/pages.py")
+        tree.commit("no tokens, no pages")
+        tree.add()
+        tree.look_back_once()
+        with tree.db() as db:
+            assert list(db.read(lookbacks.of_worktree, 1)) == [older, lost]
+        for thing in (lost, tree.git("rev-parse", f"{lost}^{{tree}}").strip()):
+            (tree.path / ".git" / "objects" / thing[:2] / thing[2:]).unlink()
+        tree.look_back()
+        said = {row.text.split(" ")[0]: tree.show(row.id) for row in tree.living()}
+        rests_on = {word: [one["path"] for one in row["anchors"]] for word, row in said.items()}
+        assert rests_on["Tokens"] == ["config/api.toml"]
+        assert rests_on["Pages"] == []
 
     def test_of_a_work_tree_that_is_away_nothing_is_lost(self, old):
         project = old.project

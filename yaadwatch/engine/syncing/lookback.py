@@ -123,7 +123,26 @@ def _by_commit(home: Home, space: Space, ids: Sequence[str]) -> Todo:
 def _as_written(home: Home, space: Space, todo: Todo) -> dict[str, _Found]:
     """Return what memories rested on in the commits that gave them their words, by their ids.
 
-    All at once: looking into one commit costs less after another one.
+    All at once: looking into one commit costs less after another one. Where git cannot tell, each
+    commit by itself, and those that it cannot tell of are left out.
+    """
+    try:
+        return _looked_up(home, space, todo)
+    except YaadError as error:
+        if len(todo) == 1:
+            _count_from_now(space, next(iter(todo.values())), error)
+            return {}
+    found: dict[str, _Found] = {}
+    for commit, ids in todo.items():
+        found |= _as_written(home, space, {commit: ids})
+    return found
+
+
+def _looked_up(home: Home, space: Space, todo: Todo) -> dict[str, _Found]:
+    """Return the same of commits that git can tell of.
+
+    Raises:
+        YaadError: from git.
     """
     commits = {node: commit for commit, own in todo.items() for node in own}
     wanted = space.db.read(_untouched, list(commits))
@@ -134,15 +153,11 @@ def _as_written(home: Home, space: Space, todo: Todo) -> dict[str, _Found]:
     ]
     tree, head = look_at(space, (), home.clock.now_ns())
     found = {}
-    try:
-        for at, before in then.as_written(sources, head):
-            node = wanted[at]
-            own = resting.get(node.id, [])
-            after = [replace(one, node=node.id) for one in then.and_since(before, own, tree, head)]
-            found[node.id] = _Found(node, own, after)
-    except YaadError as error:
-        _count_from_now(space, list(commits), error)
-        return {}
+    for at, before in then.as_written(sources, head):
+        node = wanted[at]
+        own = resting.get(node.id, [])
+        after = [replace(one, node=node.id) for one in then.and_since(before, own, tree, head)]
+        found[node.id] = _Found(node, own, after)
     return found
 
 
