@@ -468,6 +468,19 @@ def test_a_rename_between_two_commits(stored, runner):
     assert stored.finish().open(runner).renames(old, new) == {"a.py": "src/b.py"}
 
 
+def test_two_commits_are_compared_without_the_index(repo, runner):
+    """To read it costs what the tree holds, and it may be broken, or from another state."""
+    old = repo.add("a.py", TEXT)
+    repo.move("a.py", "src/b.py")
+    new = repo.commit()
+    (repo.path / ".git/index").write_bytes(b"no index")
+    opened = repo.open(runner)
+
+    assert opened.renames(old, new) == {"a.py": "src/b.py"}
+    assert [(one.old, one.new) for one in opened.file_changes(old, new)] == [("a.py", "src/b.py")]
+    assert [row.to for row in opened.departures(old, new)] == ["src/b.py"]
+
+
 def test_a_chain_of_renames_is_one_rename_between_its_ends(repo, runner):
     ids = [repo.add("a.py", TEXT)]
     for old, new in [("a.py", "b.py"), ("b.py", "c/b.py"), ("c/b.py", "d.py")]:

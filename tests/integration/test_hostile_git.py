@@ -76,6 +76,7 @@ def ask_everything(repo, runner):
         "read_blob": lambda: opened.read_blob(blob),
         "commit": lambda: opened.commit(last),
         "tracked": opened.tracked,
+        "tracked_attributes": opened.tracked_attributes,
         "untracked": opened.untracked,
         "left_out": opened.left_out,
         "paths_at": lambda: opened.paths_at(last),

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -216,7 +217,32 @@ def test_attributes_that_no_commit_has_yet_count_for_a_commit_too(
     opened = repo.open(keeping)
 
     assert opened.is_indexed(commit)
-    assert not opened.knows_words(commit)
+    assert opened.knows_words(commit) is not staged
+    assert opened.files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
+
+
+def test_no_folder_is_looked_into_for_attributes_that_git_does_not_track(
+    new_repo, keeping, monkeypatch, at_once
+):
+    """What a verdict costs would grow with the tree."""
+    repo = new_repo("repo")
+    for number in range(30):
+        repo.write(f"in{number}/a.py", "other\n")
+    repo.write("attributes/.gitattributes", "*.js binary\n")
+    commit = repo.add("here/a.py", "retry\n")
+    repo.open(keeping).files_with(["retry"], at=commit)
+    looked = []
+    there = os.path.lexists
+
+    def noted(place):
+        looked.append(place)
+        return there(place)
+
+    monkeypatch.setattr(os.path, "lexists", noted)
+
+    assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["here/a.py"]}
+    asked = {Path(place).parent.name for place in looked if str(place).endswith(".gitattributes")}
+    assert asked == {"repo", "attributes", "here"}
 
 
 @pytest.mark.parametrize("rule", ["*.made.js -diff", "[attr]made binary\n*.made.js made"])

@@ -49,7 +49,7 @@ class Asked(Protocol):
 
     layout: Layout
 
-    def tracked(self, folder: str = "") -> list[str]: ...  # noqa: D102
+    def tracked_attributes(self) -> tuple[str, ...]: ...  # noqa: D102
     def blob_at(self, commit: str, path: str) -> str | None: ...  # noqa: D102
     def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
 
@@ -61,17 +61,18 @@ def said(repository: Asked, commit: str, named: Named | None) -> Said:
         repository: whose.
         commit: of which files.
         named: its files by name; None: files of attributes are those that are tracked now.
-            Those of the work tree count besides, also new and ignored ones.
+            Those that are tracked count besides, as the work tree has them. New ones in other
+            folders do not: to look for them costs a look at each folder; see `said_above`.
 
     Raises:
         YaadError: from git.
     """
-    tracked = repository.tracked()
+    tracked = repository.tracked_attributes()
     others = [] if named is None else named.perhaps(_NAME)
-    here = said_here(repository.layout, (*tracked, *others), tracked)
+    here = _said_of(repository.layout, _above((*tracked, *others)), tracked)
     if here is Said.MORE:
         return here
-    paths = dict.fromkeys((_NAME, *_among(tuple(tracked)), *others))
+    paths = dict.fromkeys((_NAME, *tracked, *others))
     blobs = {repository.blob_at(commit, path) for path in paths}
     return max(
         (here, *(_said(repository.read_blob(blob, _BYTES_MAX)) for blob in blobs if blob)),
@@ -84,14 +85,24 @@ def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> S
     Args:
         layout: the repository.
         paths: the files; in their folders attributes count, whether git tracks them or not.
-        tracked: the files that git tracks.
+        tracked: the files of attributes that git tracks.
     """
-    found = _said_in(layout, _folders(tuple(paths)))
+    return _said_of(layout, _folders(tuple(paths)), tracked)
+
+
+def among(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some files that hold attributes."""
+    end = f"/{_NAME}"
+    return tuple(path for path in paths if path == _NAME or path.endswith(end))
+
+
+def _said_of(layout: Layout, folders: Iterable[str], tracked: Iterable[str]) -> Said:
+    found = _said_in(layout, folders)
     if layout.root is None:
         return found
     # Some commands of git take those that are not there from the index, and others do not.
     top = str(layout.root)
-    here = all(os.path.lexists(f"{top}/{path}") for path in _among(tuple(tracked)))
+    here = all(os.path.lexists(f"{top}/{path}") for path in tracked)
     return found if here else Said.MORE
 
 
@@ -146,12 +157,6 @@ def no_texts(output: bytes) -> set[str]:
 
 def _said(data: bytes | None) -> Said:
     return Said.MORE if data is None else lines_say(data)
-
-
-@lru_cache(maxsize=_TREES_KEPT)
-def _among(paths: tuple[str, ...]) -> tuple[str, ...]:
-    end = f"/{_NAME}"
-    return tuple(path for path in paths if path == _NAME or path.endswith(end))
 
 
 @lru_cache(maxsize=_TREES_KEPT)

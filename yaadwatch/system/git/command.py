@@ -78,8 +78,8 @@ class GitRunner:
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found;
-    `listed`, `left_out`: what is in indexes of git; `standing`: what files of work trees may hold.
-    `indexes`: which texts hold a word, where that is kept.
+    `listed`, `attributes`, `left_out`: what is in indexes of git; `standing`: what files of work
+    trees may hold. `indexes`: which texts hold a word, where that is kept.
 
     Args:
         timeout: a command is ended after this.
@@ -101,6 +101,7 @@ class GitRunner:
         self.has_perl = True
         self.remembered = Remembered()
         self.listed: Listed[tuple[str, ...]] = Listed()
+        self.attributes: Listed[tuple[str, ...]] = Listed()
         self.left_out: Listed[LeftOut] = Listed()
         self.standing = Standing()
         self.indexes = indexes

@@ -224,7 +224,7 @@ def _is_held(
     base = git.ask(["merge-base", commit, *trunks], allowed=(0, 1)).decode().strip()
     if not base:
         return None
-    names = git.ask(["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, commit])
+    names = git.compare(["-r", "-z", "--name-only", "--no-renames", base, commit])
     paths = [name.decode("utf-8", "surrogateescape") for name in names.split(b"\0") if name]
     if not 1 <= len(paths) <= PATHS_MAX:
         return None
@@ -232,10 +232,10 @@ def _is_held(
         newer = ["rev-list", "--max-count=1", *trunks, "--not", commit, *compared, "--", *paths]
         if not git.ask(newer).strip():
             return held or None
-    work = _lines(git.ask(["diff-tree", "-r", *_DIFF, base, commit]))
+    work = _lines(git.compare(["-r", *_DIFF, base, commit]))
     if any(line.startswith(_NO_TEXT) for line in work):
         return None
-    undone = _lines(git.ask(["diff-tree", "-r", *_DIFF, commit, base]))
+    undone = _lines(git.compare(["-r", *_DIFF, commit, base]))
     found = [_taken(git, [trunk, f"^{commit}"], paths, work, undone) for trunk in trunks]
     if True in found or any(
         _is_rebased(git, commit, trunk)

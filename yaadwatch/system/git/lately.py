@@ -88,7 +88,7 @@ def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
     if not given:
         return {}
     options = ["--stdin", "-r", "-z", "--root", "--no-renames", "--no-commit-id", "--name-status"]
-    fields = iter(path_texts(git.ask(["diff-tree", *options], given=given).split(b"\0")))
+    fields = iter(path_texts(git.compare(options, given=given).split(b"\0")))
     found: dict[str, str] = {}
     for status, path in zip(fields, fields, strict=False):
         if path:

@@ -21,6 +21,8 @@ _NO_TEXT = re.compile(
 )
 """Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
 
+_NO_INDEX = "yaad.no-index"
+
 
 class Git:
     """The git command, run for one repository."""
@@ -77,3 +79,15 @@ class Git:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
+
+    def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:
+        """Return what `git diff-tree ARGUMENTS` prints of trees.
+
+        Git would read the whole index first, of which two trees need nothing: it is given a name
+        that no index has. Only attributes that are tracked and not in the work tree are in none.
+
+        Raises:
+            YaadError: as every method of `Repository`.
+        """
+        nowhere = self._layout.git_dir / _NO_INDEX
+        return self.ask(["diff-tree", *arguments], given=given, index=nowhere)

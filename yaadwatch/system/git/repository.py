@@ -99,6 +99,10 @@ class Repository(Snapshots):
             return self._listed("--", folder)
         return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
 
+    def tracked_attributes(self) -> tuple[str, ...]:
+        """Return the paths in the index that are files of attributes."""
+        return self._of_index(self._runner.attributes, lambda: attributes.among(self.tracked()))
+
     def _of_index(self, kept: Listed[T], ask: Callable[[], T]) -> T:
         """Return what git says of the index, asked once for each that it is."""
         root, index = self.layout.root or self._cwd, self.layout.git_dir / "index"
@@ -265,7 +269,7 @@ class Repository(Snapshots):
         """Return the files that were renamed between two commits, old path to new path."""
         key = (old, new)
         if key not in self._renames:
-            found = self._git.ask(["diff-tree", "-r", *_RENAMES, *valid(old, new)])
+            found = self._git.compare(["-r", *_RENAMES, *valid(old, new)])
             self._renames[key] = changing.renamed_pairs(found)
         return self._renames[key]
 
@@ -350,7 +354,8 @@ class Repository(Snapshots):
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
             return None  # git takes their texts from elsewhere, or none
         others = self.untracked() if untracked and new is None else new
-        said = attributes.said_here(self.layout, (*paths, *(others or ())), paths)
+        holding = self.tracked_attributes()
+        said = attributes.said_here(self.layout, (*paths, *(others or ())), holding)
         if said is Said.MORE:
             return None
         found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
@@ -461,11 +466,11 @@ class Repository(Snapshots):
     def _compared(self, options: list[str], *, given: bytes | None = None) -> bytes:
         """Return what git says of two trees, with renames as far as it has the files."""
         try:
-            return self._git.ask(["diff-tree", "-M", *options], given=given)
+            return self._git.compare(["-M", *options], given=given)
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
-            return self._git.ask(["diff-tree", "-M100%", *options], given=given)
+            return self._git.compare(["-M100%", *options], given=given)
 
     def _cut(self) -> frozenset[str]:
         """Return the commits that seem to have made everything, because what came before is cut."""

@@ -138,7 +138,7 @@ class Snapshots:
         if found is not None:
             return sorted(found, key=_path)
         options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *valid(old, new)]
-        return changing.parsed(self._git.ask(["diff-tree", *options]))
+        return changing.parsed(self._git.compare(options))
 
     def differing_little(self, old: str, new: str, most: int) -> list[Change] | None:
         """Return what `differing` does; None when more files than `most` differ."""
