@@ -18,7 +18,7 @@ doubts = st.lists(
         summary=words.map(lambda text: text[:160]),
         verdict=st.sampled_from(["changed", "moved", "gone"]),
         reason=words,
-        evidence=st.lists(words, max_size=5).map(tuple),
+        evidence=st.lists(words, max_size=5).map(tuple) | st.just(("removed src",)),
         instead=words,
     ),
     max_size=8,

@@ -1,5 +1,7 @@
 """The brief as an agent reads it."""
 
+from dataclasses import replace
+
 from yaadwatch.core.recall.brief import Doubt, Statement, compose
 
 RETRY = Doubt(
@@ -43,6 +45,51 @@ def test_it_reads_like_this():
         "- Write the changelog",
     ]
     assert (told.doubts, told.rules, told.tasks) == (1, 1, 1)
+
+
+GONE = replace(
+    RETRY,
+    verdict="gone",
+    evidence=('removed src/old (1a2b3c4d, 2026-11-20, "Tidy up")',),
+    instead="",
+)
+
+
+def of(doubt, text, number, **more):
+    return replace(doubt, id=f"{number:036}", text=text, summary=text, **more)
+
+
+def test_what_has_one_cause_is_told_under_it_once():
+    told = brief(
+        [
+            of(GONE, "The API is in src/old/api.py", 1),
+            of(RETRY, "Retries are in src/net.py", 2, instead=""),
+            of(GONE, "`parse` is in src/old", 3, instead="`parse` is in src/new"),
+        ]
+    )
+
+    assert told.text.splitlines()[3:] == [
+        '- removed src/old (1a2b3c4d, 2026-11-20, "Tidy up"):',
+        '  - gone: "The API is in src/old/api.py" (00000001)',
+        '  - gone: "`parse` is in src/old" (00000003)',
+        '  - would be true: "`parse` is in src/new"',
+        '- moved: "Retries are in src/net.py" (00000002)',
+        '  - renamed src/net.py to src/http.py (1a2b3c4d, 2026-11-20, "Tidy up")',
+    ]
+    assert told.doubts == 3
+
+
+def test_a_cause_stands_above_the_first_that_has_room():
+    long = of(GONE, "The API is in src/old. " * 17, 1)
+    more = [of(GONE, f"It is in src/old/{number}.py", number) for number in range(2, 9)]
+
+    told = brief([long, *more], tokens_max=190)
+
+    lines = told.text.splitlines()
+    assert lines[3] == '- removed src/old (1a2b3c4d, 2026-11-20, "Tidy up"):'
+    assert lines[4] == '  - gone: "It is in src/old/2.py" (00000002)'
+    assert lines[-1] == f"- and {8 - told.doubts} more: yaadwatch stale"
+    assert 1 < told.doubts < 8
 
 
 def test_nothing_to_tell_is_no_text_at_all():
