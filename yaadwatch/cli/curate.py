@@ -142,7 +142,9 @@ def add_tag(commands: Commands) -> Parser:
 
 def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Say that memories still hold."""
-    return _each(args, lambda one: _told(client.call("confirm", id=one), "Confirmed", args, terminal))
+    return _each(
+        args, lambda one: _told(client.call("confirm", id=one), "Confirmed", args, terminal)
+    )
 
 
 def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
