@@ -5,11 +5,12 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.brief import Clash, Doubt, Gap, Statement, compose, quoted
+from yaadwatch.core.recall.brief import Cause, Clash, Doubt, Gap, Statement, compose, quoted
 from yaadwatch.core.text import estimate_tokens
 
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=500)
 ids = st.uuids().map(str)
+causes = st.builds(Cause, summary=words, commit=st.sampled_from(["", "1a2b", '3c4d, "a"']) | words)
 doubts = st.lists(
     st.builds(
         Doubt,
@@ -18,7 +19,7 @@ doubts = st.lists(
         summary=words.map(lambda text: text[:160]),
         verdict=st.sampled_from(["changed", "moved", "gone"]),
         reason=words,
-        evidence=st.lists(words, max_size=5).map(tuple),
+        evidence=st.lists(causes, max_size=5).map(tuple),
         instead=words,
     ),
     max_size=8,

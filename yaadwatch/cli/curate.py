@@ -1,4 +1,4 @@
-"""Commands about one memory: confirm, forget, restore, pin, unpin, tag."""
+"""Commands about memories that are named: confirm, forget, restore, pin, unpin, tag."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -6,43 +6,49 @@ from collections.abc import Sequence
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, listed, short
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from yaadwatch.cli.parsing import Run
     from yaadwatch.client.connection import Client
 
+_ID = "id, or a unique part of its beginning or end"
+
 
 def add_confirm(commands: Commands) -> Parser:
     """Add `confirm`."""
-    return _about_one(
+    return _about_some(
         commands,
         "confirm",
-        "say that a memory still holds; its doubt goes",
+        "say that memories still hold; their doubt goes",
         confirm,
         examples=[
             ("yaadwatch confirm 5c01f2e4", "after `yaadwatch stale` showed it"),
+            ("yaadwatch confirm 5c01f2e4 7d3e8a11", "several at once"),
             ("yaadwatch confirm 5c01f2e4 --json", "for programs"),
         ],
-        more="It then rests on the files as they are now, and its age starts anew.",
+        more="They then rest on the files as they are now, and their age starts anew.",
     )
 
 
 def add_forget(commands: Commands) -> Parser:
     """Add `forget`."""
-    command = _about_one(
+    command = _about_some(
         commands,
         "forget",
-        "archive one memory",
+        "archive memories",
         forget,
         examples=[
             ("yaadwatch forget 5c01f2e4", "not recalled any more"),
+            ("yaadwatch forget 5c01f2e4 7d3e8a11", "several at once"),
             ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "and say why"),
             ("yaadwatch forget --erase 5c01f2e4", "a leaked secret: gone"),
         ],
-        more="It can be restored. What is erased cannot: it goes from history, index, log,\n"
+        more="They can be restored. What is erased cannot: it goes from history, index, log,\n"
         "kept copies of agent files and our backups too. Git keeps what you committed.",
     )
     how = command.add_mutually_exclusive_group()
@@ -53,10 +59,10 @@ def add_forget(commands: Commands) -> Parser:
 
 def add_restore(commands: Commands) -> Parser:
     """Add `restore`."""
-    command = _about_one(
+    command = _about_some(
         commands,
         "restore",
-        "bring an archived memory back, or an older version",
+        "bring archived memories back, or an older version of one",
         restore,
         examples=[
             ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
@@ -77,10 +83,10 @@ def add_restore(commands: Commands) -> Parser:
 
 def add_pin(commands: Commands) -> Parser:
     """Add `pin`."""
-    return _about_one(
+    return _about_some(
         commands,
         "pin",
-        "keep a memory from ageing",
+        "keep memories from ageing",
         pin,
         examples=[
             ("yaadwatch pin 5c01f2e4", "it never fades"),
@@ -91,10 +97,10 @@ def add_pin(commands: Commands) -> Parser:
 
 def add_unpin(commands: Commands) -> Parser:
     """Add `unpin`."""
-    return _about_one(
+    return _about_some(
         commands,
         "unpin",
-        "let a pinned memory age again",
+        "let pinned memories age again",
         unpin,
         examples=[
             ("yaadwatch unpin 5c01f2e4", "undo a `pin`"),
@@ -135,38 +141,76 @@ def add_tag(commands: Commands) -> Parser:
 
 
 def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Say that a memory still holds."""
-    return _told(client.call("confirm", id=args.id), "Confirmed", args, terminal)
+    """Say that memories still hold."""
+    return _each(
+        args, lambda one: _told(client.call("confirm", id=one), "Confirmed", args, terminal)
+    )
 
 
 def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Archive one memory; print what it said, so a slip is noticed at once."""
+    """Archive memories; print what they said, so a slip is noticed at once."""
     if args.erase:
-        return _erased(client.call("erase", id=args.id), args, terminal)
-    return _told(client.call("forget", id=args.id, reason=args.reason), "Forgot", args, terminal)
+        return _each(args, lambda one: _erased(client.call("erase", id=one), args, terminal))
+    why = args.reason
+    return _each(
+        args,
+        lambda one: _told(client.call("forget", id=one, reason=why), "Forgot", args, terminal),
+    )
 
 
 def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Bring an archived memory back, or an older version."""
+    """Bring archived memories back, or an older version of one."""
     version = {} if args.number is None else {"version": args.number}
-    return _told(client.call("restore", id=args.id, **version), "Restored", args, terminal)
+    if version and len(args.ids) > 1:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "--version says which version of one memory; nothing was restored.",
+            hint="Give one ID with it. What each version says: yaadwatch history ID",
+        )
+    return _each(
+        args,
+        lambda one: _told(client.call("restore", id=one, **version), "Restored", args, terminal),
+    )
 
 
 def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Keep a memory from ageing."""
-    return _told(client.call("pin", id=args.id), "Pinned", args, terminal)
+    """Keep memories from ageing."""
+    return _each(args, lambda one: _told(client.call("pin", id=one), "Pinned", args, terminal))
 
 
 def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Let a pinned memory age again."""
-    return _told(client.call("unpin", id=args.id), "Unpinned", args, terminal)
+    """Let pinned memories age again."""
+    return _each(args, lambda one: _told(client.call("unpin", id=one), "Unpinned", args, terminal))
 
 
-def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+def _each(args: Namespace, act: "Callable[[str], None]") -> int:
+    """Do something with each memory that is named, once; one that fails keeps none from it.
+
+    Raises:
+        YaadError: what failed, and with which; the code is that of the first.
+    """
+    ids = dict.fromkeys(args.ids)
+    failed: list[tuple[str, YaadError]] = []
+    for one in ids:
+        try:
+            act(one)
+        except YaadError as error:
+            if len(ids) == 1:
+                raise
+            failed.append((one, error))
+    if failed:
+        first = failed[0][1]
+        why = " ".join(f"{one}: {error.message}" for one, error in failed)
+        done = count(len(ids) - len(failed), "memory")
+        raise YaadError(first.code, f"{why} It was done with {done}.", hint=first.hint)
+    return 0
+
+
+def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> None:
     """Print what was erased, without its words, and what is left to do."""
     if args.json:
         terminal.json(answer)
-        return 0
+        return
     ids = listed([short(one) for one in answer["erased"]])
     terminal.line(
         f"Erased {ids} on {str(answer['at'])[:10]}: this is all that is kept of it. "
@@ -183,7 +227,6 @@ def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> in
         terminal.line(f"{path} says it on another branch; checked out, that brings it back.")
     for path in answer["remains"]:
         terminal.line(styled(f"It still stands in {folder(path)}", "red"))
-    return 0
 
 
 def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
@@ -216,15 +259,28 @@ def _about_one(
     more: str = "",
 ) -> Parser:
     command = commands.add(name, text, run, examples=examples, more=more)
-    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument("id", metavar="ID", help=_ID)
     return command
 
 
-def _told(answer: dict[str, object], done: str, args: Namespace, terminal: Terminal) -> int:
+def _about_some(
+    commands: Commands,
+    name: str,
+    text: str,
+    run: "Run",
+    *,
+    examples: Sequence[tuple[str, str]],
+    more: str = "",
+) -> Parser:
+    command = commands.add(name, text, run, examples=examples, more=more)
+    command.add_argument("ids", metavar="ID", nargs="+", help=_ID)
+    return command
+
+
+def _told(answer: dict[str, object], done: str, args: Namespace, terminal: Terminal) -> None:
     if args.json:
         terminal.json(answer)
-        return 0
+        return
     terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
-    return 0

@@ -53,8 +53,11 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f"Checked {count(checked['checked'], 'memory')}:"
             f" {count(checked['raised'], 'new doubt')}, {checked['cleared']} cleared."
         )
-    for doubt in answer["stale"]:
-        tell_doubt(doubt, terminal, now)
+    for own in _by_commit(answer["stale"]):
+        if len(own) == 1:
+            tell_doubt(own[0], terminal, now)
+        else:
+            _tell_of_commit(own, terminal, now)
         terminal.gap()
     _tell_unknown(answer["unknown"], terminal)
     found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
@@ -64,6 +67,12 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(
             f"{count(looking, 'statement')} of your agent files still to be held against the code"
             " of the day they were written."
+        )
+    if missed := answer.get("not_looked"):
+        terminal.line(
+            f"{count(missed['memories'], 'statement')} of your agent files could not be held"
+            f" against the code of the day they were written: {missed['why']} To have it tried"
+            " again: yaadwatch add"
         )
     tell_hidden(answer, terminal)
     return 0
@@ -92,12 +101,50 @@ def reason(doubt: "dict[str, Any]") -> str:
 def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
     """Print one doubt: what is doubted, why, since which commit, and what to do."""
     terminal.line(*headline(doubt), hang=10)
-    branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
-    terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
+    _tell_reason(doubt, terminal, now)
     tell_evidence(doubt, terminal)
     if doubt.get("via"):
         way = " -> ".join([*map(short, doubt["via"]), "this"])
         terminal.line(f"by way of {way}; goes when {short(doubt['via'][0])} is settled", indent=4)
+    proposed = _tell_suggestion(doubt, terminal)
+    identity = short(doubt["id"])
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "put right"
+    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
+    _tell_verdicts(identity, terminal)
+
+
+def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
+    """Return the doubts, those of the same commits together where the first of them stands."""
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for doubt in doubts:
+        commits = [(one.get("commit") or {}).get("id", "") for one in doubt["evidence"]]
+        alone = doubt.get("via") or not commits or not all(commits)
+        key = (f"of {doubt['id']}",) if alone else tuple(dict.fromkeys(commits))
+        found.setdefault(key, []).append(doubt)
+    return list(found.values())
+
+
+def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
+    """Print the doubts that the same commits are behind, these first, what settles them last."""
+    for commit in {one["commit"]["id"]: one["commit"] for one in doubts[0]["evidence"]}.values():
+        terminal.line(*_commit(commit))
+    proposed = False
+    for doubt in doubts:
+        terminal.line(*headline(doubt), indent=2, hang=10)
+        _tell_reason(doubt, terminal, now)
+        proposed |= _tell_suggestion(doubt, terminal)
+    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "put right"
+    terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
+    _tell_verdicts(" ".join(short(doubt["id"]) for doubt in doubts), terminal)
+
+
+def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
+    terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
+
+
+def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
+    """Print what would be true; return whether that can be accepted."""
     suggestion = doubt.get("suggestion") or {}
     if suggestion.get("path"):
         terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
@@ -105,13 +152,12 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
     if suggestion.get("places"):
         terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
-    identity = short(doubt["id"])
-    accepts = suggestion.get("path") or suggestion.get("text")
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if accepts else "put right"
-    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
+    return bool(suggestion.get("path") or suggestion.get("text"))
+
+
+def _tell_verdicts(ids: str, terminal: Terminal) -> None:
     terminal.line(
-        f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
-        indent=4,
+        f"still true: yaadwatch confirm {ids}    if not: yaadwatch forget {ids}", indent=4
     )
 
 
@@ -125,11 +171,12 @@ def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
         return (styled("uncommitted  ", "yellow"), _summary(found))
-    return (
-        styled(str(commit["id"])[:10], "yellow"),
-        f"  {str(commit['at'])[:10]}  {commit['subject']}",
-        styled(f"  ({_summary(found)})", "dim"),
-    )
+    return (*_commit(commit), styled(f"  ({_summary(found)})", "dim"))
+
+
+def _commit(commit: "dict[str, Any]") -> tuple[str, ...]:
+    identity = styled(str(commit["id"])[:10], "yellow")
+    return identity, f"  {str(commit['at'])[:10]}  {commit['subject']}"
 
 
 def _summary(found: "dict[str, Any]") -> str:

@@ -14,7 +14,7 @@ from bridges import agents
 from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.recall import brief
-from yaadwatch.core.recall.brief import Doubt, Statement
+from yaadwatch.core.recall.brief import Cause, Doubt, Statement
 from yaadwatch.engine import lineage, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
@@ -267,14 +267,14 @@ def _doubt(flag: Flag, node: Node) -> Doubt:
         summary=node.summary,
         verdict=flag.verdict.value,
         reason=flag.reason,
-        evidence=tuple(_evidence(each) for each in flag.evidence),
+        evidence=tuple(_cause(each) for each in flag.evidence),
         instead=(suggestion.text or "") if suggestion is not None else "",
     )
 
 
-def _evidence(evidence: Evidence) -> str:
+def _cause(evidence: Evidence) -> Cause:
     commit = evidence.commit
     if commit is None:
-        return evidence.summary
-    when = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}"
-    return f"{evidence.summary} ({when}, {quoted(commit.subject)})"
+        return Cause(evidence.summary)
+    made = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}, {quoted(commit.subject)}"
+    return Cause(evidence.summary, made)

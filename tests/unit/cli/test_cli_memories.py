@@ -1,5 +1,7 @@
 """Commands about memories: what they ask, what a person reads, what a program gets."""
 
+import json
+
 import pytest
 from recording import ID, command
 
@@ -252,6 +254,36 @@ def test_forget_says_what_was_forgotten_and_how_to_undo_it():
         "Forgot f2e4ab37  Use jose, not jsonwebtoken",
         "Undo: yaadwatch restore f2e4ab37",
     ]
+
+
+def test_several_are_forgotten_each_once_and_one_that_fails_keeps_none_from_it():
+    missing = YaadError(Code.NOT_FOUND, "There is no memory zz.", hint="yaadwatch recall")
+    ids = ("f2e4ab37", "zz", "f2e4ab38", "f2e4ab37")
+
+    ran = command("forget", *ids, answers={"forget": [CHANGED, missing, CHANGED]})
+
+    assert [fields["id"] for _, fields in ran.calls] == ["f2e4ab37", "zz", "f2e4ab38"]
+    assert ran.lines == 2 * [
+        "Forgot f2e4ab37  Use jose, not jsonwebtoken",
+        "Undo: yaadwatch restore f2e4ab37",
+    ]
+    assert ran.status == command("forget", "zz", answers={"forget": missing}).status != 0
+    assert "zz: There is no memory zz. It was done with 2 memories." in ran.err
+
+
+@pytest.mark.parametrize("name", ["confirm", "restore", "pin", "unpin"])
+def test_several_are_named_at_once_with_a_line_of_json_for_each(name):
+    ran = command(name, "f2e4ab37", "f2e4ab38", "--json", answers={name: CHANGED})
+
+    assert [fields["id"] for _, fields in ran.calls] == ["f2e4ab37", "f2e4ab38"]
+    assert [json.loads(line) for line in ran.lines] == [CHANGED, CHANGED]
+
+
+def test_a_version_is_restored_of_one_memory_only():
+    ran = command("restore", "f2e4ab37", "f2e4ab38", "--version", "2")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "nothing was restored" in ran.err
 
 
 def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():

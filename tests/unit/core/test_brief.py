@@ -1,6 +1,8 @@
 """The brief as an agent reads it."""
 
-from yaadwatch.core.recall.brief import Doubt, Statement, compose
+from dataclasses import replace
+
+from yaadwatch.core.recall.brief import Cause, Doubt, Statement, compose
 
 RETRY = Doubt(
     id="0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37",
@@ -8,7 +10,7 @@ RETRY = Doubt(
     summary="The retry limit lives in src/net.py",
     verdict="moved",
     reason="src/net.py is now src/http.py",
-    evidence=('renamed src/net.py to src/http.py (1a2b3c4d, 2026-11-20, "Tidy up")',),
+    evidence=(Cause("renamed src/net.py to src/http.py", '1a2b3c4d, 2026-11-20, "Tidy up"'),),
     instead="The retry limit lives in src/http.py",
 )
 
@@ -43,6 +45,64 @@ def test_it_reads_like_this():
         "- Write the changelog",
     ]
     assert (told.doubts, told.rules, told.tasks) == (1, 1, 1)
+
+
+GONE = replace(RETRY, verdict="gone", instead="")
+
+
+def of(text, number, *, done, commit='9f8e7d6c, 2026-11-21, "Drop old"', instead=""):
+    """Return a doubt about something that was done in a commit."""
+    evidence = (Cause(done, commit),)
+    return replace(
+        GONE, id=f"{number:036}", text=text, summary=text, evidence=evidence, instead=instead
+    )
+
+
+def test_what_one_commit_made_doubtful_is_told_under_it():
+    told = brief(
+        [
+            of("The API is in src/old/api.py", 1, done="removed src/old/api.py"),
+            RETRY,
+            of("`parse` is in src/old", 3, done="took 2 files out of src/old", instead="It is new"),
+        ]
+    )
+
+    assert told.text.splitlines()[3:] == [
+        '- Since 9f8e7d6c, 2026-11-21, "Drop old":',
+        '  - gone: "The API is in src/old/api.py" (00000001): removed src/old/api.py',
+        '  - gone: "`parse` is in src/old" (00000003): took 2 files out of src/old',
+        '  - would be true: "It is new"',
+        '- moved: "The retry limit lives in src/net.py" (f2e4ab37)',
+        '  - renamed src/net.py to src/http.py (1a2b3c4d, 2026-11-20, "Tidy up")',
+        '  - would be true: "The retry limit lives in src/http.py"',
+    ]
+    assert told.doubts == 3
+
+
+def test_what_is_in_no_commit_stands_by_itself():
+    one, other = (of(f"It is in {name}", name, done="gone", commit="") for name in (1, 2))
+
+    told = brief([one, other])
+
+    assert told.text.splitlines()[3:] == [
+        '- gone: "It is in 1" (00000001)',
+        "  - gone",
+        '- gone: "It is in 2" (00000002)',
+        "  - gone",
+    ]
+
+
+def test_a_commit_stands_above_the_first_that_has_room():
+    long = of("The API is in src/old. " * 17, 1, done="removed src/old")
+    more = [of(f"It is in {number}.py", number, done="removed it") for number in range(2, 9)]
+
+    told = brief([long, *more], tokens_max=190)
+
+    lines = told.text.splitlines()
+    assert lines[3] == '- Since 9f8e7d6c, 2026-11-21, "Drop old":'
+    assert lines[4] == '  - gone: "It is in 2.py" (00000002): removed it'
+    assert lines[-1] == f"- and {8 - told.doubts} more: yaadwatch stale"
+    assert 1 < told.doubts < 8
 
 
 def test_nothing_to_tell_is_no_text_at_all():
@@ -102,4 +162,4 @@ def test_the_newest_evidence_is_told():
     ] == ["- commit 5", "- commit 6", "- commit 7"]
 
 
-EIGHT = tuple(f"commit {number}" for number in range(8))
+EIGHT = tuple(Cause(f"commit {number}") for number in range(8))
