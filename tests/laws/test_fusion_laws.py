@@ -8,9 +8,10 @@ from test_recall_laws import NOW, candidates
 from yaadwatch.core.recall import expansion, fusion
 from yaadwatch.core.recall.expansion import BOOST_MAX, Link
 from yaadwatch.core.recall.intent import INTENTS, edge_weight, intent_of
-from yaadwatch.core.recall.rank import rank
+from yaadwatch.core.recall.rank import MILD, rank
 from yaadwatch.core.recall.shelving import Answers, merged
 from yaadwatch.core.recall.synonyms import TABLE, synonyms
+from yaadwatch.core.recall.usefulness import USED_MOST
 from yaadwatch.model.recall import BLEND, MERGES, RRF
 from yaadwatch.model.settings import Settings
 
@@ -68,6 +69,40 @@ def test_larger_numbers_do_not_make_a_list_count_more(how, by_words, by_meaning,
 def test_without_weight_or_without_vectors_the_words_decide_alone(how, by_words, by_meaning):
     assert merge(how, by_words, by_meaning, 0.0) == fusion.share_of_best(by_words)
     assert merge(how, by_words, {}, 0.5) == fusion.share_of_best(by_words)
+
+
+@given(words, meaning, st.sets(names, max_size=3))
+def test_who_has_the_very_word_is_ahead_of_every_look_alike_that_says_less(
+    by_words, by_meaning, holders
+):
+    scores = merge(BLEND, by_words, by_meaning, 0.5)
+    holders &= by_words.keys()
+
+    found = fusion.led(scores, by_words, holders)
+
+    assert found.keys() == scores.keys()
+    assert all(0.0 <= score <= 1.0 for score in found.values())
+    others = [name for name in scores if name not in holders]
+    for one in holders:
+        for other in others:
+            if by_words[one] >= fusion.CLEARLY * by_words.get(other, 0.0):
+                assert found[one] >= fusion.CLEARLY * found[other] - 1e-9
+    for one in others:
+        for other in others:
+            assert scores[one] < scores[other] or found[one] >= found[other]
+
+
+@given(words, meaning)
+def test_where_no_word_is_rare_nobody_is_led(by_words, by_meaning):
+    scores = merge(BLEND, by_words, by_meaning, 0.5)
+
+    assert fusion.led(scores, by_words, ()) == scores
+
+
+def test_no_mild_factor_makes_up_for_what_is_clear():
+    most = (1 + MILD) * (1 + USED_MOST) / (1 - MILD)
+
+    assert most <= fusion.CLEARLY
 
 
 @given(meaning, st.integers(1, 20).map(lambda step: step / 40))

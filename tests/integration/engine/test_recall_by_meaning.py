@@ -8,6 +8,7 @@ from tiny_model import build
 
 from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject
+from yaadwatch.engine.recall.gathering import HOLDERS_MAX, RARE_AMONG
 from yaadwatch.engine.vectors import filling, search
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.given import GivenNode
@@ -80,6 +81,24 @@ def test_both_lists_are_merged_in_each_way(tree):
         answer = found(tree, "checks in the queue", merge=merge)
         assert answer[0] == "tests"
         assert len(answer) == len(set(answer)) > 1
+
+
+def test_no_look_alike_is_ahead_of_the_only_memory_with_a_word_of_the_question(tree):
+    """The model knows no `zq...x`: to it, what is about another one says the same."""
+    texts = [f"the queue log {number} is in a port" for number in range(HOLDERS_MAX * RARE_AMONG)]
+    texts += [f"retry zq{number:04}x" for number in range(50, 110)]
+    texts += ["a blue log is the maximum of zq0042x"]
+    nodes = [GivenNode(id=text, text=text, kind="spec") for text in texts]
+    inject.inject(tree.home, tree.call, nodes=nodes)
+    filling.complete(tree.home)
+
+    answer = asked(tree, "retry zq0042x")["results"]
+
+    assert answer[0]["id"] == texts[-1]
+    assert answer[1]["id"].startswith("retry")
+    assert found(tree, "retry zq0042x", merge="rrf")[0] == texts[-1]
+    assert found(tree, "retry zq0042x", merge="set-union")[0] != texts[-1]
+    assert found(tree, "retry zq0042x", semantic_weight=1.0)[0] != texts[-1]
 
 
 def test_how_much_the_meaning_counts_is_a_setting(tree):

@@ -39,6 +39,14 @@ def test_the_best_comes_first_and_its_score_is_the_greatest(conn):
     assert {row.num: row.words for row in found} == {1: 12, 2: 3}
 
 
+def test_the_first_that_hold_a_word_are_told_and_no_more_than_asked_for(conn):
+    for name in ("c", "a", "b"):
+        _remember(conn, name, "jose")
+
+    assert fulltext.holding(conn, '"jose"', 2) == [1, 2]
+    assert fulltext.holding(conn, '"tabs"', 2) == []
+
+
 def test_text_weighs_more_than_tags_and_tags_more_than_parts_of_names(conn):
     for filler in range(20):
         _remember(conn, f"x{filler}", "something else")

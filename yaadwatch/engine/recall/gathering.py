@@ -17,7 +17,7 @@ from yaadwatch.core.recall.rank import Candidate, Ranked
 from yaadwatch.core.recall.synonyms import synonyms
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine.doubts import ageing
-from yaadwatch.model.recall import EVERYTHING, Filter
+from yaadwatch.model.recall import EVERYTHING, SET_UNION, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
@@ -29,6 +29,13 @@ CANDIDATES_MAX = 200
 """Memories taken from each of the two indexes for one question."""
 ROWS_MAX = 2_000
 """Memories that hold a word of the question and are ranked, about; common words go first."""
+
+HOLDERS_MAX = 3
+"""Memories that may share a word that says nearly by itself which one is meant;"""
+RARE_AMONG = 500
+"""one for each so many: among few memories, most words are held by one."""
+RARE_TERMS_MAX = 64
+"""Terms of a question that are looked at for that."""
 
 _SYNONYM = 0.5  # what a synonym counts, against the word that was asked for
 _SYNONYMS_MAX = 12
@@ -129,6 +136,8 @@ def gather(
         semantic_weight=nearness.weight(question.semantic_weight, lengths.values()),
         whole=len(bm25) < CANDIDATES_MAX,
     )
+    if meaning and question.merge != SET_UNION and 0.0 < question.semantic_weight < 1.0:
+        scores = fusion.led(scores, words, _holders(conn, question.text, words))
     scores = _expanded(conn, question.text, scores)
     worth, away = _worth(
         conn,
@@ -214,6 +223,17 @@ def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
         kept.add(term)
         rows += held[term]
     return [term for term in terms if term in kept]
+
+
+def _holders(conn: Connection, question: str, found: Collection[int]) -> set[int]:
+    """Return who of those found holds a term of the question that next to no memory holds."""
+    most = min(nodes.last_num(conn) // RARE_AMONG, HOLDERS_MAX)
+    holders: set[int] = set()
+    for term in questions.terms(question)[:RARE_TERMS_MAX] if most else ():
+        there = fulltext.holding(conn, f'"{term}"', most + 1)
+        if len(there) <= most:
+            holders.update(there)
+    return holders.intersection(found)
 
 
 def _about(conn: Connection, question: str) -> dict[str, list[str]]:
