@@ -1,6 +1,7 @@
 """Between `add` and the look back anything may happen: nothing is lost, and nothing is made up."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,13 @@ class TestStore:
         with old.db() as db:
             assert db.read(lookbacks.waiting) == [1]
             assert db.read(lookbacks.of_worktree, 2) == []
+
+    def test_two_that_add_at_once_lose_nothing(self, world):
+        tree = make(world)
+        tree.write("AGENTS.md", "# More\n\n- Calls are in `src/net.py`.\n")
+        tree.commit("more")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: tree.add(), range(2)))
+        assert tree.stale()["looking"] == 3
+        tree.look_back()
+        assert doubted(tree) == BOTH
