@@ -106,11 +106,12 @@ class Standing:
         self._lock = threading.Lock()
         self._trees: OrderedDict[Path, _Kept] = OrderedDict()
 
-    def is_worth_it(self, root: Path) -> bool:
+    def is_worth_it(self, root: Path, scans: int = 1) -> bool:
         """Return whether a work tree was asked about so often that it is read; call it once each.
 
         Args:
             root: of the work tree.
+            scans: so many of git's would answer.
         """
         with self._lock:
             kept = self._trees.setdefault(root, _Kept())
@@ -118,7 +119,7 @@ class Standing:
             while len(self._trees) > TREES_MAX:
                 self._trees.popitem(last=False)
             kept.searches += 1
-            return kept.searches > SEARCHES_MIN
+            return kept.searches + scans - 1 > SEARCHES_MIN
 
     def files_with(
         self,
@@ -162,6 +163,11 @@ class Standing:
                 _, gone = self._trees.popitem(last=False)
                 others -= len(gone)
             return kept
+
+
+def may_be_asked(word: str) -> bool:
+    """Return whether the bits of a file can tell of a word; else git has to look for it."""
+    return _WORD.search(word.encode("utf-8", "surrogatepass")) is not None
 
 
 _Slot = tuple[int, int]
