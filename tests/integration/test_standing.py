@@ -292,7 +292,7 @@ def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, ru
 def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(standing, "_PIECE_BYTES", piece)
-        held = standing._bits(data)
+        held = standing._bits(standing._words_of(data))
     for word in standing._WORD.findall(data):
         assert all(held[at] & bit for at, bit in standing._slots([word]))
 
