@@ -68,6 +68,12 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f"{count(looking, 'statement')} of your agent files still to be held against the code"
             " of the day they were written."
         )
+    if missed := answer.get("not_looked"):
+        terminal.line(
+            f"{count(missed['memories'], 'statement')} of your agent files could not be held"
+            f" against the code of the day they were written: {missed['why']} To have it tried"
+            " again: yaadwatch add"
+        )
     tell_hidden(answer, terminal)
     return 0
 

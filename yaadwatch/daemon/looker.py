@@ -1,12 +1,13 @@
 """Looks back, in one project after the other: what did its rules rest on when they were written?
 
-What is still to be looked up stands in the stores; here is only which of them to ask. One where it
-went wrong is asked again once it was written to, or checked.
+What is still to be looked up stands in the stores; here is only which of them to ask. One that
+could not be had is asked again once it was written to, or checked.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Final
 
 from yaadwatch.daemon.supervisor import attempt, log_crash
@@ -19,14 +20,18 @@ class Looker:
     """Looks back in the projects it is woken for, a piece in each in turn. Methods run on the loop.
 
     Args:
-        go_on: looks up what is next in a project, in a thread; returns whether there was anything.
+        go_on: looks up what is next in a project, in a thread; returns when to go on: at once
+            (zero: there was something), later, or never (None).
         on_found: called with a project whose memories may rest on other files now.
     """
 
-    def __init__(self, go_on: Callable[[str], bool], on_found: Callable[[str], None]) -> None:
+    def __init__(
+        self, go_on: Callable[[str], timedelta | None], on_found: Callable[[str], None]
+    ) -> None:
         self._go_on = go_on
         self._on_found = on_found
         self._woken: dict[str, None] = {}
+        self._later: dict[str, asyncio.TimerHandle] = {}
         self._news = asyncio.Event()
 
     def wake(self, project: str) -> None:
@@ -42,6 +47,8 @@ class Looker:
             while self._woken:
                 project = next(iter(self._woken))
                 del self._woken[project]
+                if (timer := self._later.pop(project, None)) is not None:
+                    timer.cancel()
                 error = await attempt(self._piece(project))
                 if isinstance(error, YaadError):
                     _log.info("lookback.put_off", extra={"project": project, "error": str(error)})
@@ -49,6 +56,10 @@ class Looker:
                     log_crash("lookback.failed", error, project=project)
 
     async def _piece(self, project: str) -> None:
-        if await asyncio.to_thread(self._go_on, project):
+        again = await asyncio.to_thread(self._go_on, project)
+        if again == timedelta(0):
             self._woken[project] = None
             self._on_found(project)
+        elif again is not None:
+            loop = asyncio.get_running_loop()
+            self._later[project] = loop.call_later(again.total_seconds(), self.wake, project)

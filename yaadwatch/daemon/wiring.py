@@ -299,7 +299,7 @@ def _follow(home: Home, layout: Layout) -> Project | None:
     return moved.follow(home, layout)
 
 
-def _look_back(home: Home, project: str) -> bool:
+def _look_back(home: Home, project: str) -> timedelta | None:
     from yaadwatch.engine.syncing import lookback
 
     return lookback.go_on(home, project)

@@ -14,6 +14,7 @@ from yaadwatch.store import agent_files as agent_files_known
 from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth.lookbacks import Piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +35,12 @@ class Baseline:
 def read(home: Home, space: Space) -> Baseline:
     """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
 
-    What is new rests on the files as they are now, until `engine.syncing.lookback` is done.
+    What is new rests on the files as they are now, until `engine.syncing.lookback` is done. What
+    could not be found out before is tried again.
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)
+    head = space.repository.head().commit  # before they are read: what came later is not in it
     found = reading.read_all(home, space)
     drafts = [
         Draft(
@@ -71,10 +74,12 @@ def read(home: Home, space: Space) -> Baseline:
     }
     names = reading.formats(home).names
     fresh = [one.node.id for one in admitted if one.decision == NEW][: written.STATEMENTS_MAX]
+    piece = Piece(ids=tuple(fresh), read_at=head)
 
     def commit(conn: Connection) -> None:
         _note(conn, space.worktree.id, names, found, rows)
-        lookbacks.add(conn, space.worktree.id, {lookbacks.UNKNOWN: fresh})
+        lookbacks.try_again(conn)
+        lookbacks.add(conn, space.worktree.id, piece)
 
     space.db.write(commit)
     return Baseline(

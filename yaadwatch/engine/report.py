@@ -13,8 +13,10 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import jobs
+from yaadwatch.store import jobs, worktrees
 from yaadwatch.store import projects as registry
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import processes
 from yaadwatch.system.config import FILE, value_of
 from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT
@@ -58,7 +60,11 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
         ],
         "search": by,
         "search_why": why,
-        "problems": _problems(home, rows) + _unused(home, watched, rows),
+        "problems": [
+            *_problems(home, rows),
+            *_not_looked(home, watched, rows),
+            *_unused(home, watched, rows),
+        ],
     }
 
 
@@ -144,6 +150,27 @@ def _unused(
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
         for what in home.settings_beside(project.store).warnings[:UNUSED_TOLD_MAX]
+    ]
+
+
+def _not_looked(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return of which projects git could not tell what rules rested on when they were written."""
+
+    def given_up(conn: Connection) -> list[tuple[str, int, str]]:
+        found = [(tree, lookbacks.given_up(conn, tree.id)) for tree in worktrees.everything(conn)]
+        return [(str(tree.path), number, why) for tree, (number, why) in found if number]
+
+    return [
+        {
+            "what": f"{path}: statements of agent files that could not be held against the code of"
+            f" the day they were written, and count from the day they were read: {number} ({why})",
+            "mend": f"to have it tried again: yaadwatch add {path}",
+        }
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for path, number, why in home.stores.look(project, given_up)
     ]
 
 

@@ -40,7 +40,8 @@ def stale(
     """Return the memories in doubt here, gravest first; the answer is Stale.
 
     Those of branches that are not merged here are counted only, and so are rules of which is still
-    being found out what they rested on when they were written (`looking`).
+    being found out what they rested on when they were written (`looking`), or of which git could
+    not tell it (`not_looked`, with why).
 
     Args:
         home: what may be reached.
@@ -59,6 +60,7 @@ def stale(
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
+        not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
         away = frozenset[str]() if all_branches else lineage.away(home, space)
     asked = [
         flag
@@ -79,6 +81,7 @@ def stale(
         ],
         "hidden": len(asked) - len(living),
         "looking": looking,
+        "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
         "checked_at": checked_at,
     }
 

@@ -199,7 +199,7 @@ class Tree:
 
     def look_back_once(self) -> bool:
         """Do a piece of that; return whether there was one."""
-        return lookback.go_on(self.home, self.project)
+        return lookback.go_on(self.home, self.project) == lookback.NOW
 
     @property
     def project(self) -> str:

@@ -212,7 +212,7 @@ class TestLook:
         project = project_of(tree)
         rest(world)
 
-        assert not lookback.go_on(world.home, project.id)
+        assert lookback.go_on(world.home, project.id) is None
         assert world.home.stores.opened(project.id) is None
 
     def test_what_was_not_written_back_before_a_crash_is_watched(self, world):

@@ -7,9 +7,12 @@ from engine_world import NET
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yaadwatch.core.text import text_hash
+from yaadwatch.engine import report
 from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.engine.syncing import lookback
+from yaadwatch.engine.syncing.lookback import AGAIN_AFTER
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system.git import layout as layouts
@@ -44,6 +47,10 @@ def added(tree):
     answer = tree.add()
     tree.look_back()
     return answer
+
+
+def hash_of(statement):
+    return text_hash(statement.text)
 
 
 def doubted(tree):
@@ -183,14 +190,24 @@ class TestByAndBy:
         old.look_back()
         assert doubted(old) == {"The": "changed"}
 
-    def test_a_commit_that_is_lost_meanwhile_counts_from_now_and_holds_nobody_up(self, old):
+    def test_a_commit_that_is_lost_meanwhile_is_given_up_in_the_end_and_that_is_told(self, old):
         old.look_back_once()
         first = old.git("rev-list", "--max-parents=0", "HEAD").strip()
         thing = old.path / ".git" / "objects" / first[:2] / first[2:]
         thing.chmod(0o600)
         thing.unlink()
+        for wait in AGAIN_AFTER:
+            old.look_back()
+            assert (old.stale()["looking"], old.stale()["not_looked"]) == (3, None)
+            old.world.clock.advance(wait)
         old.look_back()
-        assert (doubted(old), old.stale()["looking"]) == ({}, 0)
+        answer = old.stale()
+        assert (doubted(old), answer["looking"]) == ({}, 0)
+        assert answer["not_looked"]["memories"] == 3
+        assert "not a tree object" in answer["not_looked"]["why"]
+        (problem,) = report.status(old.home, old.call)["problems"]
+        assert str(old.path) in problem["what"]
+        assert problem["mend"].endswith(f"yaadwatch add {old.path}")
 
     def test_of_a_lost_commit_alone_nothing_is_told(self, tree):
         older = tree.head()
@@ -202,7 +219,8 @@ class TestByAndBy:
         tree.add()
         tree.look_back_once()
         with tree.db() as db:
-            assert list(db.read(lookbacks.of_worktree, 1)) == [older, lost]
+            pieces = db.read(lookbacks.of_worktree, 1)
+        assert [piece.commit for piece in pieces] == [older, lost]
         for thing in (lost, tree.git("rev-parse", f"{lost}^{{tree}}").strip()):
             (tree.path / ".git" / "objects" / thing[:2] / thing[2:]).unlink()
         tree.look_back()
@@ -210,6 +228,7 @@ class TestByAndBy:
         rests_on = {word: [one["path"] for one in row["anchors"]] for word, row in said.items()}
         assert rests_on["Tokens"] == ["config/api.toml"]
         assert rests_on["Pages"] == []
+        assert (tree.stale()["looking"], tree.stale()["not_looked"]) == (1, None)
 
     def test_of_a_work_tree_that_is_away_nothing_is_lost(self, old):
         project = old.project
@@ -223,12 +242,12 @@ class TestByAndBy:
     def test_what_is_not_watched_any_more_is_not_looked_at(self, old):
         project = old.project
         old.remove()
-        assert lookback.go_on(old.home, project) is False
+        assert lookback.go_on(old.home, project) is None
 
 
 class TestPulled:
     def test_rules_that_git_brings_are_as_old_as_their_commit(self, tree):
-        tree.add()
+        added(tree)
         tree.git("checkout", "-q", "-b", "other")
         tree.write("AGENTS.md", "# Rules\n\n- Rows are made by `src/rows.py`.\n")
         tree.write("src/rows.py", "def row():\n    return 1\n")
@@ -240,6 +259,8 @@ class TestPulled:
         tree.git("-c", "user.email=eve@example.org", "merge", "-q", "--no-ff", "--no-edit", "other")
         tree.world.clock.wait(60)
         tree.sync()
+        assert tree.stale()["looking"] == 1
+        tree.look_back()
         assert doubted(tree) == {"Rows": "gone"}
 
 
@@ -273,7 +294,11 @@ class TestSince:
         runner = GitRunner(timedelta(seconds=10))
         try:
             repository = Repository(layouts.find(tree.path), runner)
-            return written.since(repository, formats, [("CLAUDE.md", statements)])
+            head = repository.head().commit
+            wanted = [hash_of(statement) for statement in statements]
+            found = written.since(repository, formats, head, [("CLAUDE.md", wanted)], hash_of)
+            assert not found.failed
+            return found.commits
         finally:
             runner.close()
 

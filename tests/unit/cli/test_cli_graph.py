@@ -211,6 +211,17 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
     assert ran.lines[0].startswith("gone (unlikely)  0000beef  The alarm waits")
 
 
+def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason():
+    answer = {"stale": [], "unknown": [], "checked_at": None, "looking": 0}
+    missed = {"memories": 2, "why": "git blame took longer than 10 s."}
+    ran = command("stale", answers={"stale": answer | {"not_looked": missed}})
+    assert " ".join(map(str.strip, ran.lines[1:])) == (
+        "2 statements of your agent files could not be held against the code of the day they were"
+        " written: git blame took longer than 10 s. To have it tried again: yaadwatch add"
+    )
+    assert len(command("stale", answers={"stale": answer | {"not_looked": None}}).lines) == 1
+
+
 EDGE = {
     "edge": 12,
     "kind": "depends_on",

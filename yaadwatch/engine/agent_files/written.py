@@ -4,11 +4,11 @@ A rule that was written long ago may have been false for long: the code that it 
 the commit that gave it its words, not that of the day on which we came.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
 from bridges.rules import Statement
-from yaadwatch.core.text import text_hash
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.agent_files.finding import Formats
 from yaadwatch.engine.agent_files.reading import parsed
@@ -23,66 +23,95 @@ STATEMENTS_MAX: Final = 256
 """Statements looked up as they were then: each that tells of code costs some 50 ms."""
 
 
-def since(
-    repository: Repository, formats: Formats, said: Iterable[tuple[str, Sequence[Statement]]]
-) -> dict[tuple[str, str], str]:
-    """Return in which commit each statement got its words, by file and `text_hash`.
+class Since(NamedTuple):
+    """Which commits gave statements their words, by file and hash; of which files git cannot tell,
+    and why.
+    """
 
-    What HEAD does not say is left out, and so is a file of which git cannot tell; after one of
-    which it cannot in time, no other is asked for. Those count from now. Of more than 8 commits
-    some stand for others that are older: what changed in between is not told, and nothing is told
-    that did not change. Of more than 256 statements those of the last files count from now.
+    commits: dict[tuple[str, str], str]
+    failed: dict[str, YaadError]
+
+
+def since(
+    repository: Repository,
+    formats: Formats,
+    head: str,
+    said: Iterable[tuple[str, Collection[str]]],
+    hash_of: Callable[[Statement], str],
+) -> Since:
+    """Return in which commit each statement got its words.
+
+    What the commit does not say is left out: it counts from now. After a file of which git cannot
+    tell in time no other is asked for. Of more than 8 commits some stand for others that are older:
+    what changed in between is not told, and nothing is told that did not change. Of more than 256
+    statements those of the last files are left out.
 
     Args:
         repository: whose files.
         formats: of the agent files.
-        said: the path of each file, and what it says now.
+        head: the commit in which the files are looked at; '' before the first one.
+        said: the path of each file, and the hashes of what it says.
+        hash_of: what tells a statement from others.
+    """
+    wrote: dict[tuple[str, str], Wrote] = {}
+    failed: dict[str, YaadError] = {}
+    late: YaadError | None = None
+    for path, hashes in said if head else ():
+        if late is not None:
+            failed[path] = late
+            continue
+        try:
+            wanted = set(islice(hashes, max(STATEMENTS_MAX - len(wrote), 0)))
+            wrote |= _wrote(repository, formats, (head, path), wanted, hash_of)
+        except YaadError as error:
+            failed[path] = error
+            late = error if error.code is Code.TIMEOUT else None
+    return Since({key: one.commit for key, one in fewer(wrote).items()}, failed)
+
+
+def _wrote(
+    repository: Repository,
+    formats: Formats,
+    place: tuple[str, str],
+    wanted: Collection[str],
+    hash_of: Callable[[Statement], str],
+) -> dict[tuple[str, str], Wrote]:
+    """Return who wrote the wanted statements of a file in a commit; `place` is both, commit first.
 
     Raises:
         YaadError: from git.
     """
-    head = repository.head().commit
-    wrote: dict[tuple[str, str], Wrote] = {}
-    asked = True
-    for path, statements in said if head else ():
-        left = STATEMENTS_MAX - len(wrote)
-        wanted = {text_hash(one.text) for one in statements[:left]} if left > 0 else set()
-        there = [
-            (text_hash(one.text), one)
-            for one in (_said_at(repository, formats, head, path) if wanted and asked else ())
-        ]
-        lines: Sequence[Wrote] | None = ()
-        if wanted & {key for key, _ in there}:
-            lines = _lines(repository, head, path)
-            asked = lines is not None  # after one that took too long, no other is asked for
-        for key, statement in there:
-            own = (lines or ())[statement.line - 1 : statement.end_line]
-            if key in wanted and own:
-                wrote.setdefault((path, key), _newest(repository, own))
-    return {key: one.commit for key, one in fewer(wrote).items()}
+    commit, path = place
+    there = [
+        (hash_of(one), one)
+        for one in (_said_at(repository, formats, commit, path) if wanted else ())
+    ]
+    there = [(key, one) for key, one in there if key in wanted]
+    lines = repository.wrote(commit, path) if there else ()
+    found: dict[tuple[str, str], Wrote] = {}
+    for key, statement in there:
+        own = lines[statement.line - 1 : statement.end_line]
+        if own:
+            found.setdefault((path, key), _newest(repository, own))
+    return found
 
 
 def _said_at(
     repository: Repository, formats: Formats, commit: str, path: str
 ) -> Sequence[Statement]:
-    """Return what a file says in a commit."""
+    """Return what a file says in a commit; nothing where it is not there.
+
+    Raises:
+        YaadError: from git; UNAVAILABLE when there is no such commit (any more).
+    """
     blob = repository.blob_at(commit, path)
+    if blob is None and not repository.has_commit(commit):
+        raise YaadError(
+            Code.UNAVAILABLE, f"The commit {commit}, in which it was read, is not there any more."
+        )
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
     bridge = formats.of(path) or finding.IMPORTED
     return parsed(bridge, data).statements if data is not None else ()
-
-
-def _lines(repository: Repository, commit: str, path: str) -> Sequence[Wrote] | None:
-    """Return who wrote each line of a file that is in a commit.
-
-    Nothing where git cannot tell (a part of the history is elsewhere); None where it took too long.
-    """
-    try:
-        return repository.wrote(commit, path)
-    except YaadError as error:
-        if error.code not in (Code.TIMEOUT, Code.UNAVAILABLE, Code.TOO_LARGE):
-            raise
-        return None if error.code is Code.TIMEOUT else ()
 
 
 def _newest(repository: Repository, wrote: Sequence[Wrote]) -> Wrote:

@@ -25,8 +25,7 @@ class Draft:
     the statement is kept under; `expected_version`: the version of the memory under that key that
     it is meant for, any when None. `session`: the id of the session that it is said in, if any;
     `touched`: the files that were worked on in it. `cleaned`: what `clean` made of `text`, where
-    somebody has asked already. `written`: the commit that gave a person's file these words; '' when
-    that is not known, or they are in no commit.
+    somebody has asked already.
     """
 
     text: str
@@ -44,7 +43,6 @@ class Draft:
     symbols: tuple[str, ...] = ()
     pinned: bool = False
     baseline: bool = False
-    written: str = ""
     has_id: bool = False
     session: str | None = None
     touched: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine import budget
-from yaadwatch.engine.anchored import anchoring, seeing, then
+from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
@@ -197,9 +197,6 @@ def _anchored(
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
-    wrote = [(draft.written, source) for draft, source in zip(drafts, sources, strict=True)]
-    for at, before in then.as_written(wrote, head):
-        found_all[at] = then.and_since(before, found_all[at], tree, head)
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
         _require_symbols(draft, found)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]

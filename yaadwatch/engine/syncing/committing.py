@@ -8,9 +8,9 @@ from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
 from yaadwatch.engine import claiming, writing
-from yaadwatch.engine.agent_files import reading, written
+from yaadwatch.engine.agent_files import written
 from yaadwatch.engine.remember import preparing, relating, storing
-from yaadwatch.engine.remember.drafts import Draft, Ready
+from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
@@ -21,6 +21,8 @@ from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned
+from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth.lookbacks import Piece
 
 GONE = "deleted from "
 """What the reason begins with when a memory was archived because its last place is gone."""
@@ -43,10 +45,8 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Commit
     stock, plan = decided.inventory, decided.plan
     origin = f"file:{seen.path}"
     fresh = [place for place in stock.new if _key(place) not in decided.archived]
-    old = [place.statement for place in fresh if place.statement and _is_baseline(seen)]
-    since = written.since(space.repository, reading.formats(home), [(seen.path, old)])
     drafts = [
-        *(_outside(seen, place, origin, since) for place in fresh),
+        *(_outside(seen, place, origin) for place in fresh),
         *(Draft(text=new.text, origin=origin, tier=HOT) for new in (plan.new if plan else ())),
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
@@ -67,6 +67,7 @@ class _Commit:
         self._now = now
         self._actor = f"file:{seen.path}"
         self._shows_other = False  # whether other memories are hidden here than before
+        self._older: list[str] = []  # what is new here, and may have been written long ago
 
     def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
         """Write everything down."""
@@ -75,6 +76,8 @@ class _Commit:
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
         counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
+        older = tuple(self._older[: written.STATEMENTS_MAX])
+        lookbacks.add(conn, seen.row.worktree, Piece(ids=older, read_at=seen.head.commit))
         stored = [self._stored(conn, one) for one in of_new]
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)
@@ -132,7 +135,7 @@ class _Commit:
         """Return the memory of a statement that is new here."""
         item = ready.get(place.position)
         if item is not None:
-            return self._stored(conn, item).id
+            return self._brought(conn, item).id
         node = self._archived[_key(place)]
         if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
             self._revive(conn, node.id)
@@ -202,6 +205,16 @@ class _Commit:
         self._said_here(conn, node)
         return node
 
+    def _brought(self, conn: Connection, item: Ready) -> Node:
+        """Store what stands outside the block; of what is new, and was not typed here, is found out
+        later what it rested on when it was written.
+        """
+        stored = storing.store(conn, self._home, item, self._now)
+        self._said_here(conn, stored.node)
+        if stored.decision == NEW and item.draft.baseline:
+            self._older.append(stored.node.id)
+        return stored.node
+
     def _said_here(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory here that is bound to other branches."""
         if not self._seen.from_git and learned.of_nodes(conn, [node.id]):
@@ -254,9 +267,7 @@ def _is_baseline(seen: Gathered) -> bool:
     return seen.from_git or not seen.everywhere
 
 
-def _outside(
-    seen: Gathered, place: Place, origin: str, since: Mapping[tuple[str, str], str]
-) -> Draft:
+def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
     if place.statement is None:
         raise ValueError("a place that is new has a statement")
     return Draft(
@@ -266,5 +277,4 @@ def _outside(
         headings=place.statement.headings,
         folder=seen.path.rpartition("/")[0],
         baseline=_is_baseline(seen),
-        written=since.get((seen.path, text.text_hash(place.statement.text)), ""),
     )

@@ -9,6 +9,8 @@ is lost with the process.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from functools import cache
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
@@ -18,44 +20,52 @@ from yaadwatch.engine import stale, writing
 from yaadwatch.engine.agent_files import reading, written
 from yaadwatch.engine.anchored import then
 from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.worktree import look_at
+from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.worktree import View, look_at
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import anchors, nodes, projects, provenance
+from yaadwatch.store import anchors, projects, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.store.truth.lookbacks import Todo
+from yaadwatch.store.truth.lookbacks import Piece
+
+NOW: Final = timedelta(0)
+AGAIN_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10))
+"""What git could not tell is asked again after so long, then it is given up."""
 
 _log: Final = logging.getLogger(__name__)
 
 
-def go_on(home: Home, project: str) -> bool:
-    """Look up what is next in a project; return whether there was anything.
+def go_on(home: Home, project: str) -> timedelta | None:
+    """Look up what is next in a project; return when to go on: `NOW`, later, or never (None).
 
-    A memory that was changed, confirmed or archived since is left as it is, and so are those of
-    which git cannot tell: they count from the day on which they were read.
+    A memory that was changed, confirmed or archived since is left as it is. What git cannot tell is
+    asked again later, three times in all; then it is given up, and `stale` and `status` say so.
 
     Args:
         home: what may be reached.
         project: its id.
 
     Raises:
-        YaadError: NOT_FOUND when it is not watched, or none of its folders is there; UNAVAILABLE,
-            REFUSED from its store.
+        YaadError: NOT_FOUND when it is not watched, or none of its folders is there; UNAVAILABLE
+            when there is no git to ask; UNAVAILABLE, REFUSED from its store.
     """
     failed = None
+    later: list[timedelta] = []
     for worktree in _waiting(home, project):
         try:
-            _next(home, project, worktree)
+            again = _next(home, project, worktree)
         except YaadError as error:  # of another work tree there may be something to tell
             failed = error
             continue
-        return True
+        if again == NOW:
+            return NOW
+        later += [again] if again is not None else []
     if failed is not None:
         raise failed
-    return False
+    return min(later, default=None)
 
 
 def _waiting(home: Home, project: str) -> list[int]:
@@ -66,27 +76,40 @@ def _waiting(home: Home, project: str) -> list[int]:
     return home.stores.look(found, lookbacks.waiting)
 
 
-def _next(home: Home, project: str, worktree: int) -> None:
+def _next(home: Home, project: str, worktree: int) -> timedelta | None:
     """Look up what is next in a work tree: whose commits, then what stood there; and check that.
 
     Raises:
         YaadError: see `go_on`.
     """
     with home.tree(project, worktree) as space:
-        left = space.db.read(lookbacks.of_worktree, worktree)
-        unknown = left.get(lookbacks.UNKNOWN, ())
-        todo = _by_commit(home, space, unknown) if unknown else {}
-        found = {} if unknown else _as_written(home, space, left)
+        pieces = space.db.read(lookbacks.of_worktree, worktree)
+        waits = {piece: _wait(home, piece) for piece in pieces if not piece.given_up}
+        due = [piece for piece, wait in waits.items() if wait == NOW]
+        if not due:
+            return min(waits.values(), default=None)
+        unknown = [piece for piece in due if not piece.commit][:1]
+        found: dict[str, _Found] = {}
+        if unknown:
+            instead = _by_commit(home, space, unknown[0])
+        else:
+            found, instead = _as_written(home, space, due)
+        ids = [node for piece in unknown or due for node in piece.ids]
 
         def commit(conn: Connection) -> None:
             _rest(conn, home, found)
-            for done in [lookbacks.UNKNOWN] if unknown else left:
-                lookbacks.done(conn, worktree, done, left[done])
-            lookbacks.add(conn, worktree, todo)
+            lookbacks.settle(conn, worktree, ids, instead)
 
         space.db.write(commit)
-        if not unknown:
+        if found:
             stale.check_space(home, space, None)
+    return NOW
+
+
+def _wait(home: Home, piece: Piece) -> timedelta:
+    """Return after how long something is to be tried; a clock that went back delays nothing."""
+    left = timedelta(milliseconds=piece.after_ms - home.clock.now_ns() // 1_000_000)
+    return left if NOW < left <= max(AGAIN_AFTER) else NOW
 
 
 class _Found(NamedTuple):
@@ -97,81 +120,136 @@ class _Found(NamedTuple):
     after: Sequence[Anchor]
 
 
-def _by_commit(home: Home, space: Space, ids: Sequence[str]) -> Todo:
-    """Return which commits gave memories their words, without those that count from now."""
-    nodes_of = {node.text_hash: node.id for node in space.db.read(_untouched, ids)}
-    said = [
-        (file.path, [one for one in file.statements if _hash(one) in nodes_of])
-        for file in reading.read_all(home, space)
-    ]
-    try:
-        since = written.since(space.repository, reading.formats(home), said)
-        head = space.repository.head().commit
-    except YaadError as error:
-        _count_from_now(space, ids, error)
-        return {}
-    todo: Todo = {}
-    for path, statements in said:
-        for statement in statements:
-            node = nodes_of.pop(_hash(statement), None)
-            commit = since.get((path, text_hash(statement.text)), head)
-            if node is not None and commit != head:
-                todo.setdefault(commit, []).append(node)
-    return todo
+def _by_commit(home: Home, space: Space, piece: Piece) -> list[Piece]:
+    """Return by which commits memories are to be looked up; not those that count from now.
 
+    It is asked what the files said in the commit that was checked out when they were read: by now
+    another one may be, which says other things.
 
-def _as_written(home: Home, space: Space, todo: Todo) -> dict[str, _Found]:
-    """Return what memories rested on in the commits that gave them their words, by their ids.
-
-    All at once: looking into one commit costs less after another one. Where git cannot tell, each
-    commit by itself, and those that it cannot tell of are left out.
+    Raises:
+        YaadError: there is no git to ask, or no folder to ask about.
     """
-    try:
-        return _looked_up(home, space, todo)
-    except YaadError as error:
-        if len(todo) == 1:
-            _count_from_now(space, next(iter(todo.values())), error)
-            return {}
-    found: dict[str, _Found] = {}
-    for commit, ids in todo.items():
-        found |= _as_written(home, space, {commit: ids})
+    wanted = space.db.read(lookbacks.untouched, piece.ids)
+    said = space.db.read(_said, wanted, space.worktree.id)
+    formats = reading.formats(home)
+    since = written.since(space.repository, formats, piece.read_at, said.items(), _hash)
+    by_commit: dict[str, list[str]] = {}
+    failed: dict[str, YaadError] = {}
+    for node in wanted:
+        paths = [path for path, hashes in said.items() if node.text_hash in hashes]
+        commits = [since.commits.get((path, node.text_hash), "") for path in paths]
+        commit = next(filter(None, commits), "")
+        if commit:
+            by_commit.setdefault(commit, []).append(node.id)
+        elif errors := [since.failed[path] for path in paths if path in since.failed]:
+            failed[node.id] = errors[0]
+    by_commit.pop(piece.read_at, None)
+    found = [
+        Piece(ids=tuple(ids), read_at=piece.read_at, commit=commit)
+        for commit, ids in by_commit.items()
+    ]
+    if failed:
+        left = replace(piece, ids=tuple(failed))
+        found.append(_put_off(home, space, left, next(iter(failed.values()))))
     return found
 
 
-def _looked_up(home: Home, space: Space, todo: Todo) -> dict[str, _Found]:
+def _as_written(
+    home: Home, space: Space, pieces: Sequence[Piece]
+) -> tuple[dict[str, _Found], list[Piece]]:
+    """Return what memories rested on in the commits that gave them their words, by their ids; and
+    what is to be tried again, or was given up.
+
+    All at once: looking into one commit costs less after another one. Where git cannot tell, each
+    commit by itself.
+
+    Raises:
+        YaadError: there is no git to ask, or no folder to ask about.
+    """
+    try:
+        return _looked_up(home, space, pieces), []
+    except YaadError as error:
+        if len(pieces) == 1:
+            return {}, [_put_off(home, space, pieces[0], error)]
+        _refuse_without_git(home, space, error)
+    found: dict[str, _Found] = {}
+    failed: list[Piece] = []
+    for piece in pieces:
+        of_one, left = _as_written(home, space, [piece])
+        found |= of_one
+        failed += left
+    return found, failed
+
+
+def _looked_up(home: Home, space: Space, pieces: Sequence[Piece]) -> dict[str, _Found]:
     """Return the same of commits that git can tell of.
 
     Raises:
         YaadError: from git.
     """
-    commits = {node: commit for commit, own in todo.items() for node in own}
-    wanted = space.db.read(_untouched, list(commits))
+    of = {node: piece for piece in pieces for node in piece.ids}
+    wanted = space.db.read(lookbacks.untouched, list(of))
     resting = space.db.read(anchors.of_nodes, [node.id for node in wanted])
     sources = [
-        (commits[node.id], Source(text=node.text, folder=space.db.read(_folder, node.id)))
+        (of[node.id].commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
         for node in wanted
     ]
     tree, head = look_at(space, (), home.clock.now_ns())
+
+    @cache
+    def when_read(commit: str) -> tuple[View, AtHead]:
+        if commit == head.head.commit:
+            return tree, head
+        view = then.at_commit(head.history, commit)
+        return view, view
+
     found = {}
-    for at, before in then.as_written(sources, head):
+    for at, before in then.as_written(sources, head.history):
         node = wanted[at]
         own = resting.get(node.id, [])
-        after = [replace(one, node=node.id) for one in then.and_since(before, own, tree, head)]
-        found[node.id] = _Found(node, own, after)
+        after = then.and_since(before, own, *when_read(of[node.id].read_at))
+        found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
     return found
 
 
-def _count_from_now(space: Space, ids: Sequence[str], error: YaadError) -> None:
-    """Say that git could not tell what memories rested on."""
+def _put_off(home: Home, space: Space, piece: Piece, error: YaadError) -> Piece:
+    """Return what is to be tried again later, or is given up, and say so.
+
+    Raises:
+        YaadError: the same, where nothing can be told of any commit.
+    """
+    _refuse_without_git(home, space, error)
+    why = privacy.mask(error.message).text
+    failed = replace(piece, tries=piece.tries + 1, why=why)
+    effect = "they count from the day on which they were read"
+    if not failed.given_up:
+        wait = AGAIN_AFTER[failed.tries - 1]
+        failed = replace(failed, after_ms=home.clock.now_ns() // 1_000_000 + _ms(wait))
+        effect = f"it is tried again in {wait.total_seconds():g} s"
     _log.warning(
         "lookback.not_told",
         extra={
             "project": space.project.id,
-            "memories": len(ids),
-            "error": error.message,
-            "effect": "they count from the day on which they were read",
+            "memories": len(piece.ids),
+            "error": why,
+            "effect": effect,
         },
     )
+    return failed
+
+
+def _refuse_without_git(home: Home, space: Space, error: YaadError) -> None:
+    """See that git was asked, and about what is there: else nothing was learnt of a commit.
+
+    Raises:
+        YaadError: the same.
+    """
+    if home.git.closed or not home.git.is_there() or not space.root.is_dir():
+        raise error
+
+
+def _ms(time: timedelta) -> int:
+    return time // timedelta(milliseconds=1)
 
 
 def _hash(statement: Statement) -> str:
@@ -179,10 +257,14 @@ def _hash(statement: Statement) -> str:
     return text_hash(privacy.mask(statement.text).text)
 
 
-def _untouched(conn: Connection, ids: Sequence[str]) -> list[Node]:
-    """Return those of some memories that live and are as they were read."""
-    known = nodes.many(conn, ids).values()
-    return [node for node in known if node.archived_at is None and node.version == 1]
+def _said(conn: Connection, wanted: Sequence[Node], worktree: int) -> dict[str, list[str]]:
+    """Return the hashes of memories by the files of a work tree that say them, or said them."""
+    said: dict[str, list[str]] = {}
+    for node in wanted:
+        rows = provenance.of_node(conn, node.id)
+        for path in dict.fromkeys(row.path for row in rows if row.worktree == worktree):
+            said.setdefault(path, []).append(node.text_hash)
+    return said
 
 
 def _folder(conn: Connection, node: str) -> str:
@@ -196,7 +278,7 @@ def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
 
     One that changed meanwhile, or rests on other things, stays as it is.
     """
-    same = {node.id for node in _untouched(conn, list(found))}
+    same = {node.id for node in lookbacks.untouched(conn, list(found))}
     resting = anchors.of_nodes(conn, same)
     for node, before, after in found.values():
         if node.id in same and resting.get(node.id, []) == list(before) != list(after):

@@ -49,6 +49,7 @@ from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, AGENT_FILE_WRITES_WIT
 from yaadwatch.store import agent_files, agreements, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files, keys, swapping
 from yaadwatch.system.git import layout as layouts
 
@@ -141,9 +142,14 @@ def _forget_dead(space: Space) -> None:
     layout = space.repository.layout
     known = {tree.root for tree in layouts.worktrees(layout)} | layouts.registered(layout)
     known |= {space.root, space.project.root}
+
+    def forget(conn: Connection, worktree: int) -> None:
+        worktrees.drop(conn, worktree)
+        lookbacks.drop(conn, worktree)
+
     for row in space.db.read(worktrees.everything):
         if row.path not in known and not row.path.exists():
-            space.db.write(worktrees.drop, row.id)
+            space.db.write(forget, row.id)
 
 
 def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:

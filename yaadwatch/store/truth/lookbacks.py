@@ -1,55 +1,113 @@
 """What is still to be looked up of rules that are older than the day on which they were read.
 
-It stands in `meta`, for each work tree: the ids of memories by the commit that gave them their
-words, or by '' while that is not known.
+It stands in `meta`, for each work tree: the ids of memories, the commit in which their rules were
+read, and the one that gave these their words, once that is known.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import apsw
 
-from yaadwatch.store import meta
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import meta, nodes, worktrees
 
-UNKNOWN: Final = ""
+TRIES_MAX: Final = 3
+"""What went wrong so often is not tried again by itself."""
 _PREFIX: Final = "lookback "
 
-Todo = dict[str, list[str]]
-"""The ids of memories by commit."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Memories of which is looked up at once what their rules rested on.
+
+    Args:
+        ids: the memories.
+        read_at: HEAD when the rules were read; '' before the first commit.
+        commit: the one that gave them their words; '' while it is not known.
+        tries: how often it went wrong.
+        after_ms: it is not tried again before then, Unix milliseconds.
+        why: what went wrong the last time, in words.
+    """
+
+    ids: tuple[str, ...]
+    read_at: str
+    commit: str = ""
+    tries: int = 0
+    after_ms: int = 0
+    why: str = ""
+
+    @property
+    def given_up(self) -> bool:
+        """Return whether it is not tried again by itself."""
+        return self.tries >= TRIES_MAX
 
 
-def of_worktree(conn: apsw.Connection, worktree: int) -> Todo:
-    """Return what is to be looked up for the files of a work tree."""
-    said = meta.get(conn, _key(worktree))
-    return {} if said is None else dict(json.loads(said))
+def of_worktree(conn: apsw.Connection, worktree: int) -> list[Piece]:
+    """Return what is to be looked up for the files of a work tree, and what was given up."""
+    return _parsed(meta.get(conn, _key(worktree)))
 
 
 def waiting(conn: apsw.Connection) -> list[int]:
-    """Return the work trees for which something is to be looked up."""
-    rows = conn.execute("SELECT key FROM meta WHERE key GLOB ? ORDER BY key", (f"{_PREFIX}*",))
-    return [int(key.removeprefix(_PREFIX)) for (key,) in rows]
+    """Return the work trees for which something is to be looked up, sooner or later."""
+    rows = conn.execute(
+        """
+        SELECT worktrees.id, value
+          FROM worktrees
+          JOIN meta ON key = ? || worktrees.id
+         ORDER BY worktrees.id
+        """,
+        (_PREFIX,),
+    )
+    return [tree for tree, said in rows if any(not piece.given_up for piece in _parsed(said))]
 
 
 def left(conn: apsw.Connection, worktree: int) -> int:
     """Return how many memories are still to be looked up."""
-    return sum(map(len, of_worktree(conn, worktree).values()))
+    pieces = of_worktree(conn, worktree)
+    return sum(len(piece.ids) for piece in pieces if not piece.given_up)
 
 
-def add(conn: apsw.Connection, worktree: int, todo: Todo) -> None:
-    """Note more that is to be looked up."""
-    known = of_worktree(conn, worktree)
-    for commit, ids in todo.items():
-        known[commit] = list(dict.fromkeys((*known.get(commit, ()), *ids)))
-    _put(conn, worktree, known)
+def given_up(conn: apsw.Connection, worktree: int) -> tuple[int, str]:
+    """Return of how many memories that are as they were read it was given up, and why, in words."""
+    pieces = [piece for piece in of_worktree(conn, worktree) if piece.given_up]
+    living = untouched(conn, [node for piece in pieces for node in piece.ids])
+    return len(living), pieces[-1].why if living else ""
 
 
-def done(conn: apsw.Connection, worktree: int, commit: str, ids: Iterable[str]) -> None:
-    """Note that some memories were looked up."""
-    known = of_worktree(conn, worktree)
+def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:
+    """Return those of some memories that live and are as they were read."""
+    known = nodes.many(conn, ids).values()
+    return [node for node in known if node.archived_at is None and node.version == 1]
+
+
+def add(conn: apsw.Connection, worktree: int, piece: Piece) -> None:
+    """Note more that is to be looked up; before the first commit there is nothing to look into."""
+    if piece.ids and piece.read_at:
+        _put(conn, worktree, [*of_worktree(conn, worktree), piece])
+
+
+def settle(
+    conn: apsw.Connection, worktree: int, ids: Collection[str], instead: Iterable[Piece] = ()
+) -> None:
+    """Note that some memories were looked up, and what is to be looked up of them next."""
     were = set(ids)
-    known[commit] = [one for one in known.get(commit, ()) if one not in were]
-    _put(conn, worktree, known)
+    kept = [
+        replace(piece, ids=tuple(one for one in piece.ids if one not in were))
+        for piece in of_worktree(conn, worktree)
+    ]
+    _put(conn, worktree, [*kept, *instead])
+
+
+def try_again(conn: apsw.Connection) -> None:
+    """Have what went wrong be tried anew, now, for every work tree."""
+    for worktree in worktrees.everything(conn):
+        pieces = of_worktree(conn, worktree.id)
+        anew = [Piece(ids=one.ids, read_at=one.read_at, commit=one.commit) for one in pieces]
+        if anew != pieces:
+            _put(conn, worktree.id, anew)
 
 
 def drop(conn: apsw.Connection, worktree: int) -> None:
@@ -57,12 +115,23 @@ def drop(conn: apsw.Connection, worktree: int) -> None:
     meta.drop(conn, _key(worktree))
 
 
-def _put(conn: apsw.Connection, worktree: int, todo: Todo) -> None:
-    wanted = {commit: ids for commit, ids in todo.items() if ids}
+def _put(conn: apsw.Connection, worktree: int, pieces: Iterable[Piece]) -> None:
+    wanted = [asdict(piece) for piece in pieces if piece.ids]
     if wanted:
         meta.put(conn, _key(worktree), json.dumps(wanted, separators=(",", ":")))
     else:
         drop(conn, worktree)
+
+
+def _parsed(said: str | None) -> list[Piece]:
+    """Return what was noted; nothing where it is not as we write it: a store from elsewhere."""
+    try:
+        rows = json.loads(said or "[]")
+        pieces = [Piece(**{**row, "ids": tuple(map(str, row["ids"]))}) for row in rows]
+    except (ValueError, TypeError, KeyError):
+        return []
+    numbers = all(isinstance(one.tries, int) and isinstance(one.after_ms, int) for one in pieces)
+    return pieces if numbers else []
 
 
 def _key(worktree: int) -> str:

@@ -222,6 +222,11 @@ class GitRunner:
         _limit(process.pid, math.ceil(self._timeout_s) * (os.cpu_count() or 1))
         return process
 
+    @property
+    def closed(self) -> bool:
+        """Return whether no command is run any more: the process ends."""
+        return self._closed
+
     def is_there(self) -> bool:
         """Return whether there is a git to be run."""
         return shutil.which("git", path=_path()) is not None

@@ -1,0 +1,247 @@
+"""Between `add` and the look back anything may happen: nothing is lost, and nothing is made up."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from engine_world import NET, World
+
+from yaadwatch.engine import report
+from yaadwatch.engine.syncing.lookback import AGAIN_AFTER
+from yaadwatch.model.errors import YaadError
+from yaadwatch.store import meta
+from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth.lookbacks import Piece
+
+RULES = """# Rules
+
+- The limit lives in `src/limits.py`; `MAX_RETRIES` is 3.
+- Tokens are read from `config/api.toml`.
+"""
+BOTH = {"The": "changed", "Tokens": "gone"}
+
+
+def make(world: World):
+    """A repository with two rules that are false since, and a branch from before the rules."""
+    tree = world.tree()
+    tree.git("init", "-q", "-b", "main")
+    tree.write("src/net.py", NET)
+    tree.commit("nothing said")
+    tree.git("branch", "before")
+    tree.write("src/limits.py", "MAX_RETRIES = 3\n")
+    tree.write("config/api.toml", "token = 1\n")
+    tree.write("CLAUDE.md", RULES)
+    tree.commit("rules")
+    tree.git("branch", "rules")
+    tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+    tree.commit("five")
+    tree.git("rm", "-q", "config/api.toml")
+    tree.commit("no tokens")
+    return tree
+
+
+@pytest.fixture
+def old(world):
+    """That repository, watched; nothing looked up."""
+    tree = make(world)
+    assert tree.add()["looking"] == 2
+    return tree
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    """Have the commands of git that begin with a word fail, or hang, from now on."""
+    real = next(
+        Path(folder, "git")
+        for folder in os.environ["PATH"].split(os.pathsep)
+        if Path(folder, "git").is_file()
+    )
+    folder = tmp_path / "bin"
+
+    def fail(word: str, how: str = "exit 128") -> Path:
+        folder.mkdir(exist_ok=True)
+        program = folder / "git"
+        case = f'case " $* " in *" {word} "*) {how};; esac'
+        program.write_text(f'#!/bin/sh\n{case}\nexec {real} "$@"\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return program
+
+    return fail
+
+
+def doubted(tree):
+    return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
+
+
+class TestAnotherBranch:
+    @pytest.mark.parametrize("branch", ["before", "rules"])
+    @pytest.mark.parametrize("pieces", [0, 1])
+    def test_what_is_checked_out_meanwhile_changes_nothing(self, old, branch, pieces):
+        for _ in range(pieces):
+            old.look_back_once()
+        old.git("checkout", "-q", branch)
+        old.sync()
+        old.look_back()
+        assert doubted(old) == {}
+        old.git("checkout", "-q", "main")
+        old.sync()
+        assert doubted(old) == BOTH
+        assert (old.stale()["looking"], old.stale()["not_looked"]) == (0, None)
+
+    def test_what_moved_before_it_was_read_is_no_second_place_where_it_has_not(self, old):
+        old.git("checkout", "-q", "-b", "moved", "rules")
+        old.git("mv", "src/limits.py", "src/bounds.py")
+        old.write("CLAUDE.md", RULES + "- See `src/bounds.py` or `src/limits.py`.\n")
+        old.commit("moved, and both are named")
+        old.look_back()
+        old.git("checkout", "-q", "rules")
+        old.sync()
+        old.look_back()
+        assert doubted(old) == {}
+
+    def test_a_commit_meanwhile_that_rewords_a_rule_leaves_the_other(self, old):
+        old.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
+        old.commit("say five")
+        old.look_back()
+        old.sync()
+        old.look_back()
+        assert doubted(old) == {"Tokens": "gone"}
+
+    def test_where_the_commit_it_was_read_in_is_gone_that_is_told(self, old):
+        old.git("commit", "-q", "--amend", "-m", "amended")
+        old.git("reflog", "expire", "--expire=now", "--all")
+        old.git("gc", "-q", "--prune=now")
+        for wait in AGAIN_AFTER:
+            old.look_back()
+            old.world.clock.advance(wait)
+        old.look_back()
+        assert "is not there any more" in old.stale()["not_looked"]["why"]
+
+
+class TestGitThatFails:
+    @pytest.mark.parametrize("word", ["blame", "ls-tree"])
+    def test_it_is_tried_again_later_and_nothing_is_lost(self, old, failing, word):
+        if word == "ls-tree":
+            old.look_back_once()
+        program = failing(word)
+        old.look_back()
+        program.unlink()
+        old.look_back()
+        assert (doubted(old), old.stale()["looking"]) == ({}, 2)
+        old.world.clock.advance(AGAIN_AFTER[0])
+        old.look_back()
+        assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
+
+    def test_what_fails_again_and_again_is_told_until_add_has_it_tried_again(self, old, failing):
+        program = failing("blame")
+        old.look_back()
+        for wait in AGAIN_AFTER:
+            assert (old.stale()["looking"], old.stale()["not_looked"]) == (2, None)
+            old.world.clock.advance(wait)
+            old.look_back()
+        answer = old.stale()
+        assert (answer["looking"], answer["not_looked"]["memories"]) == (0, 2)
+        assert "blame" in answer["not_looked"]["why"]
+        (problem,) = report.status(old.home, old.call)["problems"]
+        assert f"{old.path}: " in problem["what"]
+        assert problem["mend"].endswith(f"yaadwatch add {old.path}")
+        program.unlink()
+        assert old.add()["looking"] == 2
+        old.look_back()
+        assert doubted(old) == BOTH
+        assert old.stale()["not_looked"] is None
+
+    def test_what_a_person_confirmed_is_not_told_as_not_looked_into(self, old, failing):
+        failing("blame")
+        old.look_back()
+        for wait in AGAIN_AFTER:
+            old.world.clock.advance(wait)
+            old.look_back()
+        for row in old.living():
+            old.confirm(row.id)
+        assert old.stale()["not_looked"] is None
+        assert report.status(old.home, old.call)["problems"] == []
+
+    def test_one_that_takes_too_long_is_tried_again(self, old, failing):
+        program = failing("blame", "sleep 600")
+        old.look_back()
+        program.unlink()
+        with old.db() as db:
+            (piece,) = db.read(lookbacks.of_worktree, 1)
+        assert (piece.tries, len(piece.ids)) == (1, 2)
+        assert "took longer than" in piece.why
+        old.world.clock.advance(AGAIN_AFTER[0])
+        old.look_back()
+        assert doubted(old) == BOTH
+
+    def test_a_daemon_that_ends_in_the_middle_leaves_it_to_the_next_one(self, old):
+        for _ in range(2):
+            project = old.project
+            old.home.git.close()
+            with pytest.raises(YaadError, match="stopping"):
+                old.look_back_once()
+            old.world.reopen()
+            assert old.project == project
+            assert old.look_back_once()
+        assert doubted(old) == BOTH
+
+    def test_without_git_it_waits(self, old, monkeypatch, tmp_path):
+        path = os.environ["PATH"]
+        project = old.project
+        monkeypatch.setenv("PATH", str(tmp_path))
+        for _ in range(9):
+            with pytest.raises(YaadError, match="not installed"):
+                old.look_back_once()
+        monkeypatch.setenv("PATH", path)
+        assert old.project == project
+        old.look_back()
+        assert doubted(old) == BOTH
+
+
+class TestStore:
+    @pytest.mark.parametrize(
+        "said", ["{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"]
+    )
+    def test_what_we_did_not_write_is_nothing_to_look_up(self, old, said):
+        with old.db() as db:
+            db.write(meta.put, "lookback 1", said)
+        assert old.look_back_once() is False
+        assert (old.stale()["looking"], old.stale()["not_looked"]) == (0, None)
+
+    def test_names_of_commits_from_elsewhere_are_no_options(self, old):
+        first, second = old.living()
+        one = Piece(ids=(first.id,), read_at="--output=x")
+        other = Piece(ids=(second.id,), read_at=old.head(), commit="--output=x")
+        with old.db() as db:
+            db.write(lookbacks.drop, 1)
+            db.write(lookbacks.add, 1, one)
+            db.write(lookbacks.add, 1, other)
+        old.look_back()
+        assert not (old.path / "x").exists()
+        assert old.stale()["looking"] == 2
+
+    def test_a_work_tree_that_git_forgot_is_waited_for_no_more(self, old):
+        second = old.world.folder / "second"
+        old.git("worktree", "add", "-q", str(second), "-b", "second")
+        old.add()
+        with old.db() as db:
+            node = old.living()[0].id
+            db.write(lookbacks.add, 2, Piece(ids=(node,), read_at=old.head()))
+            assert db.read(lookbacks.waiting) == [1, 2]
+        old.git("worktree", "remove", "--force", str(second))
+        old.sync()
+        with old.db() as db:
+            assert db.read(lookbacks.waiting) == [1]
+            assert db.read(lookbacks.of_worktree, 2) == []
+
+    def test_two_that_add_at_once_lose_nothing(self, world):
+        tree = make(world)
+        tree.write("AGENTS.md", "# More\n\n- Calls are in `src/net.py`.\n")
+        tree.commit("more")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: tree.add(), range(2)))
+        assert tree.stale()["looking"] == 3
+        tree.look_back()
+        assert doubted(tree) == BOTH
