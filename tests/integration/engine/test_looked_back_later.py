@@ -201,6 +201,15 @@ class TestGitThatFails:
 
 
 class TestStore:
+    def test_however_many_files_come_no_more_than_so_many_statements_wait(self, old):
+        with old.db() as db:
+            for number in range(9):
+                ids = tuple(f"{number}-{at}" for at in range(256))
+                db.write(lookbacks.add, 1, Piece(ids=ids, read_at=old.head()))
+            assert db.read(lookbacks.left, 1) == lookbacks.PENDING_MAX
+        old.look_back()
+        assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
+
     @pytest.mark.parametrize(
         "said", ["{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"]
     )
