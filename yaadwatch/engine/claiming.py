@@ -25,23 +25,41 @@ def take(
     What it claimed by other words ends now, and what comes in its place supersedes it. What
     somebody gave stays.
     """
+    before = [] if node.version == 1 else claims.of_node(conn, node.id)
+    ended, new = retold(node, before, now, headings=headings)
+    if ended:
+        claims.end(conn, ended, now)
+    claims.insert_all(conn, new)
+    return new
+
+
+def retold(
+    node: Node, claimed: Sequence[Claimed], now: datetime, *, headings: Sequence[str] = ()
+) -> tuple[list[int], list[Claimed]]:
+    """Return which claims of a memory end with its new words, by number, and which are new.
+
+    Nothing is written down.
+
+    Args:
+        node: the memory as it reads now.
+        claimed: what it claimed so far, ended claims too.
+        now: the time.
+        headings: those that its words stand under.
+    """
     found = _extracted(node, headings)
-    before = [] if node.version == 1 else _current(conn, node.id, now)
+    before = _current(claimed, now)
     kept = {(one.subject, one.attribute, one.sense, one.place) for one in before}
     wanted = {(one.subject, one.attribute, one.sense, one.place) for one in found}
     ended = [
         one for one in before if (one.subject, one.attribute, one.sense, one.place) not in wanted
     ]
-    if ended:
-        claims.end(conn, [one.id for one in ended], now)
     former = {(one.subject, one.attribute): one.id for one in ended}
     new = [
         _claimed(node, one, now, supersedes=former.get((one.subject, one.attribute)))
         for one in found
         if (one.subject, one.attribute, one.sense, one.place) not in kept
     ]
-    claims.insert_all(conn, new)
-    return new
+    return [one.id for one in ended], new
 
 
 def said(node: Node, now: datetime, *, headings: Sequence[str] = ()) -> list[Claimed]:
@@ -86,10 +104,10 @@ def _claimed(node: Node, one: Claim, now: datetime, *, supersedes: int | None = 
     )
 
 
-def _current(conn: Connection, node: str, now: datetime) -> list[Claimed]:
+def _current(claimed: Sequence[Claimed], now: datetime) -> list[Claimed]:
     """Return what the words of a memory claim so far."""
     return [
         one
-        for one in claims.of_node(conn, node)
+        for one in claimed
         if one.source == TEXT and (one.valid_until is None or one.valid_until > now)
     ]

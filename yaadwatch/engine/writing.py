@@ -52,7 +52,7 @@ def confirm(
     nodes.add_version(conn, version_of(node, now, change, actor, reason))
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
-    _unhide(conn, node)
+    unhide(conn, node)
     log.append(
         conn,
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
@@ -97,7 +97,7 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
     nodes.add_version(conn, version_of(back, now, "restored", actor))
     index(conn, back)
     claiming.again(conn, back, now)
-    _unhide(conn, back)
+    unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
     return back
@@ -142,7 +142,7 @@ def refuse_twin(conn: Connection, node: Node) -> None:
         )
 
 
-def _unhide(conn: Connection, node: Node) -> None:
+def unhide(conn: Connection, node: Node) -> None:
     """Forget the places that said a memory once: somebody says it now, file or no file."""
     for place in provenance.of_node(conn, node.id):
         if place.line is None:

@@ -190,15 +190,21 @@ def holds_within(
 
 def close(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
     """End the open edge like `edge` at `at`; return False when there is none."""
-    conn.execute(
-        """
-        UPDATE edges
-           SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = max(created_ms, ?1)
-         WHERE from_node = ?2 AND kind = ?3 AND to_node = ?4 AND valid_until_ms IS NULL
-        """,
-        (to_ms(at), edge.from_node, edge.kind, edge.to_node),
-    )
+    conn.execute(_CLOSE, (to_ms(at), edge.from_node, edge.kind, edge.to_node))
     return conn.changes() > 0
+
+
+def close_all(conn: apsw.Connection, ended: Iterable[Edge], at: datetime) -> None:
+    """End the open edges like these at `at`."""
+    at_ms = to_ms(at)
+    conn.executemany(_CLOSE, ((at_ms, one.from_node, one.kind, one.to_node) for one in ended))
+
+
+_CLOSE = """
+UPDATE edges
+   SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = max(created_ms, ?1)
+ WHERE from_node = ?2 AND kind = ?3 AND to_node = ?4 AND valid_until_ms IS NULL
+"""
 
 
 def erase(conn: apsw.Connection, ids: Iterable[int]) -> int:
@@ -255,6 +261,40 @@ def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
         {"id": id, "view": view},
     )
     return [_edge(row) for row in rows]
+
+
+def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]:
+    """Return the open edges that begin or end in each of these nodes, and the closed ones by which
+    it touched something, oldest first.
+
+    Every given id is a key.
+    """
+    wanted = sorted(set(ids))
+    rows = conn.execute(
+        """
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
+          FROM edges
+         WHERE id IN (SELECT edges.id
+                        FROM json_each(:ids) AS start
+                       CROSS JOIN edges ON edges.from_node = start.value
+                       WHERE edges.valid_until_ms IS NULL OR edges.kind = 'touches'
+                       UNION
+                      SELECT edges.id
+                        FROM json_each(:ids) AS goal
+                       CROSS JOIN edges ON edges.to_node = goal.value
+                       WHERE edges.valid_until_ms IS NULL)
+         ORDER BY id
+        """,
+        {"ids": json_list(wanted)},
+    )
+    found: dict[str, list[Edge]] = {node: [] for node in wanted}
+    for row in rows:
+        edge = _edge(row)
+        for end in dict.fromkeys((edge.from_node, edge.to_node)):
+            if end in found and (end == edge.from_node or edge.valid_until is None):
+                found[end].append(edge)
+    return found
 
 
 def between_memories(

@@ -99,7 +99,15 @@ def drop(conn: apsw.Connection, worktree: int, nodes: Iterable[str]) -> None:
 
 def drop_node(conn: apsw.Connection, node: str) -> None:
     """Take the flags of a node in every work tree down."""
-    conn.execute("DELETE FROM stale_flags WHERE node = ?", (node,))
+    drop_nodes(conn, [node])
+
+
+def drop_nodes(conn: apsw.Connection, nodes: Iterable[str]) -> None:
+    """Take the flags of these nodes in every work tree down."""
+    conn.execute(
+        "DELETE FROM stale_flags WHERE node IN (SELECT value FROM json_each(?))",
+        (json_list(nodes),),
+    )
 
 
 def _evidence_as_json(evidence: Evidence) -> dict[str, object]:

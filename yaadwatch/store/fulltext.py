@@ -18,9 +18,13 @@ def index(conn: apsw.Connection, num: int, *, text: str, sub: str, tags: str) ->
         sub: the parts of the identifiers in it, separated by spaces.
         tags: its tags, separated by spaces.
     """
-    conn.execute(
-        "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)",
-        (num, text, sub, tags),
+    index_anew(conn, [(num, text, sub, tags)])
+
+
+def index_anew(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
+    """Index the words of many nodes as `index` does: number, text, parts and tags of each."""
+    conn.executemany(
+        "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words
     )
 
 

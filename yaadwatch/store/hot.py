@@ -38,20 +38,26 @@ def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
 
 def is_persons(conn: apsw.Connection, id: str) -> bool:
     """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
-    found = conn.execute(
+    return bool(persons(conn, [id]))
+
+
+def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that a person said, or has confirmed, pinned or typed since."""
+    rows = conn.execute(
         """
-        SELECT 1
+        SELECT id
           FROM nodes
-         WHERE id = ?
+         WHERE id IN (SELECT value FROM json_each(?))
            AND (origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
                 SELECT 1
                   FROM node_versions
                  WHERE node = nodes.id AND (actor = 'cli' OR actor LIKE 'file:%')
                    AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
+         ORDER BY id
         """,
-        (id,),
+        (json_list(ids),),
     )
-    return found.fetchone() is not None
+    return {node for (node,) in rows}
 
 
 def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:

@@ -153,12 +153,13 @@ def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] 
 
 
 def said_of(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
-    """Return those of `hashes` that are of what a living node of `scope` says."""
+    """Return those of `hashes` that are of what a living memory of `scope` says."""
     rows = conn.execute(
         """
         SELECT DISTINCT text_hash
           FROM nodes
-         WHERE scope = ? AND text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         WHERE scope = ? AND (kind IN ('file', 'entity')) = 0
+           AND text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
          ORDER BY text_hash
         """,
         (scope, json_list(hashes)),
@@ -222,6 +223,15 @@ def num(conn: apsw.Connection, id: str) -> int:
     if found is None:
         raise _not_found(id)
     return int(found)
+
+
+def nums(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return the numbers, as `num` does, of those of `ids` that exist."""
+    rows = conn.execute(
+        "SELECT id, num FROM nodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY num",
+        (json_list(ids),),
+    )
+    return dict(iter(rows))
 
 
 def last_num(conn: apsw.Connection) -> int:
@@ -374,22 +384,34 @@ def add_version(conn: apsw.Connection, version: Version) -> None:
     Raises:
         apsw.ConstraintError: the node is not there, or has a version of that number.
     """
-    conn.execute(
+    add_versions(conn, [version])
+
+
+def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
+    """Keep how nodes read after a change, as `add_version` does.
+
+    Raises:
+        apsw.ConstraintError: as for `add_version`, of any of them.
+    """
+    conn.executemany(
         """
         INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
                 nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
         """,
         (
-            version.node,
-            version.version,
-            to_ms(version.at),
-            version.change,
-            version.actor,
-            version.reason,
-            version.kind,
-            version.tier,
-            version.text,
+            (
+                version.node,
+                version.version,
+                to_ms(version.at),
+                version.change,
+                version.actor,
+                version.reason,
+                version.kind,
+                version.tier,
+                version.text,
+            )
+            for version in new
         ),
     )
 

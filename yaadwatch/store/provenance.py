@@ -73,6 +73,20 @@ def said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
+def unsaid(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that a place said once and does not say now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE line IS NULL AND node IN (SELECT value FROM json_each(?))
+         ORDER BY node
+        """,
+        (json_list(ids),),
+    )
+    return {node for (node,) in rows}
+
+
 def elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
     """Return the nodes that one file says or said, and another place says now."""
     rows = conn.execute(

@@ -561,6 +561,19 @@ EDGES = (
 )
 
 
+def test_nothing_is_swept_up_where_the_folder_of_imports_is_a_link(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, NODES, EDGES).close()
+    letter = full.path.parent / "mine" / "letter.txt"
+    letter.parent.mkdir()
+    letter.write_text("Dear all")
+    (full.store.parent / "imports").symlink_to(letter.parent)
+
+    ask(full, "import", path)
+
+    assert letter.read_text() == "Dear all"
+
+
 def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     path = full.path.parent / "yaad.db"
     yaad(path, NODES, EDGES).close()

@@ -117,6 +117,11 @@ def test_a_node_rests_on_what_its_text_names(repo):
     assert "src/net.py" in [anchor["path"] for anchor in repo.show("req-1")["anchors"]]
     assert repo.doubt("req-1")
 
+    inject(repo, [{"id": "req-1", "text": "Fetching is tried again in src/net.py"}])
+
+    with repo.db() as db:
+        assert table(db, "stale_flags") == []
+
 
 def test_a_batch_makes_of_each_memory_what_it_would_be_alone(repo):
     """What the memories of a batch share is looked up once; words and files are shared here."""
@@ -151,6 +156,19 @@ def test_words_that_a_batch_takes_back_and_gives_again_stay_apart(repo):
     assert repo.memories().count("Login is by key") == 2
     said = repo.remember("Login is by key")
     assert said == "req-1"
+
+
+def test_what_two_memories_of_a_batch_had_in_common_ends_once(repo):
+    both = [repo.remember(f"The {name} talks to port 8080") for name in ("worker", "mailer")]
+    assert [edge["kind"] for edge in repo.show(both[0])["edges"]].count("relates_to") == 1
+
+    inject(repo, [{"id": one, "text": f"The {one[-4:]} talks to nobody"} for one in both])
+
+    hold = {edge["kind"] for one in both for edge in repo.show(one)["edges"]}
+    assert hold == {"learned_in"}
+    with repo.db() as db:
+        ended = [row for row in table(db, "events") if "edge.closed" in row]
+    assert len(ended) == 3, "two memories touched the port, and were related by it"
 
 
 def test_a_memory_that_becomes_a_session_is_found_by_no_word_any_more(repo):

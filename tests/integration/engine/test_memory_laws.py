@@ -7,11 +7,12 @@ from itertools import count
 
 import pytest
 from engine_world import dump, table
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.memories import mend
 from yaadwatch.model.edges import ACYCLIC, Interval, circle, clash
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -33,6 +34,7 @@ TEXTS = [
     "The retry limit lives in src/net.py, in fetch_with_retry",
     "src/net.py talks to port 8080 by `npm install left-pad`",
     "getUserName is of httpx 0.27, on port 8080",
+    "src/net.py",
     "Deploys go out on Tuesdays",
     "deploys  go out on tuesdays",
     "The token is ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
@@ -72,6 +74,16 @@ def repos(world):
         return repo
 
     return made
+
+
+def many(*texts, **fields):
+    return [
+        GivenNode(id="abcdefghijkl"[number], text=text, **fields)
+        for number, text in enumerate(texts)
+    ]
+
+
+RETRY, PORT, NAME, API = TEXTS[8], TEXTS[9], TEXTS[10], "The API port is 8080"
 
 
 def rows(repo):
@@ -160,6 +172,24 @@ def test_edges_of_one_kind_between_two_memories_never_hold_at_the_same_time(repo
 
 
 @law
+@given(first=st.sampled_from(TEXTS), then=st.sampled_from(TEXTS), last=st.sampled_from(TEXTS))
+@example(first=TEXTS[8], then=TEXTS[9], last=TEXTS[8])
+@example(first=TEXTS[9], then=TEXTS[10], last=TEXTS[9])
+@example(first=TEXTS[6], then=TEXTS[7], last=TEXTS[6])
+def test_other_words_of_a_batch_leave_what_the_same_words_leave_by_hand(repos, first, then, last):
+    """Claims, anchors and relations end and begin likewise, and the words are found likewise."""
+    batch, hand = repos(), repos()
+    for repo in (batch, hand):
+        injecting.inject(repo.home, repo.call, nodes=many(first))
+    for words in (then, last):
+        injecting.inject(batch.home, batch.call, nodes=many(words))
+        with suppress(YaadError):  # the words are those that it has
+            mend.update(hand.home, hand.call, id="a", text=words)
+
+    assert told(batch) == told(hand)
+
+
+@law
 @given(waits=st.lists(st.integers(1, 120), min_size=1, max_size=5))
 def test_upkeep_every_now_and_then_leaves_what_one_upkeep_at_the_end_does(world, repos, waits):
     often, once = repos(), repos()
@@ -210,6 +240,19 @@ def told(repo):
 
 @law
 @given(before=batches, batch=batches)
+@example(before=many(RETRY, PORT, NAME), batch=many(PORT, NAME, RETRY))  # words go round
+@example(before=many(RETRY, PORT, API), batch=many("x y", "The API port is 9090", PORT, RETRY))
+@example(before=many(PORT, PORT, PORT), batch=many(NAME, RETRY, tags=("go",)))
+@example(before=many(RETRY), batch=many("src/net.py", "src/net.py talks to port 8080"))
+@example(  # a key goes on to a memory that is new, and one to a memory that is changed
+    before=many(RETRY, key="one"),
+    batch=[
+        GivenNode(id="a", text=PORT, key="two"),
+        GivenNode(id="k", text=RETRY, key="one"),
+        GivenNode(id="l", text="src/net.py"),
+    ],
+)
+@example(before=many(RETRY, API), batch=many(API, "x y", kind="session"))
 def test_a_batch_leaves_what_its_memories_leave_one_by_one(repos, before, batch):
     """Down to the number of each row and event: what a batch shares, nobody can tell."""
     whole, single = repos(), repos()

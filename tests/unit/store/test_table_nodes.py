@@ -164,12 +164,13 @@ def test_the_same_text_lives_once_in_a_scope(conn):
         nodes.insert(conn, node("b", kind="bug", text_hash="same"))
 
 
-def test_of_some_hashes_those_are_told_that_the_living_of_a_scope_have(conn):
+def test_of_some_hashes_those_are_told_that_the_living_memories_of_a_scope_have(conn):
     nodes.insert(conn, node("a", text_hash="one"))
     nodes.insert(conn, node("b", text_hash="two", archived_at=NOW))
     nodes.insert(conn, node("c", text_hash="three", scope="user"))
+    nodes.insert(conn, node("d", kind="file", text_hash="five"))
 
-    assert nodes.said_of(conn, "project", ["one", "two", "three", "four"]) == {"one"}
+    assert nodes.said_of(conn, "project", ["one", "two", "three", "four", "five"]) == {"one"}
     assert nodes.said_of(conn, "project", []) == set()
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Self
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
@@ -22,6 +23,7 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.remember.making import Making
+from yaadwatch.engine.remember.standing import Standing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
@@ -64,6 +66,34 @@ class _Done:
     edges: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, object]] = field(default_factory=list)
     made: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _There:
+    """What a store holds when a batch comes.
+
+    Args:
+        said: hashes of what living memories say, as far as the batch says it, too.
+        in_files: those of the batch that a person's own file says.
+        kept: those that are kept from whoever brings the batch.
+        standing: what stands of those that are to be changed.
+    """
+
+    said: set[str]
+    in_files: Collection[str]
+    kept: Collection[str]
+    standing: Standing
+
+    @classmethod
+    def read(cls, conn: Connection, batch: _Batch, changed: Collection[str]) -> Self:
+        """Return what is there, inside the transaction; `changed`: what stands of which ids."""
+        hashes = {item.text_hash for item in batch.ready.values()}
+        return cls(
+            said=nodes.said_of(conn, PROJECT, hashes),
+            in_files=provenance.said(conn, changed),
+            kept=storing.kept_from(conn, batch.actor, changed),
+            standing=Standing.read(conn, changed),
+        )
 
 
 def inject(
@@ -219,18 +249,14 @@ def _different(
 ) -> list[GivenNode]:
     """Return those that are not there, or read otherwise; what is archived is left alone."""
     known = nodes.many(conn, [one.id for one in given])
+    kept = storing.kept_from(conn, origin, known)
     return [
         one
         for one in given
         if one.id not in known
         or (
             known[one.id].archived_at is None
-            and _changes(
-                known[one.id],
-                one,
-                texts[one.id].strip(),
-                kept=storing.is_kept_from(conn, origin, one.id),
-            )
+            and _changes(known[one.id], one, texts[one.id].strip(), kept=one.id in kept)
         )
     ]
 
@@ -255,8 +281,7 @@ def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
 def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     done = _Done()
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
-    hashes = {item.text_hash for item in batch.ready.values()}
-    said = nodes.said_of(conn, PROJECT, hashes)
+    there = _There.read(conn, batch, [one for one in known if one in batch.ready])
     making = Making(conn, home, batch.now)
     for one, created_at in batch.nodes:
         item, node = batch.ready.get(one.id), known.get(one.id)
@@ -267,18 +292,17 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
         elif item is None:
             done.nodes[SAME] += 1
         else:
-            _refuse_key(conn, making, item.draft.key, one.id)
+            _refuse_key(making, item.draft.key, one.id)
             if node is None:
-                apart = item.text_hash in said
+                apart = item.text_hash in there.said
                 made = storing.store_as(
                     making, item, batch.now, id=one.id, created_at=created_at, apart=apart
                 )
-                said.add(made.text_hash)
+                there.said.add(made.text_hash)
                 done.nodes[NEW] += 1
                 done.made.add(one.id)
             else:
-                making.write()
-                _change(conn, home, batch, item, node, done=done, said=said)
+                _change(making, batch, item, node, there=there, done=done)
     making.write()
     _store_edges(conn, batch, done)
     return done
@@ -305,43 +329,36 @@ def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
 
 
 def _change(
-    conn: Connection,
-    home: Home,
-    batch: _Batch,
-    item: Ready,
-    node: Node,
-    *,
-    done: _Done,
-    said: set[str],
+    making: Making, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
 ) -> None:
-    """Give a memory that is there what the batch says of it; `said`: hashes of living ones."""
-    if item.text != node.text and provenance.said(conn, [node.id]):
+    """Give a memory that is there what the batch says of it."""
+    if item.text != node.text and node.id in there.in_files:
         raise YaadError(
             Code.REFUSED,
             f"A person's own file says memory {node.id[-8:]}; only that person gives it other "
             "words, so nothing was stored.",
             hint=f"Where: yaadwatch show {node.id[-8:]}",
         )
-    if item.text != node.text and storing.is_kept_from(conn, batch.actor, node.id):
+    kept = node.id in there.kept
+    if item.text != node.text and kept:
         reason = f"conflict: a person said it in other words; yaadwatch edit {node.id[-8:]}"
         done.left_out.append({"id": node.id, "reason": reason})
         return
-    changed = storing.store_over(conn, home, item, node, batch.now)
-    said.discard(node.text_hash)
-    said.add(changed.node.text_hash)
+    apart = item.text_hash != node.text_hash and item.text_hash in there.said
+    changed = storing.made_of(item, node, batch.now, apart=apart, kept=kept)
+    storing.change(making, item, changed, node, there.standing)
+    there.said.discard(node.text_hash)
+    there.said.add(changed.text_hash)
     done.nodes[CHANGED] += 1
 
 
-def _refuse_key(conn: Connection, making: Making, key: str | None, node_id: str) -> None:
+def _refuse_key(making: Making, key: str | None, node_id: str) -> None:
     """Refuse a key that another living memory is kept under.
 
     Raises:
         YaadError: CONFLICT.
     """
-    if key is None:
-        return
-    stored = nodes.by_key(conn, PROJECT, key)
-    holder = making.holder(key) if stored is None else stored.id
+    holder = None if key is None else making.holder(PROJECT, key)
     if holder is not None and holder != node_id:
         raise YaadError(
             Code.CONFLICT,

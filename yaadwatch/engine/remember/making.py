@@ -1,23 +1,26 @@
-"""New memories, inside a transaction: gathered first, then written table by table.
+"""Memories that are new or get other words, inside a transaction: gathered, then written.
 
-What is written of a memory that was not there before is the same for one and for ten thousand; a
-batch asks for each thing that its memories share once, and gives each table its rows in one go.
+What is written of a memory is the same for one and for ten thousand; a batch asks for each thing
+that its memories share once, and gives each table its rows in one go.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import claiming, writing
 from yaadwatch.engine.remember import relating
+from yaadwatch.engine.remember.standing import Standing
 from yaadwatch.engine.workspace import Home
+from yaadwatch.engine.writing import NAMED
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.claims import Claimed
-from yaadwatch.model.edges import Edge
-from yaadwatch.model.nodes import THINGS, Node
-from yaadwatch.store import anchors, edges, fulltext, nodes, sightings
+from yaadwatch.model.edges import Edge, free_from
+from yaadwatch.model.nodes import THINGS, Node, Version
+from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
@@ -25,12 +28,24 @@ from yaadwatch.store.truth import claims
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 
+@dataclass(slots=True)
+class _Edges:
+    """The edges of a memory while it is changed.
+
+    `touching`: those by which it touches something, closed ones too; `known`: those that begin or
+    end in it and held until now.
+    """
+
+    touching: list[Edge]
+    known: list[Edge]
+
+
 class Making:
     """Memories on their way into one store. Nothing that reads the store sees them before `write`.
 
     What stands in the store before is written first where the order counts: rows keep the order in
-    which their memories were added, so that a batch leaves what the same memories leave that come
-    one by one.
+    which their memories were added or changed, so that a batch leaves what the same memories leave
+    that come one by one.
     """
 
     def __init__(self, conn: Connection, home: Home, now: datetime) -> None:
@@ -47,10 +62,23 @@ class Making:
         self._edges: list[Edge] = []
         self._events: list[tuple[str, str, str]] = []
         self._keys: dict[str, str] = {}
+        self._changed: list[Node] = []
+        self._versions: list[Version] = []
+        self._words: list[tuple[int, str, str, str]] = []
+        self._wordless: list[int] = []
+        self._ended: list[int] = []  # claims
+        self._loose: list[tuple[int, str]] = []  # anchors gathered before, whose go then
+        self._closed: dict[int, Edge] = {}
+        self._unhidden: list[Node] = []
+        self._let_go: dict[str, str] = {}  # keys, and who had them
 
-    def holder(self, key: str) -> str | None:
-        """Return the id of the memory among those gathered that is kept under `key`."""
-        return self._keys.get(key)
+    def holder(self, scope: str, key: str) -> str | None:
+        """Return the id of the living memory that is kept under `key`, gathered or stored."""
+        gathered = self._keys.get(key)
+        if gathered is not None:
+            return gathered
+        stored = nodes.by_key(self._conn, scope, key)
+        return None if stored is None or self._let_go.get(key) == stored.id else stored.id
 
     def add(
         self,
@@ -73,8 +101,7 @@ class Making:
         if node.key is not None:
             self._keys[node.key] = node.id
         self._claims += claiming.said(node, self._now, headings=headings)
-        body = self._body(("kind", node.kind))
-        self._events.append((events.NODE_CREATED, node.id, body))
+        self._tell(events.NODE_CREATED, node, ("kind", node.kind))
         touched: dict[str, None] = {}
         for anchor in rests_on:
             self._anchors.append((node.id, anchor))
@@ -84,11 +111,97 @@ class Making:
             self._touch(node, self._thing(node, name, "entity"), relating.BY_WORDS, touched)
         return {one for one in touched if one in self._shared}
 
+    def change(
+        self,
+        node: Node,
+        before: Node,
+        standing: Standing,
+        *,
+        rests_on: Sequence[Anchor],
+        names: Sequence[str],
+        headings: Sequence[str],
+        actor: str,
+        reason: str,
+    ) -> tuple[set[str], Sequence[Edge]]:
+        """Gather what a living memory is made; its doubts go.
+
+        Args:
+            node: the memory as it is to be: the version after `before`.
+            before: as it is.
+            standing: what stands of it, and perhaps of others.
+            rests_on: its anchors, whatever node they name; it has no others any more.
+            names: packages, addresses and ports that its words name, and no others any more.
+            headings: those that it stands under.
+            actor: who makes it so.
+            reason: why, '' when that goes without saying.
+
+        Returns:
+            The ids of what it touches, and the edges that it had or has.
+        """
+        self._changed.append(node)
+        self._versions.append(writing.version_of(node, self._now, "edited", actor, reason))
+        if before.key is not None and before.key != node.key:
+            self._keys.pop(before.key, None)
+            self._let_go[before.key] = node.id
+        if node.key is not None:
+            self._keys[node.key] = node.id
+        if node.kind in NOT_INDEXED:
+            self._wordless.append(standing.nums[node.id])
+        else:
+            said = writing.words_of(node.text, tags=node.tags, key=node.key)
+            self._words.append((standing.nums[node.id], *said))
+        claimed = standing.claimed.get(node.id, ())
+        ended, new = claiming.retold(node, claimed, self._now, headings=headings)
+        self._ended += ended
+        self._claims += new
+        if node.id in standing.anchored:
+            self._loose.append((len(self._anchors), node.id))
+        self._anchors += [(node.id, anchor) for anchor in rests_on]
+        if node.id in standing.unsaid:
+            self._unhidden.append(node)
+        return self._relate(node, standing.edges[node.id], rests_on, names)
+
+    def _relate(
+        self, node: Node, standing: Sequence[Edge], rests_on: Sequence[Anchor], names: Sequence[str]
+    ) -> tuple[set[str], Sequence[Edge]]:
+        """Gather the edges of a memory that rests on other things now, and names others."""
+        there = [self._closed.get(one.id, one) for one in standing]
+        mine = _Edges(
+            touching=[one for one in there if one.kind == "touches" and one.from_node == node.id],
+            known=[one for one in there if one.valid_until is None],
+        )
+        rests = [self._thing(node, *writing.thing_of(anchor)) for anchor in rests_on]
+        for thing in rests:
+            self._begin(node, thing, {}, mine)
+        for edge in list(mine.known):
+            ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
+            if ours and edge.from_node == node.id and edge.to_node not in rests:
+                self._close(edge, mine)
+        self._tell(events.NODE_UPDATED, node, ("change", "edited"))
+        known = list(mine.known)
+        named = [self._thing(node, name, "entity") for name in names]
+        for thing in named:
+            self._begin(node, thing, relating.BY_WORDS, mine)
+        touched = {*named} | relating.rested_on(known)
+        for edge in relating.lost(node, known, named, touched):
+            self._close(edge, mine)
+            body = self._body(("to", edge.to_node), ("kind", edge.kind))
+            self._events.append((events.EDGE_CLOSED, edge.from_node, body))
+        return touched, known
+
     def write(self) -> None:
         """Write what was gathered."""
         conn, now = self._conn, self._now
+        # What is changed first: its words and its key may have become free for what is new, and
+        # never the other way round, because what is new has been gathered with both.
+        for node in self._changed:
+            nodes.replace(conn, node, expected_version=node.version - 1)
+        nodes.add_versions(conn, self._versions)
         first = nodes.insert_all(conn, self._nodes, self._begins)
         nodes.add_first_versions(conn, (one for one in self._nodes if one.kind not in THINGS), now)
+        for num in self._wordless:
+            fulltext.remove(conn, num)
+        fulltext.index_anew(conn, self._words)
         fulltext.index_new(
             conn,
             (
@@ -97,25 +210,70 @@ class Making:
                 if one.kind not in NOT_INDEXED
             ),
         )
+        if self._ended:
+            claims.end(conn, self._ended, now)
         claims.insert_all(conn, self._claims)
-        anchors.insert_of(conn, self._anchors)
+        self._write_anchors()
+        edges.close_all(conn, self._closed.values(), now)
         edges.add_all(conn, self._edges)
+        if self._changed:
+            flags.drop_nodes(conn, [node.id for node in self._changed])
+        for node in self._unhidden:
+            writing.unhide(conn, node)
         log.append_all(conn, self._events, now)
         if self._anchors:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
-        for gathered in (self._nodes, self._claims, self._anchors, self._edges, self._events):
+        for gathered in (
+            *(self._nodes, self._claims, self._anchors, self._edges, self._events, self._begins),
+            *(self._keys, self._let_go, self._changed, self._versions, self._words),
+            *(self._wordless, self._ended, self._loose, self._closed, self._unhidden),
+        ):
             gathered.clear()
-        self._begins.clear()
-        self._keys.clear()
+
+    def _write_anchors(self) -> None:
+        """Write the anchors in the order in which their memories came, for numbers go on."""
+        start = 0
+        for end, node in self._loose:
+            anchors.insert_of(self._conn, self._anchors[start:end])
+            anchors.drop(self._conn, node)
+            start = end
+        anchors.insert_of(self._conn, self._anchors[start:])
 
     def _touch(
         self, node: Node, thing: str, attributes: Mapping[str, object], touched: dict[str, None]
     ) -> None:
-        """Relate a memory to a file or an entity, once."""
+        """Relate a memory that is new to a file or an entity, once."""
         if thing in touched:
             return
         touched[thing] = None
-        edge = Edge(
+        self._edges.append(self._edge(node, thing, attributes))
+        self._tell(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+
+    def _begin(
+        self, node: Node, thing: str, attributes: Mapping[str, object], mine: _Edges
+    ) -> None:
+        """Relate a memory to a file or an entity, unless it is."""
+        others = [one for one in mine.touching if one.to_node == thing]
+        if any(one.valid_until is None for one in others):
+            return
+        edge = self._edge(node, thing, attributes)
+        start = free_from(edge.valid_from, [one.interval for one in others])
+        edge = replace(edge, valid_from=start)
+        mine.touching.append(edge)
+        mine.known.append(edge)
+        self._edges.append(edge)
+        self._tell(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+
+    def _close(self, edge: Edge, mine: _Edges) -> None:
+        """End an edge that stands."""
+        ended = replace(edge, valid_until=max(edge.valid_from, self._now))
+        self._closed[edge.id] = ended
+        mine.known.remove(edge)
+        if edge in mine.touching:
+            mine.touching[mine.touching.index(edge)] = ended
+
+    def _edge(self, node: Node, thing: str, attributes: Mapping[str, object]) -> Edge:
+        return Edge(
             from_node=node.id,
             to_node=thing,
             kind="touches",
@@ -123,9 +281,6 @@ class Making:
             created_at=self._now,
             valid_from=self._now,
         )
-        self._edges.append(edge)
-        body = self._body(("to", thing), ("kind", "touches"))
-        self._events.append((events.EDGE_CREATED, node.id, body))
 
     def _thing(self, node: Node, name: str, kind: str) -> str:
         """Return the id of the node of a file or an entity; it is made when it is not there."""
@@ -142,6 +297,9 @@ class Making:
                     self._shared.add(known)
             self._things[name] = known
         return known
+
+    def _tell(self, kind: str, node: Node, *said: tuple[str, object]) -> None:
+        self._events.append((kind, node.id, self._body(*said)))
 
     def _body(self, *said: tuple[str, object]) -> str:
         """Return what an event says, as JSON; events of a batch say the same again and again."""

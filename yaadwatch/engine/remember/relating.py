@@ -3,7 +3,7 @@
 What it rests on is related by `writing`; these edges are marked, so that neither undoes the other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -53,19 +53,43 @@ def relate(
     for one in things:
         _begin(conn, _edge(node.id, "touches", one, now))
     named = {one.id for one in things}
-    touched = named | {
+    touched = named | rested_on(known)
+    for edge in lost(node, known, named, touched):
+        edges.close(conn, edge, now)
+        log.append(conn, _event(events.EDGE_CLOSED, edge, now))
+    if others:
+        relate_others(conn, node, touched, known, now)
+
+
+def rested_on(known: Iterable[Edge]) -> set[str]:
+    """Return the ids of what is touched by these edges, and is not only named."""
+    return {
         edge.to_node
         for edge in known
         if edge.kind == "touches" and edge.attributes.get("how") != NAMED
     }
-    for edge in known:
-        lost = edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named
-        lost = lost or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)
-        if lost and edge.attributes.get("how") == NAMED:
-            edges.close(conn, edge, now)
-            log.append(conn, _event(events.EDGE_CLOSED, edge, now))
-    if others:
-        relate_others(conn, node, touched, known, now)
+
+
+def lost(
+    node: Node, known: Iterable[Edge], named: Collection[str], touched: Collection[str]
+) -> list[Edge]:
+    """Return those of its edges that a memory has for words that it does not say any more.
+
+    Args:
+        node: the memory.
+        known: the edges that begin or end in it.
+        named: the ids of what its words name.
+        touched: the ids of that and of what it rests on.
+    """
+    return [
+        edge
+        for edge in known
+        if edge.attributes.get("how") == NAMED
+        and (
+            (edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named)
+            or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)
+        )
+    ]
 
 
 def relate_others(

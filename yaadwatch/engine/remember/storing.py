@@ -1,5 +1,6 @@
 """Statements written down, inside a transaction: a new memory, one said again, or new words."""
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,7 +19,9 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.remember.making import Making
+from yaadwatch.engine.remember.standing import Standing
 from yaadwatch.engine.workspace import AGENT, Home
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
@@ -65,7 +68,7 @@ def store_as(
     """Gather a prepared draft under an id of its own, with others; return the memory it becomes.
 
     Args:
-        making: where memories of the transaction are gathered; it has none that is open.
+        making: where memories of the transaction are gathered.
         item: the draft.
         now: when it comes.
         id: of the memory, which is new.
@@ -83,30 +86,73 @@ def store_over(
     conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, reason: str = ""
 ) -> Admitted:
     """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
-    node = replace(
-        _given(conn, item, known, now),
-        text=item.text,
-        text_hash=item.text_hash,
-        summary=text.summarise(item.text),
+    making = Making(conn, home, now)
+    twin = nodes.by_hash(conn, known.scope, item.text_hash, thing=False)
+    node = made_of(
+        item,
+        known,
+        now,
+        apart=twin is not None and twin.id != known.id,
+        kept=is_kept_from(conn, item.draft.origin, known.id),
     )
-    node = _apart(conn, node)
-    writing.index(conn, node)
-    claiming.take(conn, node, now, headings=item.draft.headings)
-    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    hold = writing.confirm(
-        conn, home, node, rests_on, now, actor=item.draft.origin, change="edited", reason=reason
-    )
-    others = not item.draft.has_id
-    relating.relate(conn, home, node, item.entities, now, known=hold, others=others)
+    standing = Standing.read(conn, [known.id])
+    touched, held = change(making, item, node, known, standing, reason=reason)
+    making.write()
+    if not item.draft.has_id:
+        relating.relate_others(conn, node, touched, held, now)
     writing.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
-        anchors=rests_on,
+        anchors=tuple(replace(anchor, node=node.id) for anchor in item.anchors),
         masked=item.masked,
         decision=REFINES,
         why=item.why,
         before=known,
+    )
+
+
+def made_of(item: Ready, known: Node, now: datetime, *, apart: bool, kept: bool) -> Node:
+    """Return what a memory becomes that is given what a prepared draft says.
+
+    Args:
+        item: the draft.
+        known: the memory.
+        now: when it comes.
+        apart: another living memory says the same.
+        kept: whoever says it changes nothing that a person said of it; see `is_kept_from`.
+
+    Raises:
+        YaadError: TOO_LARGE; it would have too many tags.
+    """
+    node = replace(
+        _given(item, known, now, kept=kept),
+        text=item.text,
+        text_hash=item.text_hash,
+        summary=text.summarise(item.text),
+    )
+    return replace(node, text_hash=_hash_apart(node)) if apart else node
+
+
+def change(
+    making: Making,
+    item: Ready,
+    node: Node,
+    known: Node,
+    standing: Standing,
+    *,
+    reason: str = "",
+) -> tuple[set[str], Sequence[Edge]]:
+    """Gather that a memory becomes `node`, with others; return what `Making.change` does."""
+    return making.change(
+        node,
+        known,
+        standing,
+        rests_on=item.anchors,
+        names=item.entities,
+        headings=item.draft.headings,
+        actor=item.draft.origin,
+        reason=reason,
     )
 
 
@@ -149,18 +195,8 @@ def _require_version(conn: Connection, item: Ready) -> None:
     nodes.require_version(conn, holder.id, draft.expected_version or 0)
 
 
-def _apart(conn: Connection, node: Node) -> Node:
-    """Return a node whose id keeps it apart from a living one that says the same.
-
-    Its hash is then one that no words have: whoever says them means the other one.
-    """
-    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
-    if twin is None or twin.id == node.id:
-        return node
-    return replace(node, text_hash=_hash_apart(node))
-
-
 def _hash_apart(node: Node) -> str:
+    """Return a hash that no words have: whoever says the words means another memory."""
     return text.text_hash(f"{node.id}\0{node.text}")
 
 
@@ -188,14 +224,19 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
 
 def is_kept_from(conn: Connection, origin: str, id: str) -> bool:
     """Return whether a memory is a person's, and `origin` an agent or an import."""
-    return origin.startswith((AGENT, "import")) and hot.is_persons(conn, id)
+    return bool(kept_from(conn, origin, [id]))
 
 
-def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
+def kept_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
+    """Return those of `ids` that are a person's, if `origin` is an agent or an import."""
+    return hot.persons(conn, ids) if origin.startswith((AGENT, "import")) else ()
+
+
+def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
     """Return a memory with what a draft says of it besides its words, stated now.
 
-    What a person said stays as it is when an agent or an import says it again: that confirms it,
-    and may add tags.
+    What a person said (`kept`) stays as it is when an agent or an import says it again: that
+    confirms it, and may add tags.
 
     Raises:
         YaadError: TOO_LARGE; it would have too many tags.
@@ -217,7 +258,7 @@ def _given(conn: Connection, item: Ready, known: Node, now: datetime) -> Node:
         updated_at=now,
         version=known.version + 1,
     )
-    if is_kept_from(conn, draft.origin, known.id):
+    if kept:
         return stated
     attributes = known.attributes
     if draft.attributes:
@@ -260,7 +301,7 @@ def _said_again(
         return Admitted(
             node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
         )
-    node = _given(conn, item, known, now)
+    node = _given(item, known, now, kept=is_kept_from(conn, item.draft.origin, known.id))
     writing.index(conn, node)
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)

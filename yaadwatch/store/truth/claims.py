@@ -77,6 +77,18 @@ def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
     return list(map(_claim, rows))
 
 
+def of_nodes(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[Claimed]]:
+    """Return what memories claim, as `of_node` does, by memory; those without are left out."""
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM claims WHERE node IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
+        (json_list(nodes),),
+    )
+    claimed: dict[str, list[Claimed]] = {}
+    for one in map(_claim, rows):
+        claimed.setdefault(one.node, []).append(one)
+    return claimed
+
+
 def found(
     conn: apsw.Connection,
     *,
