@@ -16,6 +16,7 @@ from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.settings import TEXT_CHARS_MAX
 from yaadwatch.store import hot, nodes
+from yaadwatch.store.truth import versions
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 PAGE = """---
@@ -260,7 +261,7 @@ def test_a_page_that_says_a_person_said_so_makes_nothing_a_persons(full):
 
     memory = living(there)["Tokens end after five minutes"].id
     with there.db() as db:
-        assert [one.actor for one in db.read(nodes.versions, memory)] == ["import:cli", "import"]
+        assert [one.actor for one in db.read(versions.of_node, memory)] == ["import:cli", "import"]
         assert not db.read(hot.is_persons, memory)
 
 

@@ -31,7 +31,7 @@ from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.truth import erasing
+from yaadwatch.store.truth import erasing, versions
 from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
@@ -245,7 +245,7 @@ def _words(conn: Connection, *given: str) -> _Words:
             node = nodes.get(conn, one)
             if node is None:
                 continue
-            said = [node.text, *(past.text for past in nodes.versions(conn, one))]
+            said = [node.text, *(past.text for past in versions.of_node(conn, one))]
             texts |= dict.fromkeys(said)
             hashes |= {node.text_hash, *map(text.text_hash, said)}
         # A memory that only once said this says something else now: that is not taken along.
@@ -301,7 +301,7 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
         version=node.version + 1,
     )
     nodes.replace(conn, done, expected_version=node.version)
-    nodes.add_version(conn, writing.version_of(done, now, "redacted", "erase"))
+    versions.add(conn, writing.version_of(done, now, "redacted", "erase"))
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
