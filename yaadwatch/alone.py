@@ -7,6 +7,7 @@ that was killed leaves there goes after a day, and with what is erased.
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -157,13 +158,13 @@ def _copy_files(store: Path, target: Path) -> None:
 
     Raises:
         OSError: one cannot be read or written.
-        YaadError: UNAVAILABLE when somebody wrote to it meanwhile.
+        YaadError: UNAVAILABLE when somebody wrote to it meanwhile, REFUSED when one is a link.
     """
     before = _looks(store)
     for path in before:
         copy = target.with_name(target.name + path.name.removeprefix(store.name))
-        shutil.copyfile(path, copy, follow_symlinks=False)
-        copy.chmod(0o600)
+        with os.fdopen(_opened(path), "rb") as source, os.fdopen(_made(copy), "wb") as to:
+            shutil.copyfileobj(source, to)
     if _looks(store) != before:
         raise YaadError(
             Code.UNAVAILABLE, f"{store} was written to meanwhile; {_UNREAD}.", hint="Try again."
@@ -171,10 +172,29 @@ def _copy_files(store: Path, target: Path) -> None:
 
 
 def _looks(store: Path) -> dict[Path, tuple[int, int]]:
-    """Return the size and the time of a store and of its log, where there is one."""
+    """Return the size and the time of a store and of its log, where there is one.
+
+    Raises:
+        YaadError: REFUSED when one is no plain file: a link may lead anywhere.
+    """
     found = {}
     for path in (store, store.with_name(f"{store.name}-wal")):
         with suppress(FileNotFoundError):
             seen = path.lstat()
+            if not stat.S_ISREG(seen.st_mode):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{path} is a link, or no plain file; {_UNREAD}.",
+                    hint="Remove it, then try again.",
+                )
             found[path] = seen.st_size, seen.st_mtime_ns
     return found
+
+
+def _made(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def _opened(path: Path) -> int:
+    """Return a descriptor of a file that is no link."""
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -160,3 +160,29 @@ def test_with_a_home_that_is_read_only_what_is_stored_is_read_all_the_same(
     finally:
         subprocess.run(["mount", "-o", "remount,rw", str(machine.home)], check=True)
         machine.end()
+
+
+def test_on_a_disk_that_is_read_only_a_link_in_the_place_of_a_log_is_not_followed(
+    tmp_path, monkeypatch, small_disk
+):
+    """What is copied to be read is opened by SQLite, which writes to its log and deletes it."""
+    machine = Living(tmp_path, monkeypatch)
+    small_disk(machine.home)
+    own = tmp_path / "own.sh"
+    own.write_text("echo mine")
+    own.chmod(0o755)
+    try:
+        machine.live()
+        shop = Shop.new(machine, files=1)
+        shop.remember(0)
+        machine.stop()
+        (shop.root / ".yaad" / "yaad.db-wal").symlink_to(own)
+        subprocess.run(["mount", "-o", "remount,ro", str(machine.home)], check=True)
+
+        asked = machine.run("recall", "which rate is applied", cwd=shop.root)
+
+        assert (own.read_text(), own.stat().st_mode & 0o777) == ("echo mine", 0o755)
+        assert "yaad.db-wal is a link" in " ".join(asked.err.split())
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(machine.home)], check=True)
+        machine.end()

@@ -523,6 +523,24 @@ def test_a_small_object_that_unpacks_to_a_large_one_is_not_unpacked(victim, runn
     assert victim.open(runner).read_blob(blob) is None
 
 
+def test_trees_that_hold_one_another_over_and_over_are_not_unfolded(victim, runner):
+    names = [f"{number}" for number in range(1_000)]
+    held = "100644 blob " + victim.git("rev-parse", "HEAD:moved.py")
+    for _ in range(9):
+        rows = "".join(f"{held}\t{name}\n" for name in names)
+        held = "040000 tree " + victim.git("mktree", given=rows.encode())
+    bomb = victim.git("commit-tree", held.rpartition(" ")[2], "-p", "HEAD", "-m", "bomb")
+    repository = victim.open(runner)
+    for ask in (
+        lambda: repository.differing(victim.last, bomb),
+        lambda: list(repository.paths_below(bomb, "0")),
+    ):
+        with pytest.raises(YaadError, match=r"More than 300,000 files") as raised:
+            ask()
+        assert raised.value.code is Code.TOO_LARGE
+    assert repository.differing_little(victim.last, bomb, 9) is None
+
+
 def test_a_pipe_that_the_configuration_includes_does_not_stop_the_process(victim, tmp_path):
     """libgit2 would wait in it while it holds the interpreter: no other thread would run."""
     os.mkfifo(tmp_path / "pipe")

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "store"))
 import old_stores
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import nodes
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.truth import versions
 
 NEWEST = old_stores.versions()[-1]
 older = pytest.mark.parametrize("version", old_stores.versions()[:-1])
@@ -77,12 +77,16 @@ def test_what_a_memory_said_before_and_says_now_is_known_after_an_upgrade(path, 
         now = dict(conn.execute("SELECT id, text FROM nodes"))
 
     with closing(_opened(path)) as db:
-        said = {number: db.read(nodes.versions, node)[0].text for number, node in nodes_of.items()}
+        said = {
+            number: db.read(versions.of_node, node)[0].text for number, node in nodes_of.items()
+        }
         assert said == {number: now[node] for number, node in nodes_of.items()} | {2: "other words"}
 
         db.write(lambda conn: conn.execute("UPDATE nodes SET text = 'newer', text_hash = id"))
 
-        again = {number: db.read(nodes.versions, node)[0].text for number, node in nodes_of.items()}
+        again = {
+            number: db.read(versions.of_node, node)[0].text for number, node in nodes_of.items()
+        }
         assert again == said
 
 

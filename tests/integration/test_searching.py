@@ -14,6 +14,8 @@ from yaadwatch.system.git.words.texts import words_in
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
 TEXTS = [
+    "retry_all " * 40 + "\n",
+    "retry_all " * 40 + "retry\n",
     "retry(1)\n",
     "retry_all b\n",
     "run --dry-run, or x--dry-run\n",

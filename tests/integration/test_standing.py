@@ -97,6 +97,41 @@ def test_whatever_changes_the_same_is_found_as_by_git(kept, runner, done):
         }
 
 
+def test_many_words_are_looked_for_in_one_look_the_first_time(repo, runner, monkeypatch):
+    for at, name in enumerate(NAMES):
+        repo.write(name, TEXTS[at])
+    repo.commit()
+    many = [f"word_{number}" for number in range(standing.SEARCHES_MIN * searching.WORDS_PER_SCAN)]
+    looked, questions = [], []
+    by_git, answer = searching.files_with, standing._Question.answer
+    monkeypatch.setattr(
+        searching,
+        "files_with",
+        lambda git, words, **kw: looked.append(words) or by_git(git, words, **kw),
+    )
+    monkeypatch.setattr(
+        standing._Question, "answer", lambda one: questions.append(len(one.wanted)) or answer(one)
+    )
+
+    found = repo.open(runner).files_with([*many, "☂", "retry"])
+
+    assert {word: paths for word, paths in found.items() if paths} == {"retry": ["one.py"]}
+    assert set(found) == {*many, "☂", "retry"}
+    assert (questions, looked) == ([len(many) + 1], [["☂"]])
+
+
+def test_a_few_words_are_looked_for_by_git_the_first_time(repo, runner, monkeypatch):
+    repo.write("one.py", "retry\n")
+    repo.commit()
+    questions = []
+    monkeypatch.setattr(standing._Question, "answer", questions.append)
+
+    for _ in range(standing.SEARCHES_MIN):
+        assert repo.open(runner).files_with(["retry"]) == {"retry": ["one.py"]}
+
+    assert questions == []
+
+
 def test_what_the_index_has_as_a_link_is_read_when_it_is_a_file_now(kept, runner):
     change(kept, "link", "one.py")
     change(kept, "stage", "one.py")
@@ -257,7 +292,7 @@ def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, ru
 def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(standing, "_PIECE_BYTES", piece)
-        held = standing._bits(data)
+        held = standing._bits(standing._words_of(data))
     for word in standing._WORD.findall(data):
         assert all(held[at] & bit for at, bit in standing._slots([word]))
 

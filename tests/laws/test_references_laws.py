@@ -1,5 +1,6 @@
 """Laws of references: what is mentioned is found in any wrapping; plain words are no names."""
 
+import re
 import time
 from itertools import pairwise
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from yaadwatch.core.references import values
 from yaadwatch.core.references.mentions import MENTIONS_MAX, mentions
 from yaadwatch.core.references.tree import Tree
 
@@ -152,3 +154,36 @@ def test_a_longer_text_takes_no_more_than_its_share(unit):
     short, long = seconds(8_000), seconds(64_000)
 
     assert long < 8 * 4 * max(short, 0.0005)
+
+
+PIECES = [
+    "LIMIT",
+    "limit()",
+    "a.LIMIT",
+    "LIMITS",
+    "-",
+    "`",
+    " is ",
+    " = ",
+    " returns ",
+    "3",
+    "five",
+    ".",
+]
+said = st.lists(st.sampled_from([*PIECES, " ", "x", "if ", ", "]), max_size=12).map("".join)
+
+
+@given(said, st.sampled_from(["LIMIT", "limit", "x", "LIMIT is", "3"]))
+@example("LIMITLIMIT is 3", "LIMIT")
+def test_what_is_said_of_a_name_is_what_one_pattern_with_the_name_finds(text, name):
+    for no_end, pattern in (
+        (values._PART_OF_A_PATH, values._STATED),
+        (values._PART_OF_A_NAME, values._RETURNS),
+    ):
+        whole = re.compile(f"(?<!{no_end.pattern}){re.escape(name)}{pattern.pattern}")
+        found = [
+            (start, one.end(), one.groups())
+            for start, one in values._behind(name, text, no_end, pattern)
+        ]
+
+        assert found == [(one.start(), one.end(), one.groups()) for one in whole.finditer(text)]

@@ -110,7 +110,10 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     identity = short(doubt["id"])
     mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "put right"
     terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
-    _tell_verdicts(identity, terminal)
+    terminal.line(
+        f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
+        indent=4,
+    )
 
 
 def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
@@ -135,7 +138,9 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
         proposed |= _tell_suggestion(doubt, terminal)
     mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "put right"
     terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
-    _tell_verdicts(" ".join(short(doubt["id"]) for doubt in doubts), terminal)
+    ids = " ".join(short(doubt["id"]) for doubt in doubts)
+    terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)
+    terminal.line(f"if not: yaadwatch forget {ids}", indent=4)
 
 
 def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
@@ -153,12 +158,6 @@ def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
     if suggestion.get("places"):
         terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
     return bool(suggestion.get("path") or suggestion.get("text"))
-
-
-def _tell_verdicts(ids: str, terminal: Terminal) -> None:
-    terminal.line(
-        f"still true: yaadwatch confirm {ids}    if not: yaadwatch forget {ids}", indent=4
-    )
 
 
 def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:

@@ -9,10 +9,9 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.listed import LeftOut
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.git.searching import WORDS_PER_SCAN
 from yaadwatch.system.git.words.texts import may_be_text, words_in
 
-WORDS_PER_SCAN = 128
-"""Names looked for in one scan of the tree."""
 _READ_COST = 2
 """To read a changed file costs as much as to search so many files of a tree."""
 _STANDING = "standing"
@@ -167,10 +166,8 @@ class History:
             if not self._carried(wanted, at):
                 wanted += self._unknown(self._expected, at)
             wanted = self._unknown(wanted, at)
-        for start in range(0, len(wanted), WORDS_PER_SCAN):
-            piece = wanted[start : start + WORDS_PER_SCAN]
-            found = self._once((_STANDING, at, *piece), self._hold, piece, at)
-            self._keep(found, at)
+        if wanted:
+            self._keep(self._once((_STANDING, at, *wanted), self._hold, wanted, at), at)
         return self._known(words, at)
 
     def known_standing(self, words: Sequence[str], *, at: str) -> dict[str, Sequence[str]] | None:

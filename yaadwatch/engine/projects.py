@@ -66,7 +66,7 @@ def add(
         )
     refuse_unsafe(folder / "yaad.db")
     _refuse_linked_exclude(layout, folder)
-    with ExitStack() as undo:
+    with home.adding, ExitStack() as undo:
         fresh = not stands(folder / "yaad.db")
         if restore:
             found = identity.restored(home, layout, folder)

@@ -131,6 +131,7 @@ class Home:
         self.follow: Callable[[Layout], Project | None] = _nobody_moved
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
+        self.adding = threading.Lock()  # of those who have a repository watched, one at a time
         self.naming = threading.Lock()  # of those who give a skill its name, one at a time
         self._poorly: dict[str, Counter[str]] = {}
 

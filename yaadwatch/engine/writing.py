@@ -26,6 +26,7 @@ from yaadwatch.store import (
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import derived
 
 NAMED: Final = "named"
@@ -49,7 +50,7 @@ def confirm(
         The edges that begin or end in it and hold.
     """
     nodes.replace(conn, node, expected_version=node.version - 1)
-    nodes.add_version(conn, version_of(node, now, change, actor, reason))
+    versions.add(conn, version_of(node, now, change, actor, reason))
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     unhide(conn, node)
@@ -72,7 +73,7 @@ def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: 
         node, archived_at=now, archive_reason=reason, updated_at=now, version=node.version + 1
     )
     nodes.replace(conn, archived, expected_version=node.version)
-    nodes.add_version(conn, version_of(archived, now, "archived", actor, reason))
+    versions.add(conn, version_of(archived, now, "archived", actor, reason))
     fulltext.remove(conn, nodes.num(conn, node.id))
     flags.drop_node(conn, node.id)
     log.append(
@@ -94,7 +95,7 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
         version=node.version + 1,
     )
     nodes.replace(conn, back, expected_version=node.version)
-    nodes.add_version(conn, version_of(back, now, "restored", actor))
+    versions.add(conn, version_of(back, now, "restored", actor))
     index(conn, back)
     claiming.again(conn, back, now)
     unhide(conn, back)

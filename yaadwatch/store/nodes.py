@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node, Version
+from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import ID_CHARS_MAX
 from yaadwatch.store.codec import (
     from_ms,
@@ -376,116 +376,6 @@ def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> i
         {"ids": json_list(ids), "now_ms": to_ms(now)},
     )
     return conn.changes()
-
-
-def add_version(conn: apsw.Connection, version: Version) -> None:
-    """Keep how a node reads after a change; its words only where the node has others now.
-
-    Raises:
-        apsw.ConstraintError: the node is not there, or has a version of that number.
-    """
-    add_versions(conn, [version])
-
-
-def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
-    """Keep how nodes read after a change, as `add_version` does.
-
-    Raises:
-        apsw.ConstraintError: as for `add_version`, of any of them.
-    """
-    conn.executemany(
-        """
-        INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-                nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
-        """,
-        (
-            (
-                version.node,
-                version.version,
-                to_ms(version.at),
-                version.change,
-                version.actor,
-                version.reason,
-                version.kind,
-                version.tier,
-                version.text,
-            )
-            for version in new
-        ),
-    )
-
-
-def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime) -> None:
-    """Keep how nodes read that were made in this transaction: as they do now.
-
-    Raises:
-        apsw.ConstraintError: a node is not there, or has a version of that number.
-    """
-    at_ms = to_ms(at)
-    conn.executemany(
-        """
-        INSERT INTO node_versions (node, version, at_ms, change, actor, kind, tier)
-        VALUES (?, ?, ?, 'created', ?, ?, ?)
-        """,
-        ((node.id, node.version, at_ms, node.origin, node.kind, node.tier) for node in new),
-    )
-
-
-def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
-    """Return what a version of a node says as it is kept: None when the node says the same now."""
-    found: str | None = conn.execute(
-        "SELECT nullif(?, (SELECT text FROM nodes WHERE id = ?))", (said, id)
-    ).get
-    return found
-
-
-def versions(conn: apsw.Connection, id: str) -> list[Version]:
-    """Return how a node read after each of its changes, oldest first."""
-    rows = conn.execute(
-        """
-        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
-               old.tier, coalesce(old.text, nodes.text)
-          FROM node_versions AS old
-          JOIN nodes ON nodes.id = old.node
-         WHERE old.node = ?
-         ORDER BY old.version
-        """,
-        (id,),
-    )
-    return list(map(_version, rows))
-
-
-def versions_by(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
-    """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
-    rows = conn.execute(
-        """
-        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
-               old.tier, coalesce(old.text, nodes.text)
-          FROM node_versions AS old
-          JOIN nodes ON nodes.id = old.node
-         WHERE old.actor = ?
-         ORDER BY old.at_ms DESC, old.node, old.version DESC
-         LIMIT ?
-        """,
-        (actor, limit),
-    )
-    return list(map(_version, rows))
-
-
-def _version(row: tuple[Any, ...]) -> Version:
-    node, version, at_ms, change, actor, reason, kind, tier, text = row
-    return Version(
-        node=node,
-        version=version,
-        at=from_ms(at_ms),
-        change=change,
-        actor=actor,
-        reason=reason,
-        kind=kind,
-        tier=tier,
-        text=text,
-    )
 
 
 def _not_found(id: str) -> YaadError:

@@ -162,6 +162,27 @@ def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(re
     assert left(repo) == []
 
 
+@pytest.mark.parametrize("name", ["damaged", "imports", "snapshots"])
+def test_a_folder_of_ours_that_is_a_link_leads_to_nothing_that_is_erased(repo, world, name):
+    """What is in the repository may come from somebody else."""
+    memory = repo.remember(SECRET)
+    own = world.folder / "mine" / name
+    own.mkdir(parents=True)
+    letter = own / "letter.txt"
+    letter.write_text(f"Dear all, {SECRET}.")
+    store = own / "yaad.db"
+    with repo.db() as db:
+        db.backup(store)
+    before = store.read_bytes()
+    (repo.path / ".yaad" / name).symlink_to(own)
+
+    done = erase(repo, memory)
+
+    assert letter.read_text() == f"Dear all, {SECRET}."
+    assert store.read_bytes() == before
+    assert done["remains"] == []
+
+
 def test_memories_that_say_or_said_the_same_go_too_and_quotations_are_named(repo):
     old = repo.remember(SECRET)
     repo.forget(old)

@@ -14,7 +14,7 @@ from yaadwatch.engine.inout import keeping, spool, verifying
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
-from yaadwatch.store import nodes
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -185,7 +185,7 @@ def test_a_memory_that_was_reworded_and_back_is_the_same_in_both_ways(full):
         assert {what for found in answer["counts"].values() for what in found} == {"same"}
     for tree in (full, there):
         with tree.db() as db:
-            said = [version.text for version in db.read(nodes.versions, memory)]
+            said = [version.text for version in db.read(versions.of_node, memory)]
         assert said == [f"Pagers are {how} at night" for how in ("on", "off", "on")]
 
 

@@ -16,7 +16,7 @@ from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
-from yaadwatch.store import nodes
+from yaadwatch.store.truth import versions
 
 ROUNDS = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -166,7 +166,7 @@ def test_what_goes_out_and_comes_in_again_makes_an_equal_store(world, done):
 def histories(conn):
     """Return what every node said after each of its changes."""
     ids = [node for (node,) in conn.execute("SELECT id FROM nodes ORDER BY id")]
-    return {node: nodes.versions(conn, node) for node in ids}
+    return {node: versions.of_node(conn, node) for node in ids}
 
 
 @ROUNDS

@@ -16,6 +16,7 @@ from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.settings import TEXT_CHARS_MAX
 from yaadwatch.store import hot, nodes
+from yaadwatch.store.truth import versions
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 PAGE = """---
@@ -260,7 +261,7 @@ def test_a_page_that_says_a_person_said_so_makes_nothing_a_persons(full):
 
     memory = living(there)["Tokens end after five minutes"].id
     with there.db() as db:
-        assert [one.actor for one in db.read(nodes.versions, memory)] == ["import:cli", "import"]
+        assert [one.actor for one in db.read(versions.of_node, memory)] == ["import:cli", "import"]
         assert not db.read(hot.is_persons, memory)
 
 
@@ -559,6 +560,19 @@ EDGES = (
     {"id": "e4", "from_id": "a5", "to_id": "s1", "type": "learned_in"},
     {"id": "e3", "from_id": "a1", "to_id": "nobody", "type": "relates_to"},
 )
+
+
+def test_nothing_is_swept_up_where_the_folder_of_imports_is_a_link(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, NODES, EDGES).close()
+    letter = full.path.parent / "mine" / "letter.txt"
+    letter.parent.mkdir()
+    letter.write_text("Dear all")
+    (full.store.parent / "imports").symlink_to(letter.parent)
+
+    ask(full, "import", path)
+
+    assert letter.read_text() == "Dear all"
 
 
 def test_another_yaads_database_comes_in_and_stays_as_it_was(full):

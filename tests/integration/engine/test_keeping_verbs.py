@@ -10,7 +10,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.engine import budget, report
 from yaadwatch.engine.inout import keeping, verifying
-from yaadwatch.engine.inout.firsts import FirstCopies
+from yaadwatch.engine.inout.firsts import AGAIN_AFTER_S, FirstCopies
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
@@ -311,6 +311,10 @@ def test_a_first_backup_that_could_not_be_made_is_said_and_tried_again(full):
     with pytest.raises(YaadError, match="has no backup yet") as caught:
         firsts.keep(full.home)
     folder.unlink()
+    with pytest.raises(YaadError, match="has no backup yet"):  # it is said, and not tried yet
+        firsts.keep(full.home)
+    assert copies_of(full) == []
+    full.world.clock.wait(AGAIN_AFTER_S)
 
     firsts.keep(full.home)
 

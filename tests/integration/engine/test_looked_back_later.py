@@ -1,6 +1,7 @@
 """Between `add` and the look back anything may happen: nothing is lost, and nothing is made up."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,15 @@ class TestGitThatFails:
 
 
 class TestStore:
+    def test_however_many_files_come_no_more_than_so_many_statements_wait(self, old):
+        with old.db() as db:
+            for number in range(9):
+                ids = tuple(f"{number}-{at}" for at in range(256))
+                db.write(lookbacks.add, 1, Piece(ids=ids, read_at=old.head()))
+            assert db.read(lookbacks.left, 1) == lookbacks.PENDING_MAX
+        old.look_back()
+        assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
+
     @pytest.mark.parametrize(
         "said", ["{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"]
     )
@@ -234,3 +244,13 @@ class TestStore:
         with old.db() as db:
             assert db.read(lookbacks.waiting) == [1]
             assert db.read(lookbacks.of_worktree, 2) == []
+
+    def test_two_that_add_at_once_lose_nothing(self, world):
+        tree = make(world)
+        tree.write("AGENTS.md", "# More\n\n- Calls are in `src/net.py`.\n")
+        tree.commit("more")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: tree.add(), range(2)))
+        assert tree.stale()["looking"] == 3
+        tree.look_back()
+        assert doubted(tree) == BOTH

@@ -14,7 +14,7 @@ from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.sessions import ending, handing, news, tasks, verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import nodes
+from yaadwatch.store.truth import versions
 
 SECRET = "ghp_" + "1234567890abcdefABCDEF1234567890abcd"
 
@@ -570,7 +570,7 @@ class TestPrivacy:
 
         assert [one["remains"] for one in done] == [[], [], []]
         with repo.db() as db:
-            said = [str(version.text) for version in db.read(nodes.versions, session)]
+            said = [str(version.text) for version in db.read(versions.of_node, session)]
         assert said
         repo.home.close()
         kept = every_byte_below(repo.path / ".yaad")

@@ -252,20 +252,18 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
         },
     )
 
-    assert ran.lines[:8] == [
+    assert ran.lines[:9] == [
         "9f8e7d6c5b  2026-11-21  Drop old",
         "  gone  00000001  The API is in src/old/api.py",
         "    src/old/api.py is gone; noticed 3 hours ago on main",
         "  gone  00000002  Two",
         "    src/old/api.py is gone; noticed 3 hours ago on main",
         "    put right: yaadwatch edit ID",
-        (
-            "    still true: yaadwatch confirm 00000001 00000002"
-            "    if not: yaadwatch forget 00000001 00000002"
-        ),
+        "    still true: yaadwatch confirm 00000001 00000002",
+        "    if not: yaadwatch forget 00000001 00000002",
         "",
     ]
-    assert ran.lines[8].startswith("moved  f2e4ab37")
+    assert ran.lines[9].startswith("moved  f2e4ab37")
     assert ran.lines[-1].startswith("4 memories in doubt")
 
 

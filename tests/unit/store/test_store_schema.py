@@ -17,6 +17,7 @@ from yaadwatch.store import (
 )
 from yaadwatch.store.graph import steps
 from yaadwatch.store.recall import candidates, learned, then
+from yaadwatch.store.truth import versions
 
 FILTER = Filter(
     kinds=("fix",), scope="project", path="src", tags=("http",), agent="claude", session="s", at=NOW
@@ -28,7 +29,7 @@ LOOKUPS = {
     "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2), expected_version=1),
     "nodes.batch": lambda conn: nodes.batch(conn, after="", limit=9, archived=False),
     "nodes.boost": lambda conn: nodes.boost(conn, {"a": 0.7}, now=NOW),
-    "nodes.versions": lambda conn: nodes.versions(conn, "a"),
+    "versions.of_node": lambda conn: versions.of_node(conn, "a"),
     "nodes.erase": lambda conn: nodes.erase(conn, ["a"]),
     "edges.insert": lambda conn: edges.insert(conn, edge("a", "b", "led_to")),
     "edges.of_node": lambda conn: edges.of_node(conn, "a"),

@@ -12,6 +12,7 @@ from store_samples import NOW, edge, empty_store, instants, node, texts
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Version
 from yaadwatch.store import edges, fulltext, nodes
+from yaadwatch.store.truth import versions
 
 confidences = st.floats(0, 1)
 whole_nodes = st.builds(
@@ -227,14 +228,14 @@ def test_an_access_raises_no_archived_memory(conn):
 def test_an_erased_node_takes_everything_of_it_along(conn):
     number = nodes.insert(conn, node("a"))
     nodes.insert(conn, node("b"))
-    nodes.add_version(conn, _version("a", 1))
+    versions.add(conn, _version("a", 1))
     fulltext.index(conn, number, text="jose", sub="", tags="")
     edges.insert(conn, edge("a", "b"))
 
     nodes.erase(conn, ["a", "never there"])
 
     assert nodes.get(conn, "a") is None
-    assert nodes.versions(conn, "a") == []
+    assert versions.of_node(conn, "a") == []
     assert edges.of_node(conn, "b") == []
     assert conn.execute("SELECT count(*) FROM nodes_fts").get == 0
 
@@ -252,9 +253,9 @@ def test_versions_come_oldest_first_and_as_they_were_kept(conn):
     nodes.insert(conn, node("a"))
     kept = [_version("a", number) for number in (2, 1, 10)]
     for version in kept:
-        nodes.add_version(conn, version)
+        versions.add(conn, version)
 
-    assert nodes.versions(conn, "a") == sorted(kept, key=lambda version: version.version)
+    assert versions.of_node(conn, "a") == sorted(kept, key=lambda version: version.version)
 
 
 def _version(id, number):

@@ -81,9 +81,14 @@ _TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
 _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
 _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
 
-
 _WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
 _OFTEN = r"(?:(?:always|now|currently) `?)?"
+_STATED = re.compile(rf"{_WITHIN}{_GIVES}{_OFTEN}{_SAID}")
+"""How a text goes on behind a name that it gives a number."""
+_RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
+"""How it goes on behind a function of which it says what that returns."""
+_PART_OF_A_PATH = re.compile(r"[\w.-]")
+_PART_OF_A_NAME = re.compile(r"[\w-]")
 _END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
 _SENTENCE_MAX = 400
 """Characters before and behind a value in which a condition is looked for."""
@@ -193,13 +198,10 @@ def stated_for(text: str, name: str) -> str | None:
 
 def stated_at(text: str, name: str) -> list[Given]:
     """Return where a text says that a name has a number; nothing where one is conditional."""
-    if name not in text:
+    found = list(_behind(name, text, _PART_OF_A_PATH, _STATED))
+    if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
         return []
-    said = re.compile(rf"(?<![\w.-]){re.escape(name)}{_WITHIN}{_GIVES}{_OFTEN}{_SAID}")
-    found = list(said.finditer(text))
-    if any(_is_conditional(text, one, _CONDITION) for one in found):
-        return []
-    return [_given_at(one, one.lastindex or 0, _number(one[1], one[2])) for one in found]
+    return [_given_at(one, one.lastindex or 0, _number(one[1], one[2])) for _, one in found]
 
 
 def returned_for(text: str, name: str) -> str | None:
@@ -212,13 +214,34 @@ def returned_for(text: str, name: str) -> str | None:
 
 def returned_at(text: str, name: str) -> list[Given]:
     """Return where a text says that a function returns a literal; as `stated_at`."""
-    if name not in text or "return" not in text:
+    if "return" not in text:
         return []
-    said = re.compile(rf"(?<![\w-]){re.escape(name)}{_CALLED}{_RETURNED}{_NO_MORE}")
-    found = list(said.finditer(text))
-    if any(_is_conditional(text, one, _CASE) for one in found):
+    found = list(_behind(name, text, _PART_OF_A_NAME, _RETURNS))
+    if any(_is_conditional(text, start, one.end(), _CASE) for start, one in found):
         return []
-    return [_given_at(one, 1, _counted(one[1])) for one in found]
+    return [_given_at(one, 1, _counted(one[1])) for _, one in found]
+
+
+def _behind(
+    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
+) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield where a name stands that a pattern goes on from, and what that matches.
+
+    To compile a pattern with each name in it took longer than all else that is done with a text.
+
+    Args:
+        name: which.
+        text: where.
+        no_end: what the character before the name must not match.
+        pattern: what follows the name.
+    """
+    at = text.find(name)
+    while at >= 0:
+        whole = not at or no_end.match(text, at - 1) is None
+        found = pattern.match(text, at + len(name)) if whole else None
+        if found is not None:
+            yield at, found
+        at = text.find(name, max(at + 1, found.end() if found is not None else 0))
 
 
 def _given_at(said: re.Match[str], group: int, value: str) -> Given:
@@ -232,13 +255,13 @@ def _agreed(given: Sequence[Given]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _is_conditional(text: str, said: re.Match[str], condition: re.Pattern[str]) -> bool:
-    """Return whether the sentence around `said` names a case, or the next one tells of the other.
+def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str]) -> bool:
+    """Return whether the sentence around a place names a case, or the next one tells of the other.
 
     A list below "if it is shut:" is one sentence with it; what is too long ago is not looked at.
     """
-    before = text[max(0, said.start() - _SENTENCE_MAX) : said.start()]
-    after = text[said.end() : said.end() + _SENTENCE_MAX]
+    before = text[max(0, start - _SENTENCE_MAX) : start]
+    after = text[end : end + _SENTENCE_MAX]
     sentence = _END_OF_SENTENCE.split(before)[-1]
     rest, *more = _END_OF_SENTENCE.split(after, maxsplit=1)
     if condition.search(sentence) or condition.search(rest):
@@ -253,7 +276,7 @@ def _counted(said: str) -> str:
 def phrases(text: str) -> Iterator[Phrase]:
     """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
-        if _is_conditional(text, found, _CONDITION):
+        if _is_conditional(text, *found.span(), _CONDITION):
             continue
         words = found.group(1).split()
         wordings = tuple(" ".join(words[start:]) for start in range(len(words)))

@@ -15,6 +15,10 @@ _LOST_STEPS_MAX = 2_000
 """Steps of the parser, and those after an error. 1 KiB of source takes 3 to 14, so that 2 MiB are
 mostly read; without limits, 2 MiB of anything else take minutes."""
 
+_CHUNK_BYTES = 4 * 1024
+_spare: list[bytearray] = []
+"""Buffers that no parser reads from just now, empty."""
+
 _KEPT_MAX = 4
 _KEPT_BYTES_MAX = 128 * 1024
 _LARGE_BYTES = 64 * 1024
@@ -68,13 +72,24 @@ def _parsed(source: bytes, language: "Language") -> "Node | None":
         lost += after_error
         return steps > _STEPS_MAX or lost > _LOST_STEPS_MAX
 
-    whole = memoryview(source)
+    # The binding never lets go of what it is given to read (tree-sitter 0.26), so it gets the same
+    # few buffers for ever: with views of `source`, each file that was parsed stayed in memory.
     try:
-        tree = Parser(language).parse(
-            lambda offset, _point: whole[offset:], progress_callback=is_too_much
-        )
+        chunk = _spare.pop()
+    except IndexError:
+        chunk = bytearray()
+
+    def read(offset: int, _point: object) -> bytearray:
+        chunk[:] = source[offset : offset + _CHUNK_BYTES]
+        return chunk
+
+    try:
+        tree = Parser(language).parse(read, progress_callback=is_too_much)
     except ValueError:  # what the parser raises when it was told to stop
         return None
+    finally:
+        chunk.clear()
+        _spare.append(chunk)
     return tree.root_node
 
 

@@ -31,7 +31,7 @@ from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.truth import erasing
+from yaadwatch.store.truth import erasing, versions
 from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
@@ -99,9 +99,19 @@ class _Place:
     def files(self) -> Iterator[Path]:
         """Yield every file in which words of the store may stand, its own and its log included."""
         yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
-        logs = places.log_file().parent
-        for folder in (self.snapshots, self.imports, self.backups, self.damaged, logs):
+        for folder in (self.snapshots, self.imports, self.damaged):
+            yield from _beside(folder)
+        for folder in (self.backups, places.log_file().parent):
             yield from redacting.files_below(folder)
+
+
+def _beside(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder beside the store; none in one that is a link.
+
+    The store's folder is in the repository, and what somebody else put there may lead anywhere.
+    """
+    if not folder.is_symlink():
+        yield from redacting.files_below(folder)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -235,7 +245,7 @@ def _words(conn: Connection, *given: str) -> _Words:
             node = nodes.get(conn, one)
             if node is None:
                 continue
-            said = [node.text, *(past.text for past in nodes.versions(conn, one))]
+            said = [node.text, *(past.text for past in versions.of_node(conn, one))]
             texts |= dict.fromkeys(said)
             hashes |= {node.text_hash, *map(text.text_hash, said)}
         # A memory that only once said this says something else now: that is not taken along.
@@ -291,7 +301,7 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
         version=node.version + 1,
     )
     nodes.replace(conn, done, expected_version=node.version)
-    nodes.add_version(conn, writing.version_of(done, now, "redacted", "erase"))
+    versions.add(conn, writing.version_of(done, now, "redacted", "erase"))
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
@@ -301,7 +311,7 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
     for path in (
         *beside,
-        *redacting.files_below(place.damaged),
+        *_beside(place.damaged),
         *redacting.files_below(place.backups),
     ):
         with _told(path):
@@ -352,7 +362,7 @@ def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
 def _imports(db: Database, folder: Path, words: _Words, done: _Done) -> None:
     """Drop the files that imports brought and that say it; that they were imported stays noted."""
     gone = []
-    for path in redacting.files_below(folder):
+    for path in _beside(folder):
         with _told(path):
             if _import_holds(path, words):
                 path.unlink()

@@ -14,6 +14,8 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store import nodes
 
 _OUTCOME: Final = "has no backup yet, and none could be made"
+AGAIN_AFTER_S: Final = 600.0
+"""To copy a large store each minute would keep a disk busy that has no room for it."""
 
 
 class FirstCopies:
@@ -28,6 +30,8 @@ class FirstCopies:
         self._keeping = threading.Lock()
         self._done: set[str] = set()
         self._asked: set[str] = set()
+        self._failed: dict[str, tuple[float, str]] = {}
+        """When to try again, by the monotonic clock, and what went wrong, by project."""
 
     def written(self, store: str) -> None:
         """Note that a store was written: it may have its first memories now."""
@@ -38,18 +42,25 @@ class FirstCopies:
         """Make the first copies that are to be made.
 
         Raises:
-            YaadError: UNAVAILABLE; some could not be made, the others were.
+            YaadError: UNAVAILABLE; some could not be made, the others were. What went wrong is said
+                each time, and tried again after ten minutes.
         """
-        failed = []
+        now_s = home.clock.monotonic_s()
         with self._keeping:
-            for project in projects(home):
-                if not self._is_to_be_asked(project.id):
+            watched = {project.id: project for project in projects(home)}
+            self._failed = {one: seen for one, seen in self._failed.items() if one in watched}
+            for project in watched.values():
+                again_s, _ = self._failed.get(project.id, (now_s, ""))
+                if again_s > now_s or not self._is_to_be_asked(project.id):
                     continue
+                self._failed.pop(project.id, None)
                 try:
                     self._keep(home, project)
                 except YaadError as error:
                     self.written(project.id)
-                    failed.append(f"{project.root} {_OUTCOME}: {error.message}")
+                    words = f"{project.root} {_OUTCOME}: {error.message}"
+                    self._failed[project.id] = (now_s + AGAIN_AFTER_S, words)
+            failed = [words for _, words in self._failed.values()]
         if failed:
             raise YaadError(
                 Code.UNAVAILABLE, " ".join(failed), hint="What is wrong: yaadwatch status"

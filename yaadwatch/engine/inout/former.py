@@ -21,6 +21,7 @@ from yaadwatch.model.nodes import PROJECT, Node, Version, tier_of
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import imported
 
 ORIGIN: Final = "import"
@@ -74,7 +75,7 @@ def take(conn: Connection, found: Coming, made: Collection[str], now: datetime) 
         if there is None:
             node = _forgotten(taken, one, now)
             nodes.insert(conn, node)
-            nodes.add_version(conn, writing.version_of(node, now, "created", ORIGIN))
+            versions.add(conn, writing.version_of(node, now, "created", ORIGIN))
             _told(conn, node, now)
             taken.archived["new"] += 1
             _go_on(conn, taken, one, found.former.get(one.id, ()), now)
@@ -111,7 +112,7 @@ def _go_on(
             tier=tier_of(kind),
             text=taken.mask(before.text),
         )
-        nodes.add_version(conn, version)
+        versions.add(conn, version)
         taken.versions["new"] += 1
 
 

@@ -45,7 +45,9 @@ def keep(store: Meant, id: str, source: Path) -> Path:
 
 
 def sweep(store: Meant) -> None:
-    """Remove the files of imports that are not known, or known no more."""
+    """Remove the files of imports that are not known, or known no more; a link leads to none."""
+    if folder_of(store).is_symlink():
+        return
     known = {f"{one.id}.files" for one in store.db.read(imported.everything) if one.size}
     with contextlib.suppress(OSError):
         for path in folder_of(store).iterdir():

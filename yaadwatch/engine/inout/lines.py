@@ -17,8 +17,8 @@ from yaadwatch.engine.inout.stores import Meant, roots
 from yaadwatch.engine.inout.taking import Told
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
 from yaadwatch.store.whole.rows import Table
 
@@ -144,7 +144,7 @@ def _going_out(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str,
         return gaps.to_go_out(row)
     if table.name == "node_versions" and row["text"] is not None:
         # The store keeps the words of a memory that was reworded and back, and need not.
-        return row | {"text": nodes.other_words(conn, row["node"], row["text"])}
+        return row | {"text": versions.other_words(conn, row["node"], row["text"])}
     return row
 
 

@@ -26,6 +26,7 @@ from yaadwatch.model.nodes import THINGS, Node, Version, canonical_key
 from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
@@ -94,8 +95,7 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
 
 def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the versions of a memory that read otherwise than the one after them."""
-    versions = nodes.versions(conn, node.id)
-    for version, text in _reworded(versions, node.text):
+    for version, text in _reworded(versions.of_node(conn, node.id), node.text):
         fields: dict[str, object] = {
             "name": f"version {version.version}",
             "type": version.kind,
@@ -109,9 +109,9 @@ def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, st
         yield f"{folder}/v{version.version}.md", notes.render(page)
 
 
-def _reworded(versions: Sequence[Version], now: str) -> Iterator[tuple[Version, str]]:
-    after = [*(version.text for version in versions[1:]), now]
-    for version, text in zip(versions, after, strict=False):
+def _reworded(past: Sequence[Version], now: str) -> Iterator[tuple[Version, str]]:
+    after = [*(version.text for version in past[1:]), now]
+    for version, text in zip(past, after, strict=False):
         if version.text != text:
             yield version, version.text
 

@@ -29,6 +29,7 @@ from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.sessions import rows as sessions
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
 from yaadwatch.store.whole.derived import NOT_INDEXED
 from yaadwatch.store.whole.rows import Table, Unreadable
@@ -173,13 +174,13 @@ class _Taking:
             return
         if table.name == "node_versions":
             said = row.get("text")
-            said = said and nodes.other_words(self._conn, row["node"], said)
+            said = said and versions.other_words(self._conn, row["node"], said)
             row |= {"text": said}
         new = self._is_new(table, row)
         known = None if new else rows.find(self._conn, table, row)
         if known is not None:
             if table.name == "node_versions":  # one that was reworded, and back, keeps its words
-                known |= {"text": nodes.other_words(self._conn, row["node"], known["text"])}
+                known |= {"text": versions.other_words(self._conn, row["node"], known["text"])}
             self._compare(table, row, known)
             return
         if table.name == "nodes":

@@ -15,6 +15,7 @@ from yaadwatch.store import edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.store.truth import versions
 
 KIND = "learned_in"
 
@@ -79,4 +80,4 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
         updated_at=now,
     )
     nodes.insert(conn, node)
-    nodes.add_version(conn, writing.version_of(node, now, "created", node.origin))
+    versions.add(conn, writing.version_of(node, now, "created", node.origin))

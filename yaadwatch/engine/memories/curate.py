@@ -22,6 +22,7 @@ from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 
 _Change = Callable[[Connection, Node, datetime], Node]
 
@@ -191,7 +192,7 @@ def tag(
             )
         done = replace(node, tags=kept, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
-        nodes.add_version(conn, writing.version_of(done, now, "tagged", call.origin))
+        versions.add(conn, writing.version_of(done, now, "tagged", call.origin))
         writing.index(conn, done)
         body: dict[str, object] = {"change": "tagged"}
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
@@ -223,7 +224,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
         word = "pinned" if pinned else "unpinned"
-        nodes.add_version(conn, writing.version_of(done, now, word, call.origin))
+        versions.add(conn, writing.version_of(done, now, word, call.origin))
         body: dict[str, object] = {"change": word}
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
@@ -305,7 +306,7 @@ def _show(
                 "by": version.actor,
                 "text": version.text,
             }
-            for version in nodes.versions(conn, node_id)
+            for version in versions.of_node(conn, node_id)
         ],
         "stale": telling.doubt_row(flag, node) if flag is not None else None,
     }

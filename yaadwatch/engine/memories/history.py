@@ -13,6 +13,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, Version
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 from yaadwatch.store.truth.erasing import INSTEAD
 
 
@@ -68,8 +69,8 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         return curate.restore(home, call, id=id)
     with shelves(home, call) as both:
         held = both.find(id)
-        node, versions = held.db.read(_with_versions, held.id)
-        past = _named(node, versions, version)
+        node, every = held.db.read(_with_versions, held.id)
+        past = _named(node, every, version)
         held.db.read(writing.refuse_said, node, past.text)
         old = held.db.read(_anchors, node.id)
         now = home.clock.now()
@@ -114,20 +115,20 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
     }
 
 
-def _named(node: Node, versions: list[Version], number: int) -> Version:
+def _named(node: Node, every: list[Version], number: int) -> Version:
     """Return the version with this number.
 
     Raises:
         YaadError: NOT_FOUND, with those that there are; REFUSED when its words were erased.
     """
     short = node.id[-8:]
-    past = next((one for one in versions if one.version == number), None)
+    past = next((one for one in every if one.version == number), None)
     if past is None:
         raise YaadError(
             Code.NOT_FOUND,
-            f"Memory {short} has no version {number}; it has {versions[0].version} to "
-            f"{versions[-1].version}. Nothing was restored."
-            if versions
+            f"Memory {short} has no version {number}; it has {every[0].version} to "
+            f"{every[-1].version}. Nothing was restored."
+            if every
             else f"Memory {short} has no versions; nothing was restored.",
             hint=f"What each of them says: yaadwatch history {short}",
         )
@@ -144,7 +145,7 @@ def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]
     node = nodes.get(conn, node_id)
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {node_id[-8:]} was erased meanwhile.")
-    return node, nodes.versions(conn, node_id)
+    return node, versions.of_node(conn, node_id)
 
 
 def _anchors(conn: Connection, node_id: str) -> list[Anchor]:

@@ -24,7 +24,7 @@ from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import claims
+from yaadwatch.store.truth import claims, versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 
@@ -196,9 +196,9 @@ class Making:
         # never the other way round, because what is new has been gathered with both.
         for node in self._changed:
             nodes.replace(conn, node, expected_version=node.version - 1)
-        nodes.add_versions(conn, self._versions)
+        versions.add_all(conn, self._versions)
         first = nodes.insert_all(conn, self._nodes, self._begins)
-        nodes.add_first_versions(conn, (one for one in self._nodes if one.kind not in THINGS), now)
+        versions.add_first(conn, (one for one in self._nodes if one.kind not in THINGS), now)
         for num in self._wordless:
             fulltext.remove(conn, num)
         fulltext.index_anew(conn, self._words)

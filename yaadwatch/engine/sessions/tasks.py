@@ -19,6 +19,7 @@ from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import tasks as rows
 from yaadwatch.store.sessions.tasks import TaskRow
+from yaadwatch.store.truth import versions
 
 KIND = "task"
 
@@ -134,7 +135,7 @@ def _change(
     nodes.replace(conn, node, expected_version=node.version - 1)
     rows.put(conn, node_id, state=after.state, priority=after.priority)
     word = after.state if after.state != before.state else f"{after.priority} priority"
-    nodes.add_version(conn, writing.version_of(node, now, word, actor))
+    versions.add(conn, writing.version_of(node, now, word, actor))
     body: dict[str, object] = {"change": word}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
     return node, after

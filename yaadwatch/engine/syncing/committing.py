@@ -21,7 +21,7 @@ from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned
-from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth import lookbacks, versions
 from yaadwatch.store.truth.lookbacks import Piece
 
 GONE = "deleted from "
@@ -250,7 +250,7 @@ class _Commit:
 
     def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
         nodes.replace(conn, node, expected_version=node.version - 1)
-        nodes.add_version(conn, writing.version_of(node, self._now, change, self._actor, reason))
+        versions.add(conn, writing.version_of(node, self._now, change, self._actor, reason))
         body: dict[str, object] = {"change": change}
         event = Event(kind=events.NODE_UPDATED, at=self._now, subject=node.id, body=body)
         log.append(conn, event)

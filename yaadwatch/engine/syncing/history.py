@@ -10,8 +10,9 @@ from yaadwatch.model.agent_files import Snapshot
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Version
 from yaadwatch.store import events as log
-from yaadwatch.store import nodes, snapshots
+from yaadwatch.store import snapshots
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
 
 _TOLD: Final = {
     events.AGENT_FILE_EDITED: "read",
@@ -54,7 +55,7 @@ def _entries(
     found = [
         *(_of_event(event) for event in log.about(conn, path, tuple(_TOLD), worktree, entries_max)),
         *(_of_copy(copy) for copy in snapshots.of_path(conn, worktree, path)),
-        *(_of_version(one) for one in nodes.versions_by(conn, f"file:{path}", entries_max)),
+        *(_of_version(one) for one in versions.by_actor(conn, f"file:{path}", entries_max)),
     ]
     # Of one instant: the copy, then what was read, then the memories of it.
     found.sort(key=lambda entry: str(entry["at"]), reverse=True)

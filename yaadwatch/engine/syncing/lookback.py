@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
@@ -195,19 +194,15 @@ def _looked_up(home: Home, space: Space, pieces: Sequence[Piece]) -> dict[str, _
         for node in wanted
     ]
     tree, head = look_at(space, (), home.clock.now_ns())
-
-    @cache
-    def when_read(commit: str) -> tuple[View, AtHead]:
-        if commit == head.head.commit:
-            return tree, head
-        view = then.at_commit(head.history, commit)
-        return view, view
-
+    when_read: dict[str, tuple[View, AtHead]] = {head.head.commit: (tree, head)}
+    for piece in pieces:
+        view = then.at_commit(head.history, piece.read_at)
+        when_read.setdefault(piece.read_at, (view, view))
     found = {}
     for at, before in then.as_written(sources, head.history):
         node = wanted[at]
         own = resting.get(node.id, [])
-        after = then.and_since(before, own, *when_read(of[node.id].read_at))
+        after = then.and_since(before, own, *when_read[of[node.id].read_at])
         found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
     return found
 

@@ -40,6 +40,10 @@ _Mine = tuple[bytes, bytes]
 _ABSENT: _Mine = (b"", b"")
 
 
+ENTRIES_MAX = 300_000
+"""Of trees that hold one another over and over, a few kilobytes are any number of files."""
+
+
 class Objects:
     """The commits, trees and blobs of one repository, by SHA-1.
 
@@ -104,12 +108,19 @@ class Objects:
         """Yield the files of a commit in a folder and those below it; all of them for ''.
 
         Those whose names are not UTF-8 are left out.
+
+        Raises:
+            YaadError: TOO_LARGE after 300,000 files and folders.
         """
         mode, tree = self._entry(commit, folder) if folder else (_FOLDER, self._root(commit))
         pending = [(f"{folder}/" if folder else "", tree)] if mode == _FOLDER and tree else []
+        seen = 0
         while pending:
             above, tree = pending.pop()
-            for name, (mode, below) in self._tree(tree).items():
+            entries = self._tree(tree)
+            seen += len(entries)
+            self._refuse_beyond(seen)
+            for name, (mode, below) in entries.items():
                 try:
                     path = above + name.decode("utf-8")
                 except UnicodeDecodeError:
@@ -124,6 +135,9 @@ class Objects:
 
         A renamed file is one that is gone and one that is new. Folders that are the same are not
         looked into, and no other before it is its turn.
+
+        Raises:
+            YaadError: TOO_LARGE after 300,000 files and folders that differ.
         """
         before, after = self._read(old, COMMIT), self._read(new, COMMIT)
         if before is None or after is None:
@@ -133,12 +147,15 @@ class Objects:
     def _between(self, old: str, new: str) -> Iterator[Change]:
         """Yield the files that differ between two trees."""
         pending = [(b"", old, new)]
+        seen = 0
         while pending:
             folder, one, other = pending.pop()
             if one == other:
                 continue
             before, after = set(self._rows(one)), set(self._rows(other))
             then, now = _by_name(before - after), _by_name(after - before)
+            seen += len(then.keys() | now.keys())
+            self._refuse_beyond(seen)
             for name in then.keys() | now.keys():
                 was, is_now = then.get(name, _ABSENT), now.get(name, _ABSENT)
                 if was[0] == _FOLDER or is_now[0] == _FOLDER:
@@ -148,6 +165,14 @@ class Objects:
                 change = _change(folder + name, was, is_now)
                 if change is not None:
                     yield change
+
+    def _refuse_beyond(self, seen: int) -> None:
+        if seen > ENTRIES_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"More than {ENTRIES_MAX:,} files of a commit in {self._folder} would have to be"
+                " looked at; what needed them was not done.",
+            )
 
     def blob(self, id: str, bytes_max: int) -> bytes | None:
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""

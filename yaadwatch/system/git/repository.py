@@ -330,14 +330,30 @@ class Repository(Snapshots):
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
-            known_here = self._standing(words, untracked=untracked, new=new)
-            if known_here is not None:
-                return known_here
-            return searching.files_with(self._git, words, at=at, untracked=untracked, whole=whole)
+            return self._here(words, untracked=untracked, new=new)
         known = self.remembered(words, at=at) if self._may_remember else {}
         known |= self._indexed([word for word in words if word not in known], at, whole=whole)
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
+
+    def _here(
+        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
+    ) -> dict[str, list[str]]:
+        """Return what `files_with` does for the work tree; what can be had without git, so."""
+        plain = [word for word in words if standing.may_be_asked(word)]
+        odd = [word for word in words if not standing.may_be_asked(word)]
+        found: dict[str, list[str]] = {}
+        while plain:
+            known = self._standing(plain, untracked=untracked, new=new)
+            if known is not None:
+                found |= known
+                break
+            piece, plain = plain[: searching.WORDS_PER_SCAN], plain[searching.WORDS_PER_SCAN :]
+            found |= self._searched_here(piece, untracked=untracked)
+        return found | self._searched_here(odd, untracked=untracked) if odd else found
+
+    def _searched_here(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]]:
+        return searching.files_with(self._git, words, at=None, untracked=untracked, whole=False)
 
     def _standing(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
@@ -348,7 +364,8 @@ class Repository(Snapshots):
             return None
         paths = self.tracked()
         kept = self._runner.standing
-        if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root):
+        scans = -(-len(words) // searching.WORDS_PER_SCAN)
+        if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root, scans):
             return None
         left_out = self.left_out()
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):

@@ -16,6 +16,8 @@ _GREP = (
 )
 _ONE_THREAD = ("--threads=1",)
 """Of a commit only one thread reads at a time; more of them cost a tenth more."""
+WORDS_PER_SCAN = 128
+"""Words looked for in one scan of a tree."""
 _PATH = re.compile(rb"([^\0]+)\0")
 _PATH_AND_WORD = re.compile(rb"([^\0]+)\0([^\n]*)\n?")
 _NO_PERL = re.compile("Perl-compatible")
@@ -27,18 +29,19 @@ def files_with(
     """Return for each word the text files that hold it; as `Repository.files_with`."""
     wanted = [word for word in dict.fromkeys(words) if may_be_searched(word)]
     found: dict[str, set[str]] = {word: set() for word in words}
-    if wanted:
-        scan = [*_GREP, *(_ONE_THREAD if at is not None else ())]
-        scan += ["--untracked"] if untracked and at is None else []
-        # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
-        # that is good enough only where no text can be missing.
-        strict = whole and at is not None
+    scan = [*_GREP, *(_ONE_THREAD if at is not None else ())]
+    scan += ["--untracked"] if untracked and at is None else []
+    # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+    # that is good enough only where no text can be missing.
+    strict = whole and at is not None
+    for start in range(0, len(wanted), WORDS_PER_SCAN):
+        piece = wanted[start : start + WORDS_PER_SCAN]
         try:
-            found |= _scan(git, scan, wanted, at, strict=strict)
+            found |= _scan(git, scan, piece, at, strict=strict)
         except YaadError as error:
             if error.code is not Code.TOO_LARGE:
                 raise
-            for word in wanted:
+            for word in piece:
                 found |= _scan(git, [*scan, "-l"], [word], at, strict=strict)
     return {word: sorted(paths) for word, paths in found.items()}
 

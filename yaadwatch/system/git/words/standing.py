@@ -11,7 +11,7 @@ import re
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -106,11 +106,12 @@ class Standing:
         self._lock = threading.Lock()
         self._trees: OrderedDict[Path, _Kept] = OrderedDict()
 
-    def is_worth_it(self, root: Path) -> bool:
+    def is_worth_it(self, root: Path, scans: int = 1) -> bool:
         """Return whether a work tree was asked about so often that it is read; call it once each.
 
         Args:
             root: of the work tree.
+            scans: so many of git's would answer.
         """
         with self._lock:
             kept = self._trees.setdefault(root, _Kept())
@@ -118,7 +119,7 @@ class Standing:
             while len(self._trees) > TREES_MAX:
                 self._trees.popitem(last=False)
             kept.searches += 1
-            return kept.searches > SEARCHES_MIN
+            return kept.searches + scans - 1 > SEARCHES_MIN
 
     def files_with(
         self,
@@ -146,8 +147,17 @@ class Standing:
             return None
         try:
             wanted = {word: _slots(parts) for word, parts in asked.items()}
-            known = kept.among(root, paths, others)
-            found = _Question(files=known, root=root, wanted=wanted, now_ns=now_ns).answer()
+            by_part: dict[bytes, list[str]] = {}
+            for word, parts in asked.items():
+                by_part.setdefault(parts[0], []).append(word)
+            question = _Question(
+                files=kept.among(root, paths, others),
+                root=root,
+                wanted=wanted,
+                by_part=by_part,
+                now_ns=now_ns,
+            )
+            found = question.answer()
         finally:
             kept.reading.release()
         return None if found is None else {word: found.get(word, []) for word in words}
@@ -164,17 +174,27 @@ class Standing:
             return kept
 
 
+def may_be_asked(word: str) -> bool:
+    """Return whether the bits of a file can tell of a word; else git has to look for it."""
+    return _WORD.search(word.encode("utf-8", "surrogatepass")) is not None
+
+
 _Slot = tuple[int, int]
 """The place of a bit: which byte, and which of its bits is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """In which files do words stand? `wanted`: for each the bits of a file that may hold it."""
+    """In which files do words stand?
+
+    `wanted`: for each the bits of a file that may hold it. `by_part`: those that begin with a word
+    of letters and digits.
+    """
 
     files: Sequence[_Files]
     root: Path
     wanted: Mapping[str, Sequence[_Slot]]
+    by_part: Mapping[bytes, Sequence[str]]
     now_ns: int
 
     def answer(self) -> dict[str, list[str]] | None:
@@ -218,12 +238,19 @@ class _Question:
                 return None
             if data is None:
                 continue
-            known.may_hold = _bits(data)
+            words = _words_of(data)
+            known.may_hold = _bits(words)
             settled = files.is_settled(looks[0], looks[2], self.now_ns)
             known.looked = looks if settled else None
-            for word in words_in(found, data):
+            for word in words_in(self._perhaps(words), data):
                 found[word].append(path)
         return found
+
+    def _perhaps(self, words: Set[bytes] | None) -> Iterable[str]:
+        """Return those of the words that are asked for that a file of these may hold."""
+        if words is None:
+            return self.wanted
+        return [one for part in self.by_part.keys() & words for one in self.by_part[part]]
 
     def _look_again(self, perhaps: Mapping[str, Sequence[str]]) -> dict[str, list[str]] | None:
         """Return which unchanged files hold the words they may; None when one is too large now."""
@@ -263,8 +290,8 @@ def _looks(place: str) -> tuple[int, ...] | None:
     return _SIGNS(there) if stat.S_ISREG(there.st_mode) else None
 
 
-def _bits(data: bytes) -> bytes:
-    """Return the bits of all words of a file."""
+def _words_of(data: bytes) -> Set[bytes] | None:
+    """Return all words of a file; None where they are too many."""
     words: set[bytes] = set()
     at = 0
     while at < len(data):
@@ -272,8 +299,15 @@ def _bits(data: bytes) -> bytes:
         end = gap.start() if gap is not None else len(data)
         words.update(_WORD.findall(data, at, end))
         if len(words) > WORDS_MAX:
-            return _ANYTHING
+            return None
         at = end
+    return words
+
+
+def _bits(words: Set[bytes] | None) -> bytes:
+    """Return the bits of all words of a file; `None`: it may hold any."""
+    if words is None:
+        return _ANYTHING
     bits = bytearray(1 << (_BITS - 3))
     for word in words:
         number = hash(word)
