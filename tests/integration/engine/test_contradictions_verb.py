@@ -429,14 +429,19 @@ def test_a_claim_that_cannot_be_is_refused_and_nothing_is_stored(repo, fields, c
 
 def test_claims_are_in_the_transaction_of_the_memory(repo, monkeypatch):
     """Whatever goes wrong after the node is stored takes its claims along."""
-    from yaadwatch.engine.remember import storing
+    from yaadwatch.engine.remember import making
 
-    def broken(*args, **fields):
+    written = []
+
+    def broken(conn, *_):
+        written.extend(table(conn, "claims"))
         raise YaadError(Code.UNAVAILABLE, "no space")
 
-    monkeypatch.setattr(storing.nodes, "add_version", broken)
-    with pytest.raises(YaadError):
+    monkeypatch.setattr(making.log, "append_all", broken)
+    with pytest.raises(YaadError, match="no space"):
         repo.remember("The API port is 8080")
+
+    assert "8080" in repr(written)
 
     assert claimed(repo, all=True) == []
     assert repo.memories() == []
