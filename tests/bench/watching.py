@@ -201,7 +201,7 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
             settings=settings,
             health=Health(),
             monotonic_s=time.monotonic,
-            tells=lambda folder: True,
+            silent=lambda folder: (),
         )
         await made.start()
         running = asyncio.create_task(made.run())

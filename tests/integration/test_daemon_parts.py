@@ -154,6 +154,13 @@ class World:
         return any(paths is None or path in paths for _, _, paths in self.checks)
 
 
+def far(folder: Path) -> list[Path]:
+    """Return the folders called `remote` at, above or below a folder: they are on the network."""
+    if "remote" in folder.parts:
+        return [folder]
+    return [one for one in folder.rglob("remote") if one.is_dir()]
+
+
 @asynccontextmanager
 async def watching(
     engine: RecordingEngine, clock: Callable[[], float] = time.monotonic, **settings: int
@@ -169,7 +176,7 @@ async def watching(
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
         monotonic_s=clock,
-        tells=lambda folder: "remote" not in folder.parts,
+        silent=far,
     )
     await intake.start()
     running = asyncio.create_task(intake.run())
@@ -501,6 +508,40 @@ def test_a_disk_that_is_taken_out_is_told_and_the_next_poll_finds_it_back(tmp_pa
     asyncio.run(run())
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_disk_that_is_put_in_or_out_below_a_work_tree_is_watched_from_the_next_poll_on(tmp_path):
+    """Nobody is told when a disk hides a folder: those who watch go on watching what is hidden."""
+
+    async def run() -> None:
+        tree = repository(tmp_path / "r")
+        place, disk = tree.root / "src", tmp_path / "disk"
+        (disk / "auth").mkdir(parents=True)
+        (disk / "auth/jwt.py").write_text("on the disk")
+        async with watching(RecordingEngine([tree])) as world:
+            await world.quiet()
+            if not mounted(disk, place):
+                pytest.skip("nothing can be mounted here")
+            try:
+                await world.intake.poll()
+                await world.settled()
+                put_in = world.engine.seen["src/auth/jwt.py"]
+                (place / "auth/jwt.py").write_text("edited there")
+                await world.until(lambda: world.engine.seen["src/auth/jwt.py"] == "edited there")
+            finally:
+                subprocess.run(["umount", "-l", str(place)], check=True)
+            await world.intake.poll()
+            await world.until(lambda: world.engine.seen["src/auth/jwt.py"] == "b")
+            await world.settled()
+            (place / "auth/jwt.py").write_text("edited here")
+            await world.until(lambda: world.engine.seen["src/auth/jwt.py"] == "edited here")
+
+            assert put_in == "on the disk"
+            assert world.intake.mode("p") == "full"
+            assert world.health.problems() == []
+
+    asyncio.run(run())
+
+
 @story
 async def test_lost_hints_end_in_a_check_of_everything(world, tree):
     world.intake._hearing.overflow()
@@ -535,7 +576,7 @@ def test_of_many_work_trees_that_are_told_of_some_are_polled_each_time_and_the_o
         remote = repository(tmp_path / "remote" / "r", "far")
         async with watching(RecordingEngine([*trees, remote])) as world:
             await world.quiet()
-            world.intake._watcher.close()
+            world.intake._hearing._cares = lambda *_: False  # it hears nothing, and goes on
             found = []
             for turn in range(4):
                 for tree in (*trees, remote):
@@ -825,6 +866,55 @@ def test_a_repository_on_a_network_file_system_is_polled(tmp_path):
             assert world.intake.mode("p") == "poll"
             assert told == []
             assert world.checks == [("p", 1, frozenset({"a.py"}))]
+
+    asyncio.run(run())
+
+
+def test_of_a_repository_with_a_network_file_system_in_it_that_part_is_polled(tmp_path):
+    async def run() -> None:
+        tree = repository(tmp_path / "r")
+        (tree.root / "remote").mkdir()
+        (tree.root / "remote/shared.py").write_text("c")
+        both = replace(tree, paths=frozenset({"a.py", "remote/shared.py"}))
+        async with watching(RecordingEngine([both])) as world:
+            await world.quiet()
+
+            (tree.root / "remote/shared.py").write_text("new")
+            await world.settled()
+            told = list(world.checks)
+            (tree.root / "a.py").write_text("new")
+            await world.until(lambda: world.looked_at("a.py"))
+            watched = world.intake._watcher.folders
+            await world.intake.poll()
+            await world.settled()
+
+            assert world.intake.mode("p") == "poll"
+            assert told == []
+            assert tree.root / "remote" not in watched
+            assert world.looked_at("remote/shared.py")
+
+    asyncio.run(run())
+
+
+def test_a_work_tree_whose_repository_is_on_a_network_file_system_is_polled_and_watched(tmp_path):
+    async def run() -> None:
+        main = repository(tmp_path / "remote" / "r")
+        git(main.root, "worktree", "add", "-q", str(tmp_path / "w"))
+        tree = replace(main, root=tmp_path / "w", git_dir=main.git_dir / "worktrees" / "w")
+        async with watching(RecordingEngine([tree])) as world:
+            await world.quiet()
+            watched = world.intake._watcher.folders
+            (tree.root / "a.py").write_text("new")
+            await world.until(lambda: world.looked_at("a.py"))
+            git(tree.root, "commit", "-qam", "new")
+            await world.settled()
+            world.checks.clear()
+            await world.intake.poll()
+            await world.settled()
+
+            assert world.intake.mode("p") == "poll"
+            assert not any("remote" in folder.parts for folder in watched)
+            assert world.checks
 
     asyncio.run(run())
 

@@ -6,9 +6,10 @@ quiet for longest keep only git's folders, and polling looks after their files.
 """
 
 import os
+import shlex
 import stat
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -79,6 +80,7 @@ class Meaning:
 
 
 Names = Mapping[str, Meaning]
+Silent = Callable[[Path], Collection[Path]]
 
 _RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
 _RAISE_WATCHERS: Final = "sudo sysctl fs.inotify.max_user_instances=512"
@@ -123,7 +125,7 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
             "watch.unreadable",
             f"{len(watcher.unreadable)} folders may not be read by you, and are {instead}; "
             f"for instance {folder}.",
-            mend=f"ls -ld {folder}",
+            mend=f"ls -ld {shlex.quote(str(folder))}",
         )
     else:
         health.well("watch.unreadable")
@@ -209,13 +211,14 @@ class Arms:
     Args:
         watcher: watches the folders.
         budget: watched folders at most.
-        tells: whether the file system of a folder tells about changes; network file systems don't.
+        silent: the places at or below a folder from which on no file system tells about changes,
+            as network file systems do not; what is below them is not watched.
     """
 
-    def __init__(self, watcher: Watcher, *, budget: int, tells: Callable[[Path], bool]) -> None:
+    def __init__(self, watcher: Watcher, *, budget: int, silent: Silent) -> None:
         self._watcher = watcher
         self._budget = budget
-        self._tells = tells
+        self._silent = silent
         self._lock = threading.Lock()
         self._armed: dict[Tree, _Armed] = {}
         # Replaced entry by entry, never changed in place: the watcher's thread reads it unlocked.
@@ -225,20 +228,20 @@ class Arms:
         """Watch what `tree` needs as it is now, and nothing it needed before."""
         with self._lock:
             key = key_of(tree)
-            if not self._tells(tree.root):
+            silent = self._silent_of(tree)
+            if tree.root in silent:
                 self._apply(tree, {}, now, demoted=False)
                 return
-            branches = _branch_folders(tree.common_dir)
-            wanted = plan(tree, branches, files=True)
+            wanted, polled = _audible(tree, silent, files=True)
             while not self._fits(key, wanted) and len(wanted) <= self._budget:
                 if not self._demote_one(key, now):
                     break
             demoted = not self._fits(key, wanted)
             if demoted:
-                wanted = plan(tree, branches, files=False)
+                wanted, _ = _audible(tree, silent, files=False)
             if not self._fits(key, wanted):
                 wanted = {}
-            self._apply(tree, wanted, now, demoted=demoted)
+            self._apply(tree, wanted, now, demoted=demoted, polled=polled)
 
     def disarm(self, key: Tree) -> None:
         """Watch nothing for a tree any more."""
@@ -277,9 +280,9 @@ class Arms:
         return armed.mode if armed is not None else "off"
 
     def is_told(self, key: Tree) -> bool:
-        """Return whether any folder of a tree is watched; none is on a network file system."""
+        """Return whether git's folder of a tree is watched; on a network file system it is not."""
         armed = self._armed.get(key)
-        return armed is not None and bool(armed.folders)
+        return armed is not None and armed.tree.git_dir in armed.folders
 
     def is_demoted(self, key: Tree) -> bool:
         """Return whether a tree's files are polled because the budget is spent."""
@@ -290,6 +293,14 @@ class Arms:
     def demoted(self) -> int:
         """Return how many trees are polled because the budget is spent."""
         return sum(armed.demoted for armed in tuple(self._armed.values()))
+
+    def _silent_of(self, tree: WatchedTree) -> frozenset[Path]:
+        """Return the places of a tree, its git folders included, from which on nobody tells."""
+        found = set(self._silent(tree.root))
+        for git_dir in {tree.git_dir, tree.common_dir}:
+            if not git_dir.is_relative_to(tree.root):
+                found.update(self._silent(git_dir))
+        return frozenset(found)
 
     def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
         """Return whether `wanted` and what other trees need are within the budget."""
@@ -311,12 +322,18 @@ class Arms:
         if not older:
             return False
         armed = self._armed[min(older)[1]]
-        git_only = plan(armed.tree, _branch_folders(armed.tree.common_dir), files=False)
+        git_only, _ = _audible(armed.tree, self._silent_of(armed.tree), files=False)
         self._apply(armed.tree, git_only, armed.used_at, demoted=True)
         return True
 
     def _apply(
-        self, tree: WatchedTree, wanted: Mapping[Path, Names], now: float, *, demoted: bool
+        self,
+        tree: WatchedTree,
+        wanted: Mapping[Path, Names],
+        now: float,
+        *,
+        demoted: bool,
+        polled: bool = False,
     ) -> None:
         key = key_of(tree)
         before = self._armed.get(key)
@@ -340,7 +357,7 @@ class Arms:
         mode: Mode = "poll"
         if tree.root in missing or tree.git_dir in missing:
             mode = "off"  # the folder where a disk was mounted may still be there
-        elif folders and not demoted and not refused:
+        elif folders and not (demoted or refused or polled):
             mode = "full"
         self._armed[key] = _Armed(
             tree=tree, folders=folders, mode=mode, demoted=demoted, used_at=now
@@ -358,6 +375,24 @@ class Arms:
 
 
 _NOBODY: dict[Tree, Names] = {}
+
+
+def _audible(
+    tree: WatchedTree, silent: Collection[Path], *, files: bool
+) -> tuple[dict[Path, dict[str, Meaning]], bool]:
+    """Return what `plan` says, without what is at or below a place in `silent`; and whether
+    anything was left out for that.
+    """
+
+    def is_silent(folder: Path) -> bool:
+        return any(folder.is_relative_to(place) for place in silent)
+
+    branches = () if is_silent(tree.common_dir) else _branch_folders(tree.common_dir)
+    whole = plan(tree, branches, files=files)
+    if not silent:
+        return whole, False
+    heard = {folder: names for folder, names in whole.items() if not is_silent(folder)}
+    return heard, len(heard) < len(whole)
 
 
 def _is_none(folder: Path) -> bool:

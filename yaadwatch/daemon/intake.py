@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, ParamSpec, Protocol, TypeVar
 
-from yaadwatch.daemon.arming import Arms, Meaning, Mode, WatchedTree, budget, key_of, report
+from yaadwatch.daemon.arming import (
+    Arms,
+    Meaning,
+    Mode,
+    Silent,
+    WatchedTree,
+    budget,
+    key_of,
+    report,
+)
 from yaadwatch.daemon.bursts import Batch, Bursts, Tree
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.hearing import Hearing
@@ -85,7 +94,7 @@ class Intake:
         settings: how files are watched.
         health: is told what is degraded.
         monotonic_s: the clock of hints, in seconds.
-        tells: whether a folder's file system tells about changes.
+        silent: the places at or below a folder from which on nobody tells about changes.
     """
 
     def __init__(
@@ -95,13 +104,13 @@ class Intake:
         settings: Watch,
         health: Health,
         monotonic_s: Callable[[], float],
-        tells: Callable[[Path], bool],
+        silent: Silent,
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._health = health
         self._monotonic_s = monotonic_s
-        self._tells = tells
+        self._silent = silent
         self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
         self._bursts = Bursts(settings.quiet_ms / 1000)
         self._poller = Poller(engine.is_rule, engine.is_passed)
@@ -296,7 +305,7 @@ class Intake:
         return self._arms.cares(folder, name)
 
     def _arms_of(self, watcher: Watcher) -> Arms:
-        return Arms(watcher, budget=budget(self._settings), tells=self._tells)
+        return Arms(watcher, budget=budget(self._settings), silent=self._silent)
 
     async def _pause(self) -> None:
         """Wait until something is due, or is heard."""
@@ -341,7 +350,10 @@ class Intake:
 
     def _take_seen(self, key: Tree, seen: Differences) -> None:
         if seen and key in self._trees:
-            meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=seen.replaced)
+            # The watcher may not have told of these paths: a disk that is put in hides a folder,
+            # and who watches that one hears nothing. Armed anew it is right from then on.
+            shape = seen.replaced or bool(seen.paths)
+            meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=shape)
             self._take(key, meaning, self._monotonic_s())
 
     async def _learn(self) -> None:

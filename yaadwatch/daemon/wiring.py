@@ -289,7 +289,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,
-        tells=lambda folder: not mounts.is_network(folder),
+        silent=mounts.networks,
     )
 
 

@@ -27,9 +27,12 @@ _Mounts = tuple[tuple[str, str], ...]
 
 def file_system(path: Path) -> str:
     """Return the kind of file system that `path` is on, as the system calls it; '' if unknown."""
-    real = os.path.realpath(path)
+    return _kind(os.path.realpath(path), _mounts())
+
+
+def _kind(real: str, mounts: _Mounts) -> str:
     best, kind = -1, ""
-    for mounted, of_kind in _mounts():
+    for mounted, of_kind in mounts:
         # The last of two on one place is the one that is seen.
         if len(mounted) >= best and (real == mounted or real.startswith(f"{mounted}/")):
             best, kind = len(mounted), of_kind
@@ -39,6 +42,22 @@ def file_system(path: Path) -> str:
 def is_network(path: Path) -> bool:
     """Return whether `path` is on a file system that others may write to, or that lies about it."""
     return _is_network_kind(file_system(path))
+
+
+def networks(folder: Path) -> frozenset[Path]:
+    """Return the places at or below `folder`, itself among them, that are on network file systems.
+
+    A disk that stands below such a place counts as part of it.
+    """
+    real, mounts = os.path.realpath(folder), _mounts()
+    if _is_network_kind(_kind(real, mounts)):
+        return frozenset({folder})
+    below = f"{real}/"
+    return frozenset(
+        folder / mounted[len(below) :]
+        for mounted, kind in mounts
+        if mounted.startswith(below) and _is_network_kind(kind)
+    )
 
 
 def _is_network_kind(kind: str) -> bool:

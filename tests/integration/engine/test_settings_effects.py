@@ -99,7 +99,7 @@ def test_how_long_a_burst_must_be_quiet_is_a_setting(home, quiet_ms, checked):
             settings=Watch(quiet_ms=quiet_ms),
             health=Health(),
             monotonic_s=lambda: clock[0],
-            tells=lambda folder: True,
+            silent=lambda folder: (),
         )
         await intake.start()
         running = asyncio.create_task(intake.run())

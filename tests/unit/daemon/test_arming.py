@@ -49,8 +49,8 @@ class PaperWatcher:
         self.watched.clear()
 
 
-def arms_of(watcher, budget: int = 100, tells=lambda folder: True) -> Arms:
-    return Arms(watcher, budget=budget, tells=tells)
+def arms_of(watcher, budget: int = 100, silent=lambda folder: ()) -> Arms:
+    return Arms(watcher, budget=budget, silent=silent)
 
 
 def test_the_folders_on_the_way_to_each_anchored_file_are_watched_and_no_other(tmp_path):
@@ -282,7 +282,7 @@ def test_each_reason_for_polling_is_told_with_what_mends_it(tmp_path):
 def test_where_the_file_system_does_not_tell_nothing_is_watched(tmp_path):
     tree = repository(tmp_path / "r", "src/a.py")
     watcher = PaperWatcher()
-    arms = arms_of(watcher, tells=lambda folder: False)
+    arms = arms_of(watcher, silent=lambda folder: {folder})
 
     arms.arm(tree, 0.0)
 

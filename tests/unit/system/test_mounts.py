@@ -53,3 +53,15 @@ def test_a_place_with_a_space_and_a_name_that_only_begins_alike_are_told_apart()
     table = b"disk / ext4 rw 0 0\nshare /srv/my\\040files nfs4 rw 0 0\n"
 
     assert mounts._parsed(table) == (("", "ext4"), ("/srv/my files", "nfs4"))
+
+
+def test_network_file_systems_below_a_folder_are_found_and_no_other_is(tmp_path, monkeypatch):
+    table = (("", "ext4"), (f"{tmp_path}/a/far", "nfs4"), (f"{tmp_path}/a/near", "tmpfs"),
+             (f"{tmp_path}/ab", "cifs"))  # fmt: skip
+    monkeypatch.setattr(mounts, "_mounts", lambda: table)
+    (tmp_path / "link").symlink_to(tmp_path / "a", target_is_directory=True)
+
+    assert mounts.networks(tmp_path / "a") == {tmp_path / "a" / "far"}
+    assert mounts.networks(tmp_path / "link") == {tmp_path / "link" / "far"}
+    assert mounts.networks(tmp_path / "ab" / "c") == {tmp_path / "ab" / "c"}
+    assert mounts.networks(tmp_path / "c") == frozenset()
