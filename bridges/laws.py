@@ -102,6 +102,7 @@ def statements_stand_in_the_file_in_order_and_apart(bridge: Bridge) -> None:
     """Each has lines of its own that the file has, and they come in the order of the file."""
 
     @given(data=_files(bridge))
+    @example(data=b"- Use tabs.\n- Never push.\n")
     def holds(data: bytes) -> None:
         statements = bridge.parse(data).statements
         count = len(re.split(r"\r\n?|\n", data.decode()))
@@ -116,6 +117,7 @@ def line_ends_and_a_byte_order_mark_change_nothing(bridge: Bridge) -> None:
     """A file says the same with LF, CRLF and CR, and with a mark in front."""
 
     @given(text=_TEXTS, preamble=st.booleans())
+    @example(text="- Use tabs.\n- Never push.\n", preamble=True)
     def holds(text: str, preamble: bool) -> None:
         text = (bridge.preamble if preamble else "") + text.removeprefix("\ufeff")
         text = re.sub(r"\r\n?", "\n", text)

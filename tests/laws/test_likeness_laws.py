@@ -3,6 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from yaadwatch.core.ingest.lettering import bare, folded, is_shouted
 from yaadwatch.core.ingest.likeness import (
     APART,
     REFINES,
@@ -12,9 +13,10 @@ from yaadwatch.core.ingest.likeness import (
     compare,
     compare_with,
     jaccard,
-    number_of,
+    number,
     said,
 )
+from yaadwatch.core.text import normalise
 
 words = st.sampled_from(
     (
@@ -55,19 +57,76 @@ def test_likeness_is_a_part(one, other):
 
 @given(texts, texts)
 def test_those_that_begin_alike_share_a_number_that_fits_into_32_bits(one, other):
-    mine, others = number_of(beginning(one)), number_of(beginning(other))
+    mine, others = number(one), number(other)
 
-    assert (mine == 0) == (beginning(one) == ())
+    assert (mine == 0) == (folded(one) == "")
     assert 0 <= mine < 2**32
-    assert beginning(one) != beginning(other) or mine == others
+    assert not beginning(one) or beginning(one) != beginning(other) or mine == others
+
+
+@given(texts, texts)
+def test_what_goes_on_is_found_by_the_number_of_what_it_goes_on_with(new, old):
+    if compare(said(new), said(old)) != APART:
+        assert number(new) == number(old)
 
 
 def test_the_numbers_that_stores_keep_stay_what_they_are():
     """Other ones need a step of the schema that forgets those that are kept."""
-    said_before = "The Queries of naïve users go to `retry` in src/net.py"
+    assert number("The Queries of naïve users go to `retry` in src/net.py") == 2112686622
+    assert number("NEVER use the TABS of Go files") == 4038121582
+    assert number("Use JOSE!") == 1746654361
+    assert number(" . ") == 0
 
-    assert number_of(beginning(said_before)) == 2112686622
-    assert number_of(beginning("Use jose")) == 0
+
+@given(texts)
+def test_dropping_what_does_not_count_twice_is_dropping_it_once(text):
+    assert folded(folded(text)) == folded(text)
+
+
+@given(texts)
+def test_nothing_but_capitals_white_space_and_the_end_is_dropped(text):
+    """Every letter that stays is one of the text, and none is left out."""
+    letters = [char for char in normalise(text).lower() if char.isalnum()]
+
+    assert [char for char in folded(text).lower() if char.isalnum()] == letters
+
+
+def louder(text, which):
+    """Return a text with some of its words in capitals."""
+    said_words = text.split(" ")
+    return " ".join(
+        word.upper() if loud else word for word, loud in zip(said_words, which, strict=True)
+    )
+
+
+plain_words = st.lists(
+    st.sampled_from(
+        ("use", "tabs", "go", "files", "never", "not", "in", "with", "tokens", "only", "the", "it")
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(plain_words, st.data(), st.sampled_from(("", ".", "!", " ", "\n", ";", "…")))
+def test_louder_words_are_the_same_statement_and_found_by_the_same_number(words, data, end):
+    text = " ".join(words)
+    which = data.draw(st.lists(st.booleans(), min_size=len(words), max_size=len(words)))
+    which = [loud and is_shouted(word.upper()) for word, loud in zip(words, which, strict=True)]
+    loud = louder(text, which) + end
+
+    assert folded(loud) == folded(text)
+    assert number(loud) == number(text)
+
+
+@given(texts)
+def test_the_same_looks_the_same_at_first(text):
+    assert bare(folded(text)) == bare(text)
+
+
+@given(texts)
+def test_a_statement_has_the_number_of_what_counts_in_it(text):
+    assert number(folded(text)) == number(text)
 
 
 telling = st.lists(

@@ -2,6 +2,7 @@
 # ruff: noqa: PTH100, PTH112
 
 import os
+import shlex
 from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
@@ -75,7 +76,7 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
     elif args.action == "restore":
         size = count(answer["bytes"], "byte")
         terminal.line(f"{answer['path']} is as it was ({size}); it is only read from now on")
-        terminal.line(f"Take part again: yaadwatch files adopt {answer['path']}")
+        terminal.line(f"Take part again: yaadwatch files adopt {shlex.quote(answer['path'])}")
     else:
         _tell_files(answer, terminal)
     return 0 if answer.get("settled", True) else 1

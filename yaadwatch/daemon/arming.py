@@ -6,6 +6,7 @@ quiet for longest keep only git's folders, and polling looks after their files.
 """
 
 import os
+import shlex
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -124,7 +125,7 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
             "watch.unreadable",
             f"{len(watcher.unreadable)} folders may not be read by you, and are {instead}; "
             f"for instance {folder}.",
-            mend=f"ls -ld {folder}",
+            mend=f"ls -ld {shlex.quote(str(folder))}",
         )
     else:
         health.well("watch.unreadable")

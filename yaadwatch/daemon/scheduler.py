@@ -23,6 +23,8 @@ Name = Literal["upkeep", "sweep", "poll", "backup", "trim", "sessions"]
 CLOCK_LOOK_S: Final = 5.0
 JUMP_S: Final = 2.0
 """The clock jumped when it and the monotonic one differ by more than this between two looks."""
+LOG_AGAIN_AFTER_S: Final = 3600.0
+"""What goes wrong each minute in the same words is logged once an hour; `status` says it always."""
 JITTER: Final = 0.1
 """Of the period of a job that is not kept, so that many machines do not beat in time."""
 
@@ -145,6 +147,8 @@ class Scheduler:
         self._jobs = jobs
         self._sleep = sleep
         self._scheduler: AsyncIOScheduler | None = None
+        self._logged: dict[str, tuple[str, float]] = {}
+        """What last went wrong with each job, and when that was logged, by the monotonic clock."""
 
     async def run(self) -> None:
         """Run the jobs until cancelled."""
@@ -195,11 +199,18 @@ class Scheduler:
         part = f"job {job.name}"
         if error is None:
             self._health.well(part)
+            self._logged.pop(job.name, None)
             return
-        log_crash("job.failed", error, job=job.name)
-        self._health.degraded(
-            part, f"The job `{job.name}` went wrong: {in_words(error)}", mend=job.mend
-        )
+        words = in_words(error)
+        self._log(job, error, words)
+        self._health.degraded(part, f"The job `{job.name}` went wrong: {words}", mend=job.mend)
+
+    def _log(self, job: Job, error: Exception, words: str) -> None:
+        now_s = self._clock.monotonic_s()
+        before, logged_s = self._logged.get(job.name, ("", now_s))
+        if words != before or now_s - logged_s >= LOG_AGAIN_AFTER_S:
+            log_crash("job.failed", error, job=job.name)
+            self._logged[job.name] = (words, now_s)
 
     async def _run_kept(self, job: Job) -> None:
         await asyncio.to_thread(self._runs.start, job.name, self._clock.now())

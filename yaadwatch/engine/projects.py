@@ -1,5 +1,6 @@
 """Which repositories are watched: add one, take one away, list them."""
 
+import shlex
 import shutil
 from contextlib import ExitStack
 from dataclasses import replace
@@ -112,7 +113,7 @@ def add(
         "looking": said.looking,
         "mode": mode,
         "backup": str(backup) if backup is not None and not (found.again or restore) else None,
-        "undo": f"yaadwatch remove {project.root}",
+        "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
     }
 
 
@@ -149,7 +150,9 @@ def remove(home: Home, call: Call) -> dict[str, object]:
         "path": str(project.root),
         "backup": str(backup) if backup is not None else None,
         "memories": memories,
-        "undo": f"yaadwatch add --restore {project.root}" if can_restore else None,
+        "undo": f"yaadwatch add --restore {shlex.quote(str(project.root))}"
+        if can_restore
+        else None,
     }
 
 

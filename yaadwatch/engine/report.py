@@ -1,6 +1,7 @@
 """What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?"""
 
 import os
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
@@ -26,6 +27,12 @@ UNUSED_TOLD_MAX: Final = 5
 SOON_DAYS: Final = 30
 """A budget that is reached within so many days is a problem now."""
 _GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
+_FROM_ELSEWHERE: Final = "promisor remote"
+"""Git says so of a clone that lacks contents (`--filter`); we fetch nothing by ourselves."""
+_MEND_PARTIAL: Final = (
+    "git -C {path} fetch --refetch --no-filter (this clone lacks older contents),"
+    " then yaadwatch add {path}"
+)
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
 
@@ -124,7 +131,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
         problems.append({"what": f"{NO_GIT}; nothing can be judged.", "mend": INSTALL_GIT})
     for row in rows:
         if row["state"] != "ok":
-            mend = str(row.get("hint") or _GONE.format(path=row["path"]))
+            mend = str(row.get("hint") or _GONE.format(path=_quoted(row)))
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
             continue
         problems += _full(row)
@@ -132,7 +139,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             number = row["unknown"]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
-            problems.append({"what": what, "mend": f"yaadwatch stale --project {row['path']}"})
+            problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
@@ -166,7 +173,9 @@ def _not_looked(
         {
             "what": f"{path}: statements of agent files that could not be held against the code of"
             f" the day they were written, and count from the day they were read: {number} ({why})",
-            "mend": f"to have it tried again: yaadwatch add {path}",
+            "mend": _MEND_PARTIAL.format(path=shlex.quote(path))
+            if _FROM_ELSEWHERE in why
+            else f"to have it tried again: yaadwatch add {shlex.quote(path)}",
         }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
@@ -181,7 +190,7 @@ def _full(row: dict[str, object]) -> list[dict[str, str]]:
     if full is None:
         return []
     left = limit - size["bytes"]
-    mend = f"yaadwatch upkeep, then yaadwatch compact --project {row['path']}"
+    mend = f"yaadwatch upkeep, then yaadwatch compact --project {_quoted(row)}"
     if left <= 0:
         what = "has reached its budget (store.budget_mib), and nothing is added to it"
     elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
@@ -189,3 +198,8 @@ def _full(row: dict[str, object]) -> list[dict[str, str]]:
     else:
         return []
     return [{"what": f"{row['path']}: the store {what}", "mend": mend}]
+
+
+def _quoted(row: dict[str, object]) -> str:
+    """Return the folder of a project as a shell takes it."""
+    return shlex.quote(str(row["path"]))

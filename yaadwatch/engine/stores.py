@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import shlex
 import stat
 import threading
 from collections import OrderedDict
@@ -227,10 +228,11 @@ class Stores:
 
     def _open_store(self, project: Project) -> Database:
         if not stands(project.store):
+            root = shlex.quote(str(project.root))
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"The store of {project.root} is not at {project.store}.",
-                hint=f"From the newest backup: yaadwatch add --restore {project.root}. "
+                hint=f"From the newest backup: yaadwatch add --restore {root}. "
                 "Without --restore an empty one is made.",
             )
         refuse_unsafe(project.store)

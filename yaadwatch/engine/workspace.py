@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import shlex
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -252,7 +253,9 @@ class Home:
         if project is None:
             where = layout.root or layout.common_dir
             raise YaadError(
-                Code.NOT_FOUND, f"{where} is not watched.", hint=f"Watch it: yaadwatch add {where}"
+                Code.NOT_FOUND,
+                f"{where} is not watched.",
+                hint=f"Watch it: yaadwatch add {shlex.quote(str(where))}",
             )
         return project, layout
 
@@ -297,7 +300,7 @@ class Home:
                     Code.NOT_FOUND,
                     f"{where} is not there, or is another repository now; nothing was checked.",
                     hint="If it moved: yaadwatch add NEW-PLACE. "
-                    f"If it is gone: yaadwatch remove {where}",
+                    f"If it is gone: yaadwatch remove {shlex.quote(str(where))}",
                 )
             yield Space(project=found, db=db, worktree=row, repository=self.repository(layout))
 

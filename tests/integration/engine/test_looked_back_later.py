@@ -153,6 +153,26 @@ class TestGitThatFails:
         assert doubted(old) == BOTH
         assert old.stale()["not_looked"] is None
 
+    def test_a_clone_that_lacks_old_contents_says_how_to_get_them(self, world):
+        source = make(world)
+        source.git("config", "uploadpack.allowFilter", "true")
+        tree = world.tree("clone")
+        tree.git("clone", "-q", "--filter=blob:none", f"file://{source.path}", ".")
+        tree.add()
+        for wait in AGAIN_AFTER:
+            tree.look_back()
+            world.clock.advance(wait)
+        tree.look_back()
+        (problem,) = report.status(tree.home, tree.call)["problems"]
+        command, again = problem["mend"].split(" (this clone lacks older contents), then ")
+        assert command.startswith(f"git -C {tree.path} ")
+        assert again == f"yaadwatch add {tree.path}"
+        tree.git(*command.split()[3:])
+        assert tree.add()["looking"] == 2
+        tree.look_back()
+        assert doubted(tree) == BOTH
+        assert report.status(tree.home, tree.call)["problems"] == []
+
     def test_what_a_person_confirmed_is_not_told_as_not_looked_into(self, old, failing):
         failing("blame")
         old.look_back()

@@ -10,6 +10,7 @@ from engine_world import dump, table
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from yaadwatch.core.ingest.lettering import folded
 from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.memories import mend
@@ -111,6 +112,24 @@ def test_saying_everything_again_changes_nothing_but_who_said_it_last(repos, tex
 
     assert set(again) <= {"same"}
     assert repo.memories() == before
+
+
+@law
+@given(texts=said, again=st.sampled_from([str.upper, str.lower, str.capitalize, str.title]))
+def test_saying_all_of_it_again_in_other_capitals_and_twice_makes_no_more_than_once(
+    repos, texts, again
+):
+    """Whether two are one is asked of their words, so the second time finds what is there."""
+    repo = repos()
+    for text in (*texts, *map(again, texts)):
+        repo.remember(text)
+    once = sorted(repo.memories())
+
+    decisions = [repo.remembered(text)["decision"] for text in (*texts, *map(again, texts))]
+
+    assert sorted(repo.memories()) == once
+    assert "new" not in decisions
+    assert len({folded(text) for text in once}) == len(once)
 
 
 @law

@@ -1,6 +1,7 @@
 """Adding, removing and listing: whose store is it, what was read, and what is left behind."""
 
 import os
+import shlex
 import shutil
 import stat
 
@@ -8,7 +9,7 @@ import pytest
 from engine_world import FIVE_TRIES, RETRY, Tree, World, dump
 
 from yaadwatch import places
-from yaadwatch.engine import projects
+from yaadwatch.engine import projects, report
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
@@ -39,6 +40,19 @@ def refusal(call, *arguments, **fields):
 
 class TestIdentity:
     """The identity table of the contracts, row by row."""
+
+    def test_each_command_it_names_is_one_that_a_shell_takes(self, world):
+        tree = world.repo("it's a repo")
+        folder = str(tree.path)
+
+        watch = shlex.split(refusal(tree.remember).hint.partition(": ")[2])
+        undo = shlex.split(tree.add()["undo"])
+        shutil.rmtree(tree.path)
+        (problem,) = report.status(world.home, tree.call)["problems"]
+
+        assert watch == ["yaadwatch", "add", folder]
+        assert undo == ["yaadwatch", "remove", folder]
+        assert folder in shlex.split(problem["mend"])
 
     def test_a_first_add_makes_a_store_for_its_owner_alone(self, world):
         tree = world.repo()

@@ -76,6 +76,67 @@ def test_a_memory_that_was_edited_is_found_by_its_new_words(repo):
     assert (answer["decision"], answer["id"]) == ("refines", memory)
 
 
+class TestOtherCapitals:
+    @pytest.mark.parametrize(
+        ("known", "again"),
+        [
+            ("Use tabs", "Use TABS!"),
+            ("Use tabs in Go files", "use TABS in go files"),
+            (
+                "NEVER push to the main branch on Fridays",
+                "Never push to the main branch on fridays.",
+            ),
+        ],
+    )
+    def test_said_again_in_other_capitals_a_memory_is_confirmed_and_keeps_its_words(
+        self, repo, known, again
+    ):
+        memory = repo.remember(known)
+
+        answer = repo.remembered(again)
+
+        assert (answer["decision"], answer["id"], answer["text"]) == ("same", memory, known)
+        assert repo.memories() == [known]
+        assert [row["change"] for row in repo.show(memory)["versions"]] == ["created", "confirmed"]
+
+    @pytest.mark.parametrize(
+        ("known", "other"),
+        [
+            ("Use `Foo`", "Use `foo`"),
+            ("Sign every token with `Foo`", "Sign every token with `foo`"),
+            ("The class Token is used for sessions", "The class token is used for sessions"),
+            ("Press Q to quit the viewer", "Press q to quit the viewer"),
+            ("Use getUser", "Use getuser"),
+            ("Is the cache shared between workers?", "Is the cache shared between workers"),
+        ],
+    )
+    def test_where_a_letter_counts_there_are_two(self, repo, known, other):
+        memory = repo.remember(known)
+
+        answer = repo.remembered(other)
+
+        assert answer["decision"] == "new"
+        assert sorted(repo.memories()) == sorted([known, other])
+        assert repo.remembered(known)["id"] == memory
+        assert repo.remembered(other)["id"] == answer["id"]
+
+    def test_what_a_file_says_is_confirmed_by_other_capitals_and_keeps_its_words(self, repo):
+        repo.write("CLAUDE.md", "- Always run the tests first\n")
+        repo.add()
+        [said] = [row for row in repo.memories() if "tests first" in row]
+
+        answer = repo.remembered("ALWAYS run the tests first!")
+
+        assert (answer["decision"], answer["text"]) == ("same", said)
+
+    def test_under_a_key_the_words_are_those_that_were_given(self, repo):
+        repo.remember("Use tabs", key="indent")
+
+        answer = repo.remembered("Use TABS", key="indent")
+
+        assert (answer["decision"], answer["text"]) == ("refines", "Use TABS")
+
+
 class TestMoreWords:
     def test_a_statement_that_goes_on_becomes_a_version_of_the_memory(self, repo):
         old = repo.remember(JOSE)

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.core.ingest.likeness import APART, REFINES, WITHIN, beginning, compare, said
+from yaadwatch.core.ingest.lettering import folded
+from yaadwatch.core.ingest.likeness import (
+    APART,
+    REFINES,
+    WITHIN,
+    beginning,
+    compare,
+    number,
+    said,
+)
 
 PAIRS = Path(__file__).with_name("likeness_pairs.txt")
 
@@ -22,6 +31,19 @@ def pairs(section):
 def test_the_list_is_long_enough_to_mean_something():
     assert len(pairs("apart")) >= 60
     assert len(pairs("refines")) >= 20
+    assert len(pairs("same")) >= 12
+    assert len(pairs("lettered")) >= 20
+
+
+@pytest.mark.parametrize(("known", "new"), pairs("same"))
+def test_capitals_white_space_and_the_mark_at_the_end_make_no_other_statement(known, new):
+    assert folded(new) == folded(known)
+    assert number(new) == number(known) != 0
+
+
+@pytest.mark.parametrize(("known", "new"), pairs("lettered") + pairs("apart") + pairs("beyond"))
+def test_where_a_letter_or_a_mark_counts_two_statements_stay_two(known, new):
+    assert folded(new) != folded(known)
 
 
 @pytest.mark.parametrize(("known", "new"), pairs("apart"))

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from waiting import PATIENCE_S
 
-from yaadwatch.daemon.looker import Looker
+from yaadwatch.daemon.looker import CRASHES_MAX, Looker
 from yaadwatch.model.errors import Code, YaadError
 
 NOW = timedelta(0)
@@ -60,3 +60,28 @@ def test_one_that_goes_wrong_keeps_no_other_waiting():
     gone = YaadError(Code.NOT_FOUND, "It is not there.")
     answers = {"a": [gone], "b": [ValueError("odd")], "c": [NOW, None]}
     assert looked(answers, "abc", 4) == (["a", "b", "c", "c"], ["c"])
+
+
+def test_one_in_which_we_fail_ourselves_again_and_again_is_let_be():
+    asked = []
+
+    def go_on(project):
+        asked.append(project)
+        if project == "odd" and asked.count("odd") != 2:
+            raise ValueError("odd")
+        return
+
+    async def run():
+        looker = Looker(go_on, asked.append)
+        running = asyncio.create_task(looker.run())
+        for told in range(1, 9):
+            looker.wake("odd")
+            looker.wake(f"other{told}")
+            async with asyncio.timeout(PATIENCE_S):
+                while f"other{told}" not in asked:
+                    await asyncio.sleep(0)
+        running.cancel()
+
+    asyncio.run(run())
+    # One piece that goes well counts anew.
+    assert asked.count("odd") == 2 + CRASHES_MAX

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.scheduler import JOBS, Runs, Scheduler, first_run
+from yaadwatch.daemon.scheduler import JOBS, LOG_AGAIN_AFTER_S, Job, Runs, Scheduler, first_run
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.clock import Clock
 
@@ -46,9 +46,12 @@ class PaperRuns:
 class World:
     """A scheduler whose jobs only count how often they ran."""
 
-    def __init__(self, runs: PaperRuns, clock: Clock | None = None, poll_s: int = 60) -> None:
+    def __init__(
+        self, runs: PaperRuns, clock: Clock | None = None, poll_s: int = 60, jobs=JOBS
+    ) -> None:
         self.ran: list[str] = []
         self.failing: set[str] = set()
+        self.words = "no space left"
         self.jumps = 0
         self.looks: list[Callable[[], None]] = []
         self.runs, self.health = runs, Health()
@@ -59,13 +62,14 @@ class World:
             settings=Watch(poll_s=poll_s),
             health=self.health,
             on_jump=self.jumped,
+            jobs=jobs,
             sleep=self.sleep,
         )
 
     async def work(self, name: str) -> None:
         self.ran.append(name)
         if name in self.failing:
-            raise OSError("no space left")
+            raise OSError(self.words)
 
     def has_run(self, job: str) -> bool:
         """Return whether the job ran here, to its end."""
@@ -194,6 +198,41 @@ class SetClock(Clock):
 
     def now(self) -> datetime:
         return super().now() + self.ahead
+
+
+class LateClock(Clock):
+    """A clock by which more time has gone by, as somebody says."""
+
+    later_s = 0.0
+
+    def monotonic_s(self) -> float:
+        return super().monotonic_s() + self.later_s
+
+
+def test_what_goes_wrong_again_and_again_is_logged_once_an_hour_and_told_always(caplog):
+    clock = LateClock()
+    often = Job(name="upkeep", every=timedelta(milliseconds=5), kept=True, mend="yaadwatch upkeep")
+    world = World(PaperRuns(now()), clock, jobs=[often])
+    world.failing.add("upkeep")
+
+    async def logged_after_more() -> int:
+        enough = len(world.ran) + 4
+        await world.until(lambda: len(world.ran) >= enough)
+        return len([one for one in caplog.records if one.msg == "job.failed"])
+
+    async def story() -> None:
+        assert await logged_after_more() == 1
+        assert [one.mend for one in world.health.problems()] == ["yaadwatch upkeep"]
+        world.words = "no such file"
+        assert await logged_after_more() == 2
+        clock.later_s += LOG_AGAIN_AFTER_S
+        assert await logged_after_more() == 3
+        world.failing.clear()
+        assert await logged_after_more() == 3
+        world.failing.add("upkeep")
+        assert await logged_after_more() == 4
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("jump", [-3 * DAY, timedelta(seconds=-10), HOUR, 3 * DAY])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
+from yaadwatch.core.ingest.lettering import folded, is_shouted
 from yaadwatch.core.kept import kept
 
 _KEPT_WORDS: Final = 4096
@@ -39,7 +40,8 @@ _WORD = re.compile(
     (?P<code>`[^`\n]{1,200}`)
   | (?P<path>(?:(?<![\w.@~+-])[~.@\w+-]{1,80})?(?:/[\w.@+*\[\]{}()-]{1,80}){1,40}/?)
   | (?P<word>[^\W_][\w$]*(?:[.'’+#-][\w$]+)*(?:\+\+|[#%])?|_+\w[\w$]*)
-  | (?P<mark>[,;:.!?()–—]|--?(?=\s)|[=<>≤≥≠!+*]+)
+  | (?P<flag>(?<!\w)--?(?=\w)|(?<=\s)\#+|::)
+  | (?P<mark>[,;:.!?()–—]|--?(?=\s)|[=<>≤≥≠!+*&|^~%@$\\/]+)
     """,
     re.VERBOSE,
 )
@@ -104,6 +106,21 @@ _NARROWING: Final = frozenset(
     """,
     )
 )
+_LETTERS: Final = frozenset("AaIi")
+"""Of all letters, only these are words."""
+# Words that say how a statement is meant, and name nothing: in capitals they are only louder.
+_SMALL_WORDS: Final = (
+    _SOFT | _TURNS | _REVERSES | _OPENERS | _NARROWING | frozenset((*_REASONS, *_MEANS))
+)
+# These end like a plural, and are other words without it.
+_WHOLE: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    https ftps imaps smtps pops ldaps amqps mqtts news lens goods customs arms means
+    """,
+    )
+)
 
 
 class _Word(NamedTuple):
@@ -142,20 +159,28 @@ def beginning(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for word in islice(_words(text), WORDS_MAX + 1):
         if _tells(word.form):
-            found[word.form] = None
+            found[_quiet(word.form)] = None
             if len(found) == SHARED_MIN:
                 return tuple(found)
     return ()
 
 
-def number_of(beginning: Sequence[str]) -> int:
-    """Return a number that few other beginnings have: 1 to 2**32 - 1, and 0 of an empty one.
+def number(text: str) -> int:
+    """Return a number that few other statements have: 1 to 2**32 - 1, and 0 of an empty one.
 
-    Stores keep it: another number, or another `beginning`, needs a step of the schema.
+    Statements that share their beginning share it, whatever is in capitals; and of those that are
+    too short for one, the ones that say the same. Stores keep it: another way to make it needs a
+    step of the schema.
     """
-    if not beginning:
+    parts = beginning(text) or ("", folded(text))
+    if not parts[-1]:
         return 0
-    return zlib.crc32("\0".join(beginning).encode("utf-8", "surrogatepass")) or 1
+    return zlib.crc32("\0".join(parts).encode("utf-8", "surrogatepass")) or 1
+
+
+def _quiet(form: str) -> str:
+    """Return a telling word as it would be in small letters, if its capitals may mean nothing."""
+    return _made_plain(form.lower())[0] if is_shouted(form) else form
 
 
 def _words(text: str) -> Iterator[_Word]:
@@ -164,10 +189,10 @@ def _words(text: str) -> Iterator[_Word]:
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     for found in _WORD.finditer(composed):
         raw, sort = found.group(), found.lastgroup
-        if sort == "mark":
-            if raw[0] in _MARKS:
-                opener = raw
-                continue
+        if sort == "mark" and raw[0] in _MARKS:
+            opener = raw
+            continue
+        if sort in ("mark", "flag"):
             yield _Word(raw, is_path=False, opener=opener)
             opener = ""
             continue
@@ -186,12 +211,21 @@ def _words(text: str) -> Iterator[_Word]:
 def _made_plain(raw: str) -> tuple[str, str]:
     """Return the plain form of a word; '' and what it opens where it says nothing by itself."""
     plain = raw.rstrip(".,")
-    if _NAME.search(plain):
+    if len(plain) == 1 and plain not in _LETTERS:
+        return plain, ""
+    if _NAME.search(plain) and not _is_loud(plain):
         return plain, ""
     plain = plain.lower().replace("’", "'")
     if plain in _OPENERS or plain in _SOFT:
         return "", plain if plain in _OPENERS else ""
     return _singular(plain), ""
+
+
+def _is_loud(word: str) -> bool:
+    """Return whether a word in capitals is one of those that are loud, not names: NEVER, DON'T."""
+    return is_shouted(word) and (
+        (small := word.lower().replace("’", "'")) in _SMALL_WORDS or small.endswith("n't")
+    )
 
 
 _plain: Final = kept(_KEPT_WORDS)(_made_plain)
@@ -226,7 +260,7 @@ def jaccard(one: Said, other: Said) -> float:
 def _goes_on(longer: Said, shorter: Said) -> bool:
     """Return whether one statement says all of the other one first, and then explains it."""
     count = len(shorter.words)
-    telling = {form for form in shorter.forms if _tells(form)}
+    telling = {_quiet(form) for form in shorter.forms if _tells(form)}
     if len(telling) < SHARED_MIN or longer.forms[:count] != shorter.forms:
         return False
     tail = longer.words[count:]
@@ -268,6 +302,8 @@ def _tells(form: str) -> bool:
 def _singular(word: str) -> str:
     """Return a word without the ending of a plural, or of the third person."""
     word = word.removesuffix("'s")
+    if word in _WHOLE:
+        return word
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "xes", "zes", "ches", "shes")):

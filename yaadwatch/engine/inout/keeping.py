@@ -2,6 +2,7 @@
 
 import contextlib
 import filecmp
+import shlex
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,7 +38,7 @@ def backup(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
         "bytes": path.stat().st_size,
         "made": made,
         "kept": [{"path": str(one), "bytes": one.stat().st_size} for one in kept],
-        "restore": None if user else f"yaadwatch add --restore {store.where}",
+        "restore": None if user else f"yaadwatch add --restore {shlex.quote(str(store.where))}",
     }
 
 

@@ -1,5 +1,6 @@
 """Is a store whole? What is not, and the command that mends it; nothing is written unless asked."""
 
+import shlex
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -167,7 +168,7 @@ def _permissions(name: str, store: Meant) -> Iterator[Finding]:
         mode = stat.S_IMODE(place.stat().st_mode)
         if mode & 0o077:
             what = f"{place} can be read by others (its mode is {mode:o})"
-            yield Finding(check=name, what=what, mend=f"chmod {wanted:o} {place}")
+            yield Finding(check=name, what=what, mend=f"chmod {wanted:o} {shlex.quote(str(place))}")
 
 
 Check = Callable[[str, Meant], Iterator[Finding]]
@@ -227,8 +228,9 @@ def _living(conn: Connection) -> Iterator[Node]:
 def _from_backup(store: Meant) -> str:
     if store.project is None:
         return f"Stop the daemon, and put the newest of {store.id} in the backups in its place."
-    return f"yaadwatch remove {store.where}, then yaadwatch add --restore {store.where}"
+    where = shlex.quote(str(store.where))
+    return f"yaadwatch remove {where}, then yaadwatch add --restore {where}"
 
 
 def _which(store: Meant) -> str:
-    return " --user" if store.project is None else f" --project {store.where}"
+    return " --user" if store.project is None else f" --project {shlex.quote(str(store.where))}"

@@ -62,7 +62,7 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
                 raise YaadError(
                     Code.REFUSED,
                     f"{place.path} (line {place.line}) still says this; it was not forgotten.",
-                    hint=f"Delete it there, then: yaadwatch add {tree.path}",
+                    hint=f"Delete it there, then: yaadwatch add {shlex.quote(str(tree.path))}",
                 )
         return writing.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
 

@@ -97,7 +97,7 @@ class Making:
             headings: those that it stands under.
         """
         self._nodes.append(node)
-        self._begins[node.id] = likeness.number_of(likeness.beginning(node.text))
+        self._begins[node.id] = likeness.number(node.text)
         if node.key is not None:
             self._keys[node.key] = node.id
         self._claims += claiming.said(node, self._now, headings=headings)

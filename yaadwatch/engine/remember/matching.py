@@ -7,6 +7,7 @@ beside such a memory a statement that goes on with it is a new one.
 from typing import Final
 
 from yaadwatch.core.ingest import likeness
+from yaadwatch.core.ingest.lettering import bare, folded
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
@@ -15,7 +16,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import beginnings
 
 SAME: Final = "same"
-"""It says the same."""
+"""It says the same, capitals and the mark at the end aside where they cannot count."""
 KEYED: Final = "keyed"
 """It is kept under the key, and says something else."""
 REFINES: Final = likeness.REFINES
@@ -53,10 +54,7 @@ def begin(conn: Connection) -> None:
     """Note of some memories, inside a transaction, how they begin."""
     beginnings.note(
         conn,
-        [
-            (num, likeness.number_of(likeness.beginning(said)))
-            for num, said in beginnings.lacking(conn, BEGUN_AT_ONCE)
-        ],
+        [(num, likeness.number(said)) for num, said in beginnings.lacking(conn, BEGUN_AT_ONCE)],
     )
 
 
@@ -66,7 +64,7 @@ def again(conn: Connection, item: Ready) -> Match | None:
     What others began to say since then in other words is left alone: it stays beside this one.
     """
     exact, before = _exact(conn, item.draft, item.text_hash, item.scope), item.match
-    if exact is not None or before is None or before.how not in (REFINES, WITHIN):
+    if exact is not None or before is None or before.how == KEYED:
         return exact
     now = nodes.get(conn, before.node.id)
     return before if now == before.node else _alike(conn, item.draft)
@@ -85,14 +83,17 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     """Return the memory that a draft goes on with, or that says it in more words."""
     if draft.baseline or draft.has_id or draft.key is not None or draft.origin.startswith(FILE):
         return None
-    beginning = likeness.beginning(draft.text)
-    if not beginning:
-        return None
-    found = beginnings.of(conn, likeness.number_of(beginning), CANDIDATES_MAX)
+    number = likeness.number(draft.text)
+    found = beginnings.of(conn, number, CANDIDATES_MAX) if number else ()
     if not found:
         return None
-    mine = likeness.said(draft.text)
-    hows = {node: likeness.compare_with(mine, said) for node, said in found}
+    mine, plain, letters = likeness.said(draft.text), bare(draft.text), folded(draft.text)
+    hows = {}
+    for node_id, said in found:
+        if bare(said) != plain:
+            hows[node_id] = likeness.compare_with(mine, said)
+        elif folded(said) == letters and (same := nodes.get(conn, node_id)) is not None:
+            return Match(same, SAME)
     known = nodes.many(conn, (node for node, how in hows.items() if how != likeness.APART))
     for node in sorted(known.values(), key=lambda one: (one.updated_at, one.id), reverse=True):
         if _may_be(conn, draft, node):

@@ -4,6 +4,7 @@ It is kept out of git by a line in the exclude file, and never by touching what 
 """
 
 import json
+import shlex
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
@@ -95,7 +96,7 @@ def sync(
         return False
     if seen.data is not None and not _is_ours(row, seen.data, key):
         reason = "was changed by somebody else and not written over; have it written anew: "
-        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {path}")
+        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
         return False
     # Noted before it is written: after a kill in between it is known for ours.
     row = replace(row, block=keys.keyed(key, wanted) if wanted else "")

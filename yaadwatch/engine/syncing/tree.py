@@ -5,6 +5,7 @@ is killed anywhere begins again and gets the rest. Each beat has its module.
 """
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -511,4 +512,5 @@ def _left_out(plan: Plan) -> str:
 def _with_way_out(paused: Paused, path: str) -> str:
     if not paused.lost:
         return paused.reason
-    return f"{paused.reason}; if that was meant: yaadwatch files sync --accept-deletions {path}"
+    mend = f"yaadwatch files sync --accept-deletions {shlex.quote(path)}"
+    return f"{paused.reason}; if that was meant: {mend}"

@@ -1,0 +1,135 @@
+"""Do two texts differ in nothing but capitals, white space and the mark at their end?
+
+Capitals are dropped where they can only be emphasis, or the beginning of a sentence. What is
+written as code or in quotation marks, a word with a capital, a digit or a mark inside it, and a
+word that is called a name beside it (`the PATH variable`) keep every letter: `Foo` and `foo` are
+two things. In doubt the capitals stay, and two texts are kept.
+"""
+
+import re
+from typing import Final
+
+from yaadwatch.core.text import normalise
+
+# Any of these is passed over as it is; only a `word` that stands by itself is one. No pattern may
+# look at a character again and again: a text may be 64,000 characters of anything.
+_PARTS = re.compile(
+    r"""
+    `+[^`]*`+ | "[^"]*" | “[^”]*” | «[^»]*» | (?<!\w)['‘][^'’]*['’](?!\w)
+  | (?<![^\s(])(?P<word>[^\W\d_]++(?:['’-][^\W\d_]++)*+)(?=[,;:.!?…)]*+(?:\s|$))
+    """,
+    re.VERBOSE,
+)
+_MARKS: Final = " .,;:!…"
+_END = re.compile(r"(?<=[\w)\]`\"'”’»])[.,;:!…]++$")
+_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+)$")
+_PART = re.compile(r"['’-]")
+_SENTENCE_ENDS: Final = (".", "!", "?", ":", ";", "(")
+_NEAR: Final = 60
+"""So many characters beside a word are looked at for what it is called."""
+
+# Behind or before these stands a name, of which every letter counts.
+_CALLED: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    class classes method methods function functions variable variables constant constants const type
+    types struct structs enum enums interface interfaces trait traits table tables column columns
+    field fields attribute attributes property properties component components hook hooks env
+    environment header headers key keys macro macros flag flags option options parameter parameters
+    argument arguments event events topic topics queue queues bucket buckets statement statements
+    named called define export set unset
+    """,
+    )
+)
+# In capitals these are names, in small letters other words.
+_NAMES: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    us it am pm an be do is my so we who can path home shell lang pwd editor pager display get
+    post put patch delete head options trace connect select insert update join like where having
+    union view table index check default pragma vacuum true false null none swift
+    """,
+    )
+)
+# Methods and macros whose name ends with the mark.
+_BANGS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    save create update destroy touch validate find map merge sort uniq compact reject select
+    println print eprintln panic vec format assert todo unreachable matches write dbg
+    """,
+    )
+)
+
+
+def folded(text: str) -> str:
+    """Return what two texts have in common that differ in nothing that counts.
+
+    Doing it twice changes nothing.
+    """
+    plain = _without_end(normalise(text))
+    if plain.islower() or not plain:
+        return plain
+    return _PARTS.sub(lambda found: _small(found, plain), plain)
+
+
+def bare(text: str) -> str:
+    """Return what two texts have in common that may differ in nothing that counts, at little cost.
+
+    Those that have it in common and are `folded` apart differ in a letter or a mark that counts.
+    """
+    return normalise(text).lower().rstrip(_MARKS)
+
+
+def is_shouted(word: str) -> bool:
+    """Return whether a word is of capitals, and reads the same in small letters."""
+    return (
+        len(word) > 1
+        and word.isupper()
+        and word.lower() not in _NAMES
+        and all(part.isalpha() for part in _PART.split(word))
+    )
+
+
+def _without_end(plain: str) -> str:
+    """Return a text without the marks at its end, a question mark aside."""
+    end = _END.search(plain)
+    if end is None:
+        return plain
+    rest = plain[: end.start()]
+    if "!" in end.group():
+        last = _LAST_WORD.search(rest[-_NEAR:])
+        if last is None or last.group(1).lower() in _BANGS:
+            return plain
+    return normalise(rest)
+
+
+def _small(found: re.Match[str], plain: str) -> str:
+    """Return a part of a text in small letters, unless a letter of it counts."""
+    raw, start = found.group(), found.start()
+    if found["word"] is None or raw.islower():
+        return raw
+    begins = start == 0 or plain[max(0, start - 2) : start].rstrip().endswith(_SENTENCE_ENDS)
+    if len(raw) == 1:
+        return "a" if begins and raw == "A" else raw
+    if raw.isupper():
+        counts = not is_shouted(raw) or _is_called(plain, start, found.end())
+    else:
+        counts = not _is_capitalised(raw) or (not begins and _is_called(plain, start, found.end()))
+    small = raw.lower()
+    return raw if counts or len(small) != len(raw) else small
+
+
+def _is_capitalised(word: str) -> bool:
+    """Return whether capitals are at most at the beginning of each part of a word."""
+    return all(len(part) == 1 or part[1:].islower() for part in _PART.split(word))
+
+
+def _is_called(plain: str, start: int, end: int) -> bool:
+    """Return whether the word before or behind says that here is the name of something."""
+    before = plain[max(0, start - _NEAR) : start].split()[-1:]
+    behind = plain[end : end + _NEAR].split()[:1]
+    return any(word.strip("(),;:.!?…").lower() in _CALLED for word in (*before, *behind))
