@@ -109,6 +109,23 @@ def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(
         machine.end()
 
 
+def test_with_no_room_for_temporary_files_changes_are_judged_all_the_same(machine, small_disk):
+    """Of a language without a grammar here git compares two texts, which it reads from files."""
+    place = machine.home / "tmp"
+    small_disk(place)
+    machine.live(TMPDIR=str(place))
+    shop = Shop.new(machine, files=3, place="src/m{}.pyx")
+    shop.edit(0, 7)
+    shop.settles()
+
+    fill(place)
+    shop.edit(1, 7)
+    shop.commit("seven")
+    shop.settles()
+
+    assert machine.logged("check.failed") == 0
+
+
 def test_on_a_disk_that_is_read_only_what_cannot_be_done_is_said_and_is_done_when_it_can(
     machine, small_disk
 ):

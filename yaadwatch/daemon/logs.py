@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from io import TextIOWrapper
@@ -66,6 +67,20 @@ class _Private(RotatingFileHandler):
             self.stream.close()
             self.stream = opened
         return super().shouldRollover(record)
+
+    def doRollover(self) -> None:  # noqa: N802
+        """Move the logs on; where that cannot be done, begin anew in the same file."""
+        try:
+            super().doRollover()
+        except OSError:
+            if self.stream is None:
+                self.stream = self._open()
+            self.stream.truncate(0)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Pass over a line for which there is no room: a traceback on stderr would be the next."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -247,6 +247,48 @@ class TestLogs:
         assert found[0] == "first"
         assert found[-1] == "second"
 
+    def test_nothing_is_missed_when_the_log_begins_anew_twice_between_two_looks(self, monkeypatch):
+        from yaadwatch.cli.service import logs
+
+        path = places.log_file()
+        looks = []
+
+        def meanwhile(_):
+            """A burst: what was written last before each file was moved on counts, too."""
+            looks.append(len(looks))
+            if looks == [0]:
+                for older, newer in (("late", "middle"), ("later", "new")):
+                    with path.open("a") as stream:
+                        stream.write(self.entry(older))
+                    path.rename(path.with_name("daemon.log.0"))
+                    for number in (2, 1):
+                        if path.with_name(f"daemon.log.{number - 1}").exists():
+                            path.with_name(f"daemon.log.{number - 1}").rename(
+                                path.with_name(f"daemon.log.{number}")
+                            )
+                    self.write(self.entry(newer))
+            assert len(looks) < 4, found
+
+        monkeypatch.setattr(logs.time, "sleep", meanwhile)
+        self.write(self.entry("before"))
+        found = []
+        for line in logs._following(path):
+            found.append(json.loads(line)["event"])
+            if len(found) == 4:
+                break
+
+        assert found == ["late", "middle", "later", "new"]
+
+    def test_what_looks_like_the_end_of_a_line_inside_of_one_ends_none(self):
+        name = "a\u2028b\x85c.py"
+        at = {"at": "2026-11-21T12:00:00.000Z", "level": "error", "event": "check.failed"}
+        line = json.dumps(at | {"path": name}, ensure_ascii=False) + "\n"
+        self.write(line)
+
+        assert command("logs", "--json").out == line
+        assert command("logs", "--level", "error").out.count("check.failed") == 1
+        assert "info" not in command("logs").out
+
     @pytest.mark.parametrize("number", ["-1", "x", "10000000"])
     def test_a_number_of_lines_that_makes_no_sense_is_a_usage_error(self, number):
         assert command("logs", "--lines", number).status == 2

@@ -2,6 +2,7 @@ import io
 import json
 import logging
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -112,6 +113,36 @@ def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
         "daemon.log.3",
     ]
     assert all(file.stat().st_size <= logs.BYTES_MAX for file in tmp_path.iterdir())
+
+
+def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow_for_ever(tmp_path, capsys):
+    path = tmp_path / "daemon.log"
+    (tmp_path / "daemon.log.3" / "full").mkdir(parents=True)
+    handlers = logs.begin(path, mask_tree, echo=None)
+    for number in range(120):
+        logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
+    logs.end(handlers)
+
+    assert path.stat().st_size <= logs.BYTES_MAX
+    assert lines(path)[-1]["n"] == 119
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_for_which_there_is_no_room_is_passed_over_in_silence(tmp_path, capsys):
+    path = tmp_path / "daemon.log"
+    handlers = logs.begin(path, mask_tree, echo=None)
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, room[1]))
+    try:
+        logging.getLogger("yaadwatch").warning("no room", extra={"text": "y" * 100})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+    told = capsys.readouterr().err
+    logging.getLogger("yaadwatch").warning("room")
+    logs.end(handlers)
+
+    assert path.read_text().splitlines()[-1].count('"event": "room"') == 1
+    assert told == ""
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "with its folder"])

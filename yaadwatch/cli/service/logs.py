@@ -1,9 +1,10 @@
 """The command `logs`: what the daemon wrote about what it did."""
 
 import json
+import os
 import time
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
@@ -13,7 +14,7 @@ from yaadwatch.places import log_file, start_log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from yaadwatch.client.connection import Client
 
@@ -71,13 +72,16 @@ def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
 def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, Any]]]":
     """Return the last `count` lines that matter so much, from this file and those before it."""
     found: list[tuple[str, dict[str, Any]]] = []
-    for number in range(10):
-        one = path.with_name(f"{path.name}.{number}") if number else path
+    read: set[tuple[int, int]] = set()
+    for one in _files(path):
         try:
-            text = one.read_text(encoding="utf-8", errors="replace")
+            with one.open("rb") as stream:
+                place = _place(os.fstat(stream.fileno()))
+                data = b"" if place in read else stream.read()  # it may just have been moved on
         except FileNotFoundError:
             break
-        entries = [(line, _entry(line)) for line in text.splitlines()]
+        read.add(place)
+        entries = [(line, _entry(line)) for line in _texts(data.split(b"\n")) if line]
         found = [pair for pair in entries if _level(pair[1]) >= least] + found
         if len(found) >= count:
             break
@@ -85,37 +89,71 @@ def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, A
 
 
 def _following(path: "Path") -> Iterator[str]:
-    """Yield lines as they are written, also when the log begins anew."""
-    stream = path.open(encoding="utf-8", errors="replace") if path.exists() else None
+    """Yield lines as they are written, also when the log begins anew, however often."""
+    stream = _open(path)
     if stream is not None:
         stream.seek(0, 2)
-    rest = ""
+    rest = b""
     try:
         while True:
-            chunk = stream.read() if stream is not None else ""
-            if chunk:
-                *lines, rest = (rest + chunk).split("\n")
-                yield from lines
+            # Asked before the rest is read: what is written to a file that was moved on, was so
+            # before, or while we read.
+            moved_on = stream is None or not _is_open(path, stream.fileno())
+            for chunk in iter(stream.read, b"") if stream is not None else ():
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from _texts(lines)
+            if not moved_on:
+                time.sleep(_PAUSE_S)
                 continue
-            time.sleep(_PAUSE_S)
-            if not path.exists():
+            following = _next(path, stream)
+            if following is None:
+                time.sleep(_PAUSE_S)
                 continue
-            if stream is None or not _is_open(path, stream.fileno()):
-                if stream is not None:
-                    stream.close()
-                stream, rest = path.open(encoding="utf-8", errors="replace"), ""
+            if stream is not None:
+                stream.close()
+            stream, rest = following, b""
     finally:
         if stream is not None:
             stream.close()
 
 
-def _is_open(path: "Path", descriptor: int) -> bool:
-    import os
+def _next(path: "Path", stream: "BinaryIO | None") -> "BinaryIO | None":
+    """Return the log that was begun after `stream`, or the present one; None when there is none."""
+    if stream is not None:
+        newer = path
+        for one in _files(path):
+            if _is_open(one, stream.fileno()):
+                return _open(newer)
+            newer = one
+    return _open(path)
 
+
+def _files(path: "Path") -> "list[Path]":
+    """Return where the logs are, the present one first."""
+    return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, 10))]
+
+
+def _open(path: "Path") -> "BinaryIO | None":
     try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        return path.open("rb")
     except FileNotFoundError:
-        return True
+        return None
+
+
+def _is_open(path: "Path", descriptor: int) -> bool:
+    try:
+        return _place(path.stat()) == _place(os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _texts(lines: Iterable[bytes]) -> Iterator[str]:
+    """Return lines as text. They end where a line feed is, and at nothing else that ends a line."""
+    return (line.decode("utf-8", "replace") for line in lines)
+
+
+def _place(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def _entry(line: str) -> "dict[str, Any]":

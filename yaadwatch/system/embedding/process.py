@@ -11,7 +11,6 @@ import select
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import frames
 from yaadwatch.system.embedding.sources import Source
@@ -337,7 +337,7 @@ class Worker:
 
     def _live(self) -> None:
         """Start the process, take in what it answers, and see it end."""
-        with tempfile.TemporaryFile() as errors:
+        with scratch.holding(b"") as errors:
             try:
                 process = _spawn(self.source, self._idle_s, errors)
             except OSError as error:

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.listed import LeftOut, Listed
 from yaadwatch.system.git.words.kept import Indexes
@@ -281,9 +281,7 @@ def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
     if given is None:
         yield subprocess.DEVNULL
         return
-    with tempfile.TemporaryFile() as stream:
-        stream.write(given)
-        stream.seek(0)
+    with scratch.holding(given) as stream:
         yield stream
 
 

@@ -6,11 +6,11 @@ Nothing of any repository plays a part.
 """
 
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from yaadwatch.model.anchors import Hunk
+from yaadwatch.system import scratch
 from yaadwatch.system.git.command import GitRunner
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -41,10 +41,12 @@ def hunks_between(runner: GitRunner, old: bytes, new: bytes, name: str) -> list[
         GitFailed: git could not compare them.
         YaadError: TIMEOUT, UNAVAILABLE, TOO_LARGE, as for every command.
     """
-    with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
-        place = Path(folder)
+
+    def fill(place: Path) -> None:
         (place / "a").write_bytes(old)
         (place / "b").write_bytes(new)
+
+    with scratch.folder(fill) as place:
         arguments = [
             *("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color"),
             *("--histogram", "-U0", "-w", "--ignore-blank-lines", "--text", "--", "a", "b"),

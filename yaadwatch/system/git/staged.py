@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import scratch
 from yaadwatch.system.git.question import Git
 
 INDEX_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -23,19 +23,21 @@ def snapshot(git: Git, staged: Path, parent: str) -> str:
     Raises:
         YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is, and from git.
     """
-    with tempfile.TemporaryDirectory(prefix="yaadwatch-") as folder:
+
+    def fill(place: Path) -> None:
         # Git writes the index anew when it makes a tree of it, and would ask the filters of
         # the repository about files that it finds: it gets a copy, and finds none.
-        copy = Path(folder) / "index"
         if staged.is_file():
-            if staged.stat().st_size > INDEX_BYTES_MAX:
-                raise YaadError(
-                    Code.TOO_LARGE,
-                    f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
-                    "not looked at.",
-                )
-            shutil.copyfile(staged, copy)
-        return _committed(git, copy, parent)
+            shutil.copyfile(staged, place / "index")
+
+    if staged.is_file() and staged.stat().st_size > INDEX_BYTES_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
+            "not looked at.",
+        )
+    with scratch.folder(fill) as place:
+        return _committed(git, place / "index", parent)
 
 
 def _committed(git: Git, index: Path, parent: str) -> str:
