@@ -606,6 +606,83 @@ def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     assert (again["nodes"]["new"], again["edges"]["new"]) == (0, 0)
 
 
+EVERY_TABLE = f"""
+DROP TABLE node_versions;
+CREATE TABLE node_versions (node_id TEXT, version INTEGER, content TEXT, changed_at DATETIME,
+    changed_by TEXT, reason TEXT, PRIMARY KEY (node_id, version));
+CREATE TABLE embeddings (node_id TEXT PRIMARY KEY, vector BLOB, model TEXT);
+CREATE TABLE sessions (id TEXT PRIMARY KEY, project TEXT, started_at DATETIME, ended_at DATETIME,
+    summary TEXT, agent TEXT);
+CREATE TABLE file_watch (file_path TEXT, node_id TEXT, git_hash TEXT);
+CREATE TABLE replay_events (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
+CREATE TABLE access_log (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL);
+INSERT INTO node_versions VALUES
+    ('a1', 1, 'Use npm', '2025-03-01T01:02:03.4Z', 'claude', 'first words'),
+    ('a1', 2, 'Use yarn', '2025-03-02 01:02:03', 'ada', 'npm hoists; {TOKEN}'),
+    ('a3', 1, 'src/old.py', '2025-03-02 01:02:03', 'ada', ''),
+    ('nobody', 1, 'Said by nobody', '2025-03-02 01:02:03', 'ada', ''),
+    ('a2', 1, NULL, NULL, NULL, NULL);
+INSERT INTO embeddings VALUES ('a1', x'00', 'm'), ('a2', x'00', 'm');
+INSERT INTO sessions VALUES ('s1', 'p', '2025-03-04', NULL, 'Also a node', 'claude'),
+    ('s2', 'p', '2025-03-04 01:00:00', '2025-03-05 02:00:00', 'Moved logins to jose', 'claude'),
+    ('s3', 'p', '2025-03-04', NULL, NULL, 'codex');
+INSERT INTO file_watch VALUES ('src/net.py', 'a1', 'abc'), ('gone.py', 'a1', 'abc'),
+    ('/etc/passwd', 'a2', 'abc'), ('../out.py', 'a2', 'abc'), ('src/net.py', 'nobody', 'abc');
+INSERT INTO replay_events VALUES (1, 's1', 'x');
+INSERT INTO access_log VALUES (1, 'a1'), (2, 'a1');
+"""
+
+
+@pytest.fixture
+def every_table(full):
+    path = full.path.parent / "yaad.db"
+    rows = [row | {"source_agent": "claude", "version": 3} for row in NODES[:1]]
+    links = [row | {"metadata": '{"why": "both loop"}'} for row in EDGES[:1]]
+    yaad(path, [*rows, *NODES[1:]], [*links, *EDGES[1:]], more=EVERY_TABLE).close()
+    return path
+
+
+def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_table):
+    answer = ask(full, "import", every_table)
+
+    pnpm = full.show("a1")
+    assert pnpm["version"] == 3
+    assert pnpm["attributes"] == {"agent": "claude"}
+    said = [(row["version"], row["text"], row["by"]) for row in pnpm["versions"]]
+    assert said[:2] == [(1, "Use npm", "import:claude"), (2, "Use yarn", "import:ada")]
+    assert TOKEN not in str(pnpm)
+    assert [row["path"] for row in pnpm["anchors"]] == ["src/net.py"]
+    [led] = [row for row in full.show("a2")["edges"] if row["kind"] == "led_to"]
+    assert led["attributes"] == {"why": "both loop"}
+    session = living(full)["Moved logins to jose"]
+    assert (session.id, session.tags, session.created_at.day) == ("s2", ("session",), 5)
+    assert "Also a node" not in living(full)  # the node of that session came
+    told = {one["row"]: one["reason"] for one in answer["left_out"]}
+    assert {"embeddings, 2 rows", "replay_events, 1 row", "access_log, 2 rows"} <= told.keys()
+    assert told["earlier versions of nobody"] == "that memory is not among them"
+    assert sum(row == "an earlier version" for row in told) == 1
+    absent = [row for row, reason in told.items() if "not in this work tree" in reason]
+    assert sorted(absent) == ["a file of a1", "a file of a2"]
+    assert answer["counts"]["versions"] == {"new": 2}
+    assert verifying.verify(full.home, full.call)["findings"] == []
+
+
+def test_a_dry_run_of_another_yaads_database_says_what_the_real_one_does(full, every_table):
+    with full.db() as db:
+        before = dump(db)
+    tried = ask(full, "import", every_table, "--dry-run")
+    with full.db() as db:
+        assert dump(db) == before
+    done = ask(full, "import", every_table)
+
+    assert tried["counts"] == done["counts"]
+    assert tried["left_out"] == done["left_out"]
+    assert tried["masked"] == done["masked"]
+    again = ask(full, "import", every_table)["counts"]
+    assert again["nodes"]["new"] == again["nodes"]["changed"] == again["edges"]["new"] == 0
+    assert "versions" not in again
+
+
 def test_what_is_only_in_the_log_of_that_database_comes_too(full):
     path = full.path.parent / "yaad.db"
     with closing(yaad(path, NODES[:1], wal=True)):

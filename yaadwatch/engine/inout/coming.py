@@ -6,6 +6,7 @@ Nothing of it is believed: texts are masked, kinds and ids made to fit, times to
 import base64
 import binascii
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,8 +21,14 @@ from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, canonical_kind
-from yaadwatch.model.settings import ID_CHARS_MAX, NODE_ATTRIBUTES_BYTES_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.settings import (
+    ANCHORS_PER_NODE_MAX,
+    ID_CHARS_MAX,
+    NODE_ATTRIBUTES_BYTES_MAX,
+    TEXT_CHARS_MAX,
+)
 from yaadwatch.model.times import instant
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import yaad
 
 RELATED: Final = "relates_to"
@@ -46,7 +53,7 @@ class Memory:
     """A memory on its way in; `name`: what relations call it, and what is told of it.
 
     One that stays `apart` is no other one that comes with it and reads alike. `version`, `updated`
-    and `archived`, with its reason, are where it had come to.
+    and `archived`, with its reason, are where it had come to. `files`: what it was linked with.
     """
 
     id: str
@@ -64,6 +71,7 @@ class Memory:
     updated: datetime | None = None
     archived: datetime | None = None
     reason: str | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +83,7 @@ class Relation:
     end: str
     weight: float = 1.0
     created: datetime | None = None
+    attributes: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,47 +172,111 @@ def of_yaad(path: Path) -> Coming:
         YaadError: UNAVAILABLE when it is none.
     """
     coming = Coming()
-    things = set()
     with yaad.opened(path) as conn:
-        for old in yaad.nodes(conn):
-            if isinstance(old, str):
-                coming.leave("a node", old)
-                continue
-            kind = usable_kind(old.kind)
-            if kind in THINGS:
-                things.add(old.id)  # found anew in the texts
-            elif old.archived:
-                coming.leave(old.id, "it was forgotten there")
-            else:
-                coming.add(
-                    Memory(
-                        id=old.id,
-                        name=old.id,
-                        text=old.text,
-                        kind=kind,
-                        tier=old.tier,
-                        tags=old.tags,
-                        pinned=old.pinned,
-                        created=old.created,
-                    )
-                )
+        things = _take_nodes(coming, conn)
         known = {one.id for one in coming.memories}
-        for edge in yaad.edges(conn):
-            if isinstance(edge, str):
-                coming.leave("an edge", edge)
-            elif {edge.start, edge.end} <= known and edge.start != edge.end:
-                coming.relations.append(
-                    Relation(
-                        start=edge.start,
-                        kind=edge.kind,
-                        end=edge.end,
-                        weight=edge.weight,
-                        created=edge.created,
-                    )
-                )
-            elif not {edge.start, edge.end} & things:
-                coming.leave(f"{edge.start} {edge.kind} {edge.end}", "its ends did not come")
+        _take_sessions(coming, conn, known | things)
+        _take_edges(coming, conn, known, things)
+        for what, reason in yaad.left(conn):
+            coming.leave(what, reason)
     return coming
+
+
+def _take_nodes(coming: Coming, conn: Connection) -> set[str]:
+    """Take the nodes with what they said before; return the ids of files and entities."""
+    former, files = _former(coming, conn), defaultdict(list)
+    things = set()
+    for node, name in yaad.watched(conn):
+        files[node].append(name)
+    for old in yaad.nodes(conn):
+        if isinstance(old, str):
+            coming.leave("a node", old)
+            continue
+        kind = usable_kind(old.kind)
+        if kind in THINGS:
+            things.add(old.id)  # found anew in the texts
+            former.pop(old.id, None)
+        elif old.archived:
+            coming.leave(old.id, "it was forgotten there")
+            former.pop(old.id, None)
+        else:
+            before = former.get(old.id, ())
+            coming.add(
+                Memory(
+                    id=old.id,
+                    name=old.id,
+                    text=old.text,
+                    kind=kind,
+                    tier=old.tier,
+                    tags=old.tags,
+                    attributes={"agent": old.agent} if old.agent else {},
+                    pinned=old.pinned,
+                    created=old.created,
+                    updated=old.updated,
+                    version=max(old.version, *(one.number + 1 for one in before), 1),
+                    files=tuple(dict.fromkeys(files[old.id]))[:ANCHORS_PER_NODE_MAX],
+                )
+            )
+    coming.former.update(former)
+    return things
+
+
+def _former(coming: Coming, conn: Connection) -> dict[str, list[Former]]:
+    """Return what nodes of another Yaad said before, by their ids."""
+    former = defaultdict(list)
+    for old in yaad.versions(conn):
+        if isinstance(old, str):
+            coming.leave("an earlier version", old)
+        elif len(old.text) > TEXT_CHARS_MAX or "\0" in old.text:
+            coming.leave(f"version {old.number} of {old.node}", "it cannot be kept as it is")
+        else:
+            former[old.node].append(
+                Former(
+                    number=old.number,
+                    at=old.at,
+                    change=old.reason or "edited",
+                    by=old.by,
+                    kind=None,
+                    text=old.text,
+                )
+            )
+    return former
+
+
+def _take_sessions(coming: Coming, conn: Connection, taken: set[str]) -> None:
+    """Take what was said of sessions: memories like others, for nobody worked here in them."""
+    for old in yaad.sessions(conn):
+        if old.id not in taken:
+            coming.add(
+                Memory(
+                    id=old.id,
+                    name=old.id,
+                    text=old.text,
+                    tags=("session",),
+                    attributes={"agent": old.agent} if old.agent else {},
+                    created=old.created,
+                )
+            )
+
+
+def _take_edges(coming: Coming, conn: Connection, known: set[str], things: set[str]) -> None:
+    """Take the edges between `known` memories; what touches `things` is found in the texts."""
+    for edge in yaad.edges(conn):
+        if isinstance(edge, str):
+            coming.leave("an edge", edge)
+        elif {edge.start, edge.end} <= known and edge.start != edge.end:
+            coming.relations.append(
+                Relation(
+                    start=edge.start,
+                    kind=edge.kind,
+                    end=edge.end,
+                    weight=edge.weight,
+                    created=edge.created,
+                    attributes=edge.attributes,
+                )
+            )
+        elif not {edge.start, edge.end} & things:
+            coming.leave(f"{edge.start} {edge.kind} {edge.end}", "its ends did not come")
 
 
 def given_files(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -145,6 +145,7 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         lambda conn, made: runs.append(former.take(conn, found, made, job.now)),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
         edges=_edges(found.relations, known, job.now),
+        files={one.id: one.files for one in found.memories if one.files},
         dry_run=job.dry_run,
     )
     taken = runs[-1]
@@ -253,7 +254,12 @@ def _edges(
         if start != end:
             created = min(one.created, now).isoformat() if one.created is not None else None
             done[start, kind, end] = GivenEdge(
-                from_=start, kind=kind, to=end, weight=one.weight, created_at=created
+                from_=start,
+                kind=kind,
+                to=end,
+                weight=one.weight,
+                attributes=dict(one.attributes) or None,
+                created_at=created,
             )
     return list(done.values())
 

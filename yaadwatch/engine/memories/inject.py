@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Self
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
+from yaadwatch.engine.anchored.worktree import look_at
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.drafts import (
@@ -22,9 +24,10 @@ from yaadwatch.engine.remember.drafts import (
     clean_key,
     merged,
 )
+from yaadwatch.engine.remember.given import place_of
 from yaadwatch.engine.remember.making import Making
 from yaadwatch.engine.remember.standing import Standing
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from
 from yaadwatch.model.errors import Code, YaadError
@@ -134,9 +137,10 @@ def inject_and(
     nodes: Sequence[GivenNode],
     edges: Sequence[GivenEdge],
     dry_run: bool,
+    files: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, object]:
     """Do what `inject` does, and `then` at the end of its transaction, with the ids of the nodes
-    that are new.
+    that are new; nodes rest besides on their `files`, as far as these are there.
 
     Raises:
         YaadError: as `inject`.
@@ -148,7 +152,8 @@ def inject_and(
         texts = {one.id: clean(one.text) for one in nodes}
         said_now = {one: said.text for one, said in texts.items()}
         differ = space.db.read(_different, nodes, said_now, call.origin)
-        drafts = [_draft(one, call.origin, texts[one.id]) for one in differ]
+        there, absent = _files_there(home, space, files)
+        drafts = [_draft(one, call.origin, texts[one.id], there.get(one.id, ())) for one in differ]
         ready = preparing.prepare(home, space, drafts) if drafts else []
         batch = _Batch(
             nodes=created,
@@ -168,7 +173,7 @@ def inject_and(
     return {
         "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
-        "left_out": done.left_out,
+        "left_out": [*absent, *done.left_out],
         "masked": [
             {"id": one, "kinds": list(said.kinds)} for one, said in texts.items() if said.kinds
         ],
@@ -209,7 +214,28 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
             )
 
 
-def _draft(one: GivenNode, origin: str, cleaned: Masked) -> Draft:
+def _files_there(
+    home: Home, space: Space, files: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, tuple[str, ...]], list[dict[str, object]]]:
+    """Return those files that are in the work tree, by node, and a row for each that is not."""
+    if not files:
+        return {}, []
+    tree, _ = look_at(space, (), home.clock.now_ns())
+    there: dict[str, tuple[str, ...]] = {}
+    absent: list[dict[str, object]] = []
+    for node, named in files.items():
+        for name in named:
+            place = None if name.startswith("/") else place_of(name, "", space)
+            found = None if place is None else tree.find(place)
+            if place is not None and found is not None and found.kind in ("file", "too_large"):
+                there[node] = (*there.get(node, ()), place)
+            else:
+                reason = f"{privacy.mask(name).text} is not in this work tree"
+                absent.append({"id": f"a file of {node}", "reason": reason})
+    return there, absent
+
+
+def _draft(one: GivenNode, origin: str, cleaned: Masked, files: tuple[str, ...]) -> Draft:
     return Draft(
         text=one.text,
         origin=origin,
@@ -219,6 +245,7 @@ def _draft(one: GivenNode, origin: str, cleaned: Masked) -> Draft:
         key=None if one.key is None else clean_key(one.key),
         tags=one.tags,
         attributes=one.attributes or {},
+        files=files,
         pinned=one.pin,
         has_id=True,
     )

@@ -6,7 +6,7 @@ names that its versions used, as far as they are there.
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,31 @@ _NODE: Final = {
     "confidence": ("confidence",),
     "created": ("created_at", "created", "created_ms"),
     "archived": ("archived_at", "archived", "deleted_at"),
+    "updated": ("updated_at", "updated"),
+    "version": ("version",),
+    "agent": ("source_agent", "agent"),
 }
+_VERSION: Final = {
+    "node": ("node_id", "node"),
+    "number": ("version",),
+    "text": ("content", "text"),
+    "at": ("changed_at", "at", "created_at"),
+    "by": ("changed_by", "actor"),
+    "reason": ("reason",),
+}
+_WATCH: Final = {"path": ("file_path", "path"), "node": ("node_id", "node")}
+_SESSION: Final = {
+    "id": ("id",),
+    "text": ("summary",),
+    "created": ("ended_at", "started_at"),
+    "agent": ("agent",),
+}
+_LEFT: Final = {
+    "embeddings": "vectors are made anew here, by a model of yours",
+    "replay_events": "what was called there is no memory",
+    "access_log": "what was looked at there is no memory",
+}
+"""Tables that are not read, and why."""
 _EDGE: Final = {
     "from": ("from_id", "from_node", "source_id", "from_node_id"),
     "to": ("to_id", "to_node", "target_id", "to_node_id"),
@@ -41,7 +65,10 @@ _EDGE: Final = {
     "weight": ("weight",),
     "created": ("created_at", "created"),
     "until": ("valid_until",),
+    "attributes": ("metadata", "attributes"),
 }
+_VERSION_MAX: Final = 1_000_000
+_LINE_CHARS_MAX: Final = 200
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Earlier times are those of a field that nobody has set."""
@@ -61,6 +88,9 @@ class Old:
     pinned: bool
     archived: bool
     created: datetime | None
+    updated: datetime | None
+    version: int
+    agent: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +102,29 @@ class OldEdge:
     end: str
     weight: float
     created: datetime | None
+    attributes: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldVersion:
+    """What a node of that database said before."""
+
+    node: str
+    number: int
+    text: str
+    at: datetime | None
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldSession:
+    """A session of that database, and what was said of it."""
+
+    id: str
+    text: str
+    created: datetime | None
+    agent: str
 
 
 @contextmanager
@@ -122,6 +175,9 @@ def nodes(conn: apsw.Connection) -> Iterator[Old | str]:
             # nothing counts, and only beside nodes that have some.
             archived=bool(row.get("archived")) or (confidence == 0 and _fades(conn)),
             created=_instant(row.get("created")),
+            updated=_instant(row.get("updated")),
+            version=_number(row.get("version")),
+            agent=_line(row.get("agent")),
         )
 
 
@@ -145,7 +201,56 @@ def edges(conn: apsw.Connection) -> Iterator[OldEdge | str]:
             end=end,
             weight=float(weight) if good else 1.0,  # type: ignore[arg-type]
             created=_instant(row.get("created")),
+            attributes=_tree(row.get("attributes")),
         )
+
+
+def versions(conn: apsw.Connection) -> Iterator[OldVersion | str]:
+    """Yield what nodes said before, and for a row that makes no sense why."""
+    for row in _rows_if(conn, "node_versions", _VERSION):
+        node, said = row.get("node"), row.get("text")
+        if not isinstance(node, str) or not isinstance(said, str) or not said.strip():
+            yield "it has no node, or no text"
+            continue
+        yield OldVersion(
+            node=node,
+            number=_number(row.get("number")),
+            text=said,
+            at=_instant(row.get("at")),
+            by=_line(row.get("by")),
+            reason=_line(row.get("reason")),
+        )
+
+
+def watched(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Yield nodes, and a file that each was linked with."""
+    for row in _rows_if(conn, "file_watch", _WATCH):
+        node, path = row.get("node"), row.get("path")
+        if isinstance(node, str) and isinstance(path, str) and path and path.isprintable():
+            yield node, path
+
+
+def sessions(conn: apsw.Connection) -> Iterator[OldSession]:
+    """Yield the sessions of which something was said."""
+    for row in _rows_if(conn, "sessions", _SESSION):
+        id, said = row.get("id"), row.get("text")  # noqa: A001
+        if isinstance(id, str) and id and isinstance(said, str) and said.strip():
+            yield OldSession(
+                id=id,
+                text=said,
+                created=_instant(row.get("created")),
+                agent=_line(row.get("agent")),
+            )
+
+
+def left(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Yield which tables are not read though something stands in them, and why."""
+    there = _tables(conn)
+    for table, reason in _LEFT.items():
+        if table in there:
+            count = conn.execute(f"SELECT count(*) FROM {table}").get  # noqa: S608
+            if count:
+                yield f"{table}, {count} {'row' if count == 1 else 'rows'}", reason
 
 
 def _fades(conn: apsw.Connection) -> bool:
@@ -160,7 +265,7 @@ def _tables(conn: apsw.Connection) -> set[str]:
 
 
 def _rows(
-    conn: apsw.Connection, table: str, wanted: dict[str, tuple[str, ...]]
+    conn: apsw.Connection, table: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> Iterator[dict[str, Any]]:
     there = {
         str(name).lower()
@@ -178,6 +283,33 @@ def _rows(
         if number >= ROWS_MAX:
             raise damaged(Path(table), f"it has more than {ROWS_MAX} rows", "nothing was imported")
         yield dict(zip(columns, row, strict=True))
+
+
+def _rows_if(
+    conn: apsw.Connection, table: str, wanted: Mapping[str, tuple[str, ...]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, if there is such a one."""
+    if table in _tables(conn):
+        yield from _rows(conn, table, wanted)
+
+
+def _number(value: object) -> int:
+    """Return the number of a version; 1 for what is none."""
+    return value if isinstance(value, int) and 1 <= value <= _VERSION_MAX else 1
+
+
+def _line(value: object) -> str:
+    """Return a short text; '' for what is none."""
+    return " ".join(value.split())[:_LINE_CHARS_MAX] if isinstance(value, str) else ""
+
+
+def _tree(value: object) -> dict[str, object]:
+    """Return what stands in a column as a JSON object; empty for what is none."""
+    try:
+        found: object = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def _tags(value: object) -> tuple[str, ...]:
