@@ -162,7 +162,7 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
     if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
         raise YaadError(
             Code.REFUSED,
-            f"A person said what is kept under the key {holder.key}: {holder.text} Nothing was "
+            f'A person said what is kept under the key {holder.key}: "{holder.text}"; nothing was '
             "stored.",
             hint="Remember it without the key, or under another one; a person can change it: "
             f"yaadwatch edit {holder.id[-8:]}",
