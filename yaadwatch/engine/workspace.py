@@ -17,6 +17,7 @@ from yaadwatch.core import privacy
 from yaadwatch.core.recall import asked
 from yaadwatch.engine.stores import Stores
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.model.settings import (
@@ -369,7 +370,8 @@ def find_node(db: Database, fragment: str) -> str:
     if len(found) > 1:
         several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
         listed = "; ".join(
-            f"{node.id[-8:]} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+            f"{called(node.id)} ({node.summary[:SUMMARY_CHARS]})"
+            for node in found[:CANDIDATES_SHOWN]
         )
         raise YaadError(
             Code.CONFLICT,

@@ -19,6 +19,7 @@ from yaadwatch.engine.memories import inject
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
@@ -224,7 +225,7 @@ def _free_keys(conn: Connection, found: Coming) -> None:
         there = nodes.by_key(conn, PROJECT, one.key)
         holder = holders.setdefault(one.key, one.id if there is None else there.id)
         if holder != one.id:
-            found.leave(one.name, f"its key {one.key} is that of memory {holder[-8:]}")
+            found.leave(one.name, f"its key {one.key} is that of memory {called(holder)}")
             found.memories[place] = replace(one, key=None)
 
 

@@ -16,6 +16,7 @@ from yaadwatch.model import events
 from yaadwatch.model.edges import Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.model.times import instant
@@ -100,7 +101,7 @@ def link(
             weighed=weight is not None,
             described=attributes is not None,
         )
-    undo = f"yaadwatch unlink {start[-8:]} {kind} {end[-8:]}" if done.made else ""
+    undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
     return _row(done.edge, done.ends, undo) | {"made": done.made, "changed": done.changed}
 
 
@@ -228,8 +229,9 @@ def _link(
         if node.archived_at is not None:
             raise YaadError(
                 Code.REFUSED,
-                f"Memory {node.id[-8:]} is archived ({node.archive_reason}); nothing was linked.",
-                hint=f"Bring it back first: yaadwatch restore {node.id[-8:]}",
+                f"Memory {called(node.id)} is archived ({node.archive_reason}); nothing was "
+                "linked.",
+                hint=f"Bring it back first: yaadwatch restore {called(node.id)}",
             )
     if dated:
         _refuse_other_start(conn, edge)
@@ -331,7 +333,7 @@ def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:
 
 def _again(edge: Edge, *, since: datetime | None = None) -> str:
     """Return the command that makes a relation once more."""
-    said = f"yaadwatch link {edge.from_node[-8:]} {edge.kind} {edge.to_node[-8:]}"
+    said = f"yaadwatch link {called(edge.from_node)} {edge.kind} {called(edge.to_node)}"
     if edge.weight != 1.0:
         said += f" --weight {edge.weight:g}"
     if since is not None:
@@ -356,7 +358,7 @@ def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
     for node in (edge.from_node, edge.to_node):
         if node not in found:
             raise YaadError(
-                Code.NOT_FOUND, f"Memory {node[-8:]} was erased meanwhile; nothing was changed."
+                Code.NOT_FOUND, f"Memory {called(node)} was erased meanwhile; nothing was changed."
             )
     return found
 
