@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ONE = "id, or a unique part of its beginning or end"
+ONE = "id or key, or a unique beginning or end of the id"
 
 
 def add_claims(commands: Commands) -> Parser:

@@ -14,6 +14,7 @@ from yaadwatch.engine import lineage
 from yaadwatch.engine.shelves import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import CONTRADICTIONS_MAX, EVIDENCE_NEWER
 from yaadwatch.store import nodes, provenance
@@ -181,7 +182,9 @@ def _words(kind: str, sides: Sequence[Side], against: Node | None, at: datetime 
     when = f"{at:%Y-%m-%d}" if at is not None else ""
     if kind == LINK:
         return f"{said} rests on a relation that ended on {when}"
-    what = f"memory {against.id[-8:]}" if against is not None else first.evidence or "its evidence"
+    what = (
+        f"memory {called(against.id)}" if against is not None else first.evidence or "its evidence"
+    )
     return (
         f"{said} was last confirmed on {sides[0].node.confirmed_at:%Y-%m-%d}, and {what} is newer, "
         f"of {when}"
@@ -194,7 +197,7 @@ def _claimed(found: Sequence[Claimed]) -> str:
     name = f"{first.subject} {first.attribute}" + (f" in {first.place}/" if first.place else "")
     values: dict[str, list[str]] = {}
     for one in found:
-        values.setdefault(one.value, []).append(one.node[-8:])
+        values.setdefault(one.value, []).append(called(one.node))
     said = " or ".join(f"{value} ({', '.join(ids)})" for value, ids in values.items())
     return f"{name}: {said}"
 
