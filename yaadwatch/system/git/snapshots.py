@@ -1,8 +1,8 @@
 """What did a repository hold at a commit? Answered in this process where that is safe, else by git.
 
 Two tools behind one door. Objects are read in this process where that is safe, see `objects`. The
-git command reads those of repositories that cannot be read so (other object formats, objects borrowed
-from another user's), a thousand times as slow.
+git command reads those of repositories that cannot be read so (other object formats, objects
+borrowed from another user's), a thousand times as slow.
 """
 
 import os
