@@ -156,7 +156,7 @@ class World:
 
 def far(folder: Path) -> list[Path]:
     """Return the folders called `remote` at, above or below a folder: they are on the network."""
-    if "remote" in folder.parts:
+    if "remote" in folder.parts or folder == Path("/"):
         return [folder]
     return [one for one in folder.rglob("remote") if one.is_dir()]
 

@@ -848,3 +848,28 @@ def test_who_closes_a_store_can_wait_for_what_is_in_progress_in_it(db):
 
         assert (early, db.wait_until_unused(DEADLINE_S)) == (False, True)
         reading.result(DEADLINE_S)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors are counted in /proc")
+def test_descriptors_of_readers_that_were_closed_are_used_again_and_gone_with_the_store(path):
+    """SQLite may close none while another connection has locks: it keeps them for the next."""
+    at_once = 6
+
+    def held():
+        here = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        return sum(str(path) == os.readlink(one) for one in here if one.is_symlink())
+
+    def many_read():
+        together = threading.Barrier(at_once)
+        with ThreadPoolExecutor(at_once) as threads:
+            for _ in range(at_once):
+                threads.submit(db.read, lambda _: together.wait(DEADLINE_S))
+        return held()
+
+    with closing(_made(path)) as db:
+        first = many_read()
+        later = [many_read() for _ in range(5)]
+
+    assert first > 4
+    assert max(later) <= first
+    assert held() == 0

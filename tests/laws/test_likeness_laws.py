@@ -1,5 +1,8 @@
 """What likeness keeps to, whatever is said."""
 
+import time
+
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -127,6 +130,24 @@ def test_the_same_looks_the_same_at_first(text):
 @given(texts)
 def test_a_statement_has_the_number_of_what_counts_in_it(text):
     assert number(folded(text)) == number(text)
+
+
+LONG = ("“", "« ", " ‘a", "'", '"', "`a ", "FOO ", "A ", "The ", "A-", "(", ")", "!", "-a ", "::")
+
+
+@pytest.mark.parametrize("piece", LONG)
+def test_however_odd_a_text_is_it_costs_no_more_than_its_length(piece):
+    def seconds(chars):
+        text = "Use tabs " + piece * (chars // len(piece))
+        best = 9.0
+        for _ in range(3):
+            begun = time.process_time()
+            folded(text)
+            number(text)
+            best = min(best, time.process_time() - begun)
+        return best
+
+    assert seconds(64_000) < 24 * max(seconds(8_000), 0.002)
 
 
 telling = st.lists(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yaadwatch.cli.parsing import Run
     from yaadwatch.client.connection import Client
 
-_ID = "id, or a unique part of its beginning or end"
+_ID = "id or key, or a unique beginning or end of the id"
 
 
 def add_confirm(commands: Commands) -> Parser:

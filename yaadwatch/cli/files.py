@@ -10,6 +10,7 @@ from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.agent_files import INLINE, MODES
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _tell_history(answer: "dict[str, Any]", terminal: Terminal) -> None:
     rows = []
     for entry in answer["entries"]:
         mark = f" (copy {entry['snapshot']})" if entry.get("snapshot") else ""
-        mark = f" ({entry['id'][-8:]})" if entry.get("id") else mark
+        mark = f" ({called(entry['id'])})" if entry.get("id") else mark
         rows.append((str(entry["at"])[:19].replace("T", " "), entry["what"], entry["text"] + mark))
     terminal.table(rows, indent=0)
 

@@ -120,7 +120,9 @@ def add_show(commands: Commands) -> Parser:
             ("yaadwatch show 5c01f2e4 --json", "for programs"),
         ],
     )
-    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+    )
     command.add_argument(
         "--view",
         choices=VIEWS,

@@ -33,7 +33,9 @@ def add_edit(commands: Commands) -> Parser:
         more="It stays the same memory: id, links and earlier words are kept. It then\n"
         "rests on what the new words name, and its doubt goes.",
     )
-    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+    )
     command.add_argument(
         "text", metavar="TEXT", nargs="*", help="the new words; - reads them from standard input"
     )
@@ -61,7 +63,7 @@ def add_reanchor(commands: Commands) -> Parser:
         "files say is only told: you change them.",
     )
     command.add_argument(
-        "id", metavar="ID", nargs="?", help="id, or a unique part of its beginning or end"
+        "id", metavar="ID", nargs="?", help="id or key, or a unique beginning or end of the id"
     )
     command.add_argument("--all", action="store_true", help="all whose doubt proposes something")
     command.add_argument("--dry-run", action="store_true", help="change nothing, say what would be")

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Sequence
 
+from yaadwatch.model.ids import called
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,8 +38,8 @@ def tier(number: object) -> str:
 
 
 def short(identity: object) -> str:
-    """Return the part of an id that people see and type: its last eight characters."""
-    return str(identity)[-8:]
+    """Return what people see of an id, and may type."""
+    return called(str(identity))
 
 
 def when(moment: object) -> "datetime | None":

@@ -202,6 +202,7 @@ class _Armed:
     folders: frozenset[Path]
     mode: Mode
     demoted: bool
+    silent: bool
     used_at: float
 
 
@@ -230,9 +231,9 @@ class Arms:
             key = key_of(tree)
             silent = self._silent_of(tree)
             if tree.root in silent:
-                self._apply(tree, {}, now, demoted=False)
+                self._apply(tree, {}, now, demoted=False, silent=True)
                 return
-            wanted, polled = _audible(tree, silent, files=True)
+            wanted, silences = _audible(tree, silent, files=True)
             while not self._fits(key, wanted) and len(wanted) <= self._budget:
                 if not self._demote_one(key, now):
                     break
@@ -241,7 +242,7 @@ class Arms:
                 wanted, _ = _audible(tree, silent, files=False)
             if not self._fits(key, wanted):
                 wanted = {}
-            self._apply(tree, wanted, now, demoted=demoted, polled=polled)
+            self._apply(tree, wanted, now, demoted=demoted, silent=silences)
 
     def disarm(self, key: Tree) -> None:
         """Watch nothing for a tree any more."""
@@ -284,6 +285,11 @@ class Arms:
         armed = self._armed.get(key)
         return armed is not None and armed.tree.git_dir in armed.folders
 
+    def is_silent(self, key: Tree) -> bool:
+        """Return whether something of a tree is on a file system that tells nothing."""
+        armed = self._armed.get(key)
+        return armed is not None and armed.silent
+
     def is_demoted(self, key: Tree) -> bool:
         """Return whether a tree's files are polled because the budget is spent."""
         armed = self._armed.get(key)
@@ -323,7 +329,7 @@ class Arms:
             return False
         armed = self._armed[min(older)[1]]
         git_only, _ = _audible(armed.tree, self._silent_of(armed.tree), files=False)
-        self._apply(armed.tree, git_only, armed.used_at, demoted=True)
+        self._apply(armed.tree, git_only, armed.used_at, demoted=True, silent=armed.silent)
         return True
 
     def _apply(
@@ -333,7 +339,7 @@ class Arms:
         now: float,
         *,
         demoted: bool,
-        polled: bool = False,
+        silent: bool,
     ) -> None:
         key = key_of(tree)
         before = self._armed.get(key)
@@ -357,10 +363,10 @@ class Arms:
         mode: Mode = "poll"
         if tree.root in missing or tree.git_dir in missing:
             mode = "off"  # the folder where a disk was mounted may still be there
-        elif folders and not (demoted or refused or polled):
+        elif folders and not (demoted or refused or silent):
             mode = "full"
         self._armed[key] = _Armed(
-            tree=tree, folders=folders, mode=mode, demoted=demoted, used_at=now
+            tree=tree, folders=folders, mode=mode, demoted=demoted, silent=silent, used_at=now
         )
 
     def _release(self, key: Tree, folders: Iterable[Path]) -> None:

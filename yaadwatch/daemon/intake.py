@@ -8,7 +8,7 @@ overflow, a failed check and the hourly sweep all end in "look at everything".
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from yaadwatch.daemon.arming import (
 from yaadwatch.daemon.bursts import Batch, Bursts, Tree
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.hearing import Hearing
-from yaadwatch.daemon.polling import Differences, Poller
+from yaadwatch.daemon.polling import NOTHING, STUCK_S, Differences, Looking, Poller
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
@@ -36,6 +36,8 @@ from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
 _log: Final = logging.getLogger(__name__)
 
 CHECKS_AT_ONCE: Final = 2
+STUCK_MAX: Final = 6
+"""Checks that do not end, because a disk does not answer, and yet keep no other one waiting."""
 LOOKED_AT_ONCE: Final = 25
 """Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
 TOLD_POLLED_MAX: Final = 50
@@ -111,6 +113,7 @@ class Intake:
         self._health = health
         self._monotonic_s = monotonic_s
         self._silent = silent
+        self._silent_places: frozenset[Path] = frozenset()
         self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
         self._bursts = Bursts(settings.quiet_ms / 1000)
         self._poller = Poller(engine.is_rule, engine.is_passed)
@@ -125,9 +128,10 @@ class Intake:
         self._lags_s: dict[str, float] = {}
         self._polls = 0
         self._polled: dict[Tree, int] = {}
-        # One thread for arming and polling, so that what is learnt later is also applied later.
-        self._looking = ThreadPoolExecutor(1, thread_name_prefix="look")
-        self._checking = ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check")
+        self._looking = Looking(self._poller, health, self._took)
+        self._look = self._looking.here
+        self._stuck: set[Tree] = set()  # those whose check does not end
+        self._checking = ThreadPoolExecutor(CHECKS_AT_ONCE + STUCK_MAX, thread_name_prefix="check")
         self._changed_projects: set[str] = set()
         self._places: Mapping[str, Path] = {}
         self._registry_changed = False
@@ -140,6 +144,7 @@ class Intake:
         """Watch every project, then note that everything has to be checked."""
         self._watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self._cares)
         self._arms = self._arms_of(self._watcher)
+        self._silent_places = frozenset(await self._look(self._silent, Path("/")))
         await self.refresh(None)
 
     async def run(self) -> None:
@@ -149,7 +154,7 @@ class Intake:
             self._interpret()
             if (self._changed_projects or self._registry_changed) and self._learning is None:
                 self._learning = asyncio.create_task(self._learn())
-            room = CHECKS_AT_ONCE - len(self._running)
+            room = self._room
             for batch in self._bursts.due(now, lock=self._lock, running=self._running, room=room):
                 self._running[batch.tree] = asyncio.create_task(self._check(batch))
             await self._pause()
@@ -160,7 +165,7 @@ class Intake:
         for task in (*self._running.values(), self._learning):
             if task is not None:
                 task.cancel()
-        self._looking.shutdown(wait=False, cancel_futures=True)
+        self._looking.stop()
         self._checking.shutdown(wait=False, cancel_futures=True)
 
     def anchors_changed(self, project: str) -> None:
@@ -211,10 +216,7 @@ class Intake:
         self._trees.update({key_of(tree): tree for tree in changed})
         # One instant for all: none of them pushes another out of the budget.
         now = self._monotonic_s()
-        for begin in range(0, len(changed), LOOKED_AT_ONCE):
-            some = changed[begin : begin + LOOKED_AT_ONCE]
-            for tree, seen in zip(some, await self._look(self._armed, some, now), strict=True):
-                self._take_seen(key_of(tree), seen)
+        await self._arm_and_look(changed, now)
         report(self._health, self._watcher, self._arms, self._settings)
         for tree in changed:
             known = before[key_of(tree)]
@@ -240,12 +242,22 @@ class Intake:
         for project in sorted(registered.keys() - {project for project, _ in self._trees}):
             await self.refresh(project)
         await self._look_for_the_away()
-        trees = self._take_turns()
+        await self._look_for_mounts()
+        turns = self._take_turns()
+        trees = [tree for tree in turns if not self._arms.is_silent(key_of(tree))]
         for begin in range(0, len(trees), LOOKED_AT_ONCE):
             some = trees[begin : begin + LOOKED_AT_ONCE]
-            for tree, seen in zip(some, await self._look(self._look_at, some), strict=True):
-                self._take_seen(key_of(tree), seen)
+            for key, seen in (await self._look(self._look_at, some)).items():
+                self._take_seen(key, seen)
+        await self._look_afar(turns)
         self._hearing.nudge()
+
+    async def _look_for_mounts(self) -> None:
+        """Arm all anew when a network file system came or went: it is looked at in another way."""
+        silent = frozenset(await self._look(self._silent, Path("/")))
+        if silent != self._silent_places:
+            self._silent_places = silent
+            await self._arm_and_look(list(self._trees.values()), self._monotonic_s())
 
     async def _look_for_the_away(self) -> None:
         """Learn of those, and check them, whose folder is there again, whatever was told of it."""
@@ -307,6 +319,12 @@ class Intake:
     def _arms_of(self, watcher: Watcher) -> Arms:
         return Arms(watcher, budget=budget(self._settings), silent=self._silent)
 
+    @property
+    def _room(self) -> int:
+        """Return how many checks may begin now; those that hang keep nobody from it."""
+        hanging = min(len(self._stuck), STUCK_MAX)
+        return CHECKS_AT_ONCE + hanging - len(self._running)
+
     async def _pause(self) -> None:
         """Wait until something is due, or is heard."""
         if not self._bursts:
@@ -314,7 +332,7 @@ class Intake:
             return
         # Without room for another check only the end of one matters, which nudges; what is due
         # already would else be looked for without a pause.
-        full = len(self._running) >= CHECKS_AT_ONCE
+        full = self._room <= 0
         at = None if full else self._bursts.next_at(self._running)
         wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
         await self._hearing.pause(min(wait_s, self._look_s))
@@ -334,7 +352,7 @@ class Intake:
             )
             self._unarmed.update(self._trees)
             self._everything()
-        elif not self._bursts and not self._running:
+        elif not self._bursts and self._running.keys() <= self._stuck:
             self._health.well("watch.overflow")
 
     def _take(self, key: Tree, meaning: Meaning, at: float) -> None:
@@ -399,6 +417,7 @@ class Intake:
 
     async def _check(self, batch: Batch) -> None:
         key = batch.tree
+        hanging = asyncio.get_running_loop().call_later(STUCK_S, self._hangs, key)
         try:
             error = await attempt(self._check_in_thread(batch))
             if error is None:
@@ -406,8 +425,22 @@ class Intake:
             elif key in self._trees:
                 self._went_wrong(batch, error)
         finally:
+            hanging.cancel()
+            self._stuck.discard(key)
             self._running.pop(key, None)
             self._hearing.nudge()
+
+    def _hangs(self, key: Tree) -> None:
+        """Take note of a check that a disk afar keeps from ending: others go on, and it is told."""
+        tree = self._trees.get(key)
+        if tree is not None and self._arms.is_silent(key):
+            self._stuck.add(key)
+            self._health.degraded(
+                _part(key),
+                f"The check of {tree.root} has not ended for {STUCK_S:g} s: a disk may not answer.",
+                mend="umount --lazy the disk that hangs, then: yaadwatch restart",
+            )
+        self._hearing.nudge()
 
     async def _check_in_thread(self, batch: Batch) -> None:
         tree = self._trees.get(batch.tree)
@@ -492,18 +525,37 @@ class Intake:
 
     async def _arm(self, tree: WatchedTree, now: float) -> Differences:
         """Watch what `tree` needs; return how its files differ from the last look at them."""
-        return (await self._look(self._armed, [tree], now))[0]
+        seen = (await self._look(self._armed, [tree], now)).get(key_of(tree))
+        if seen is None:
+            await self._look_afar([tree])
+        return seen or NOTHING
 
-    def _armed(self, trees: Iterable[WatchedTree], now: float) -> list[Differences]:
-        """Watch what each of `trees` needs, and look at its files then."""
-        found = []
+    async def _arm_and_look(self, trees: Sequence[WatchedTree], now: float) -> None:
+        """Watch what each of `trees` needs, and take in how its files differ."""
+        for begin in range(0, len(trees), LOOKED_AT_ONCE):
+            some = trees[begin : begin + LOOKED_AT_ONCE]
+            for key, seen in (await self._look(self._armed, some, now)).items():
+                self._take_seen(key, seen)
+        await self._look_afar(trees)
+
+    def _armed(self, trees: Iterable[WatchedTree], now: float) -> dict[Tree, Differences]:
+        """Watch what each of `trees` needs, and look then at its files, unless they are afar."""
+        found = {}
         for tree in trees:
             self._arms.arm(tree, now)
-            found.append(self._poller.look(tree))
+            if not self._arms.is_silent(key_of(tree)):
+                found[key_of(tree)] = self._poller.look(tree)
         return found
 
-    def _look_at(self, trees: Iterable[WatchedTree]) -> list[Differences]:
-        return [self._poller.look(tree) for tree in trees]
+    def _look_at(self, trees: Iterable[WatchedTree]) -> dict[Tree, Differences]:
+        return {key_of(tree): self._poller.look(tree) for tree in trees}
+
+    async def _look_afar(self, trees: Iterable[WatchedTree]) -> None:
+        await self._looking.afar(tree for tree in trees if self._arms.is_silent(key_of(tree)))
+
+    def _took(self, tree: WatchedTree, seen: Differences) -> None:
+        self._take_seen(key_of(tree), seen)
+        self._hearing.nudge()
 
     async def _forget(self, key: Tree) -> None:
         del self._trees[key]
@@ -519,11 +571,6 @@ class Intake:
         self._polled.pop(key, None)
         self._health.well(_part(key))
         await self._look(self._arms.disarm, key)
-
-    async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._looking, functools.partial(work, *args, **kw)
-        )
 
     async def _ask(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
         return await asyncio.get_running_loop().run_in_executor(

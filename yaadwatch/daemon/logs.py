@@ -45,6 +45,8 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
     for handler in handlers:
         logging.getLogger().addHandler(handler)
     logging.getLogger("yaadwatch").setLevel(logging.INFO)
+    # It warns at each beat for which a job is still busy: a poll that waits for a disk, for hours.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     return handlers
 
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Final
 
 from yaadwatch import places
-from yaadwatch.core import privacy
+from yaadwatch.core import kept, privacy
 from yaadwatch.daemon import records
 from yaadwatch.daemon.arming import WatchedTree
 from yaadwatch.daemon.filling import Filler, Verbs
@@ -38,7 +38,7 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import STORE_IDLE, Settings
+from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.words import Words
@@ -352,12 +352,12 @@ def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) 
 
         await asyncio.to_thread(ending.expire, home)
 
-    kept = own_store.KeptList()
+    own_list = own_store.KeptList()
 
     async def poll() -> None:
         await intake.poll()
         await asyncio.to_thread(rest, home)
-        await asyncio.to_thread(kept.keep, home)
+        await asyncio.to_thread(own_list.keep, home)
         await asyncio.to_thread(firsts.keep, home)
 
     async def back_up() -> None:
@@ -384,8 +384,13 @@ def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) 
 
 
 def rest(home: Home) -> None:
-    """Close the stores that nobody uses, and give back what they took."""
-    if home.stores.rest(STORE_IDLE):
+    """Close the stores that nobody uses, and give back what they took, and what was kept."""
+    closed = home.stores.rest(STORE_IDLE)
+    if home.stores.begins_long_rest(LONG_REST):
+        home.git.rest()
+        kept.forget()
+        closed += 1
+    if closed:
         processes.give_back()
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.store.sqlite.database import Database
 
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -129,8 +130,8 @@ class Shelves:
             own, kept = (held, other) if held.shelf is self.own else (other, held)
             raise YaadError(
                 Code.REFUSED,
-                f"{own.id[-8:]} is a memory of your own, and {kept.id[-8:]} one of this project; "
-                "relations never cross stores, so nothing was changed.",
+                f"{called(own.id)} is a memory of your own, and {called(kept.id)} one of this "
+                "project; relations never cross stores, so nothing was changed.",
                 hint="Remember one of them where the other is: yaadwatch remember --scope "
                 "user|project TEXT",
             )

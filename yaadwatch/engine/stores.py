@@ -47,6 +47,7 @@ class Stores:
         self._on_commit = on_commit
         self._clock = clock or Clock()
         self._used_at: dict[str, float] = {}
+        self._used_last: float | None = None
         self._lock = threading.Condition()
         self._closing: dict[str, Project] = {}
         self._projects: dict[str, Project] = {}
@@ -136,6 +137,15 @@ class Stores:
             ]
         return self._put_to_rest(resting)
 
+    def begins_long_rest(self, idle: timedelta) -> bool:
+        """Return, once each time, whether nobody has used any store for so long."""
+        before = self._clock.monotonic_s() - idle.total_seconds()
+        with self._lock:
+            if self._users or self._used_last is None or self._used_last > before:
+                return False
+            self._used_last = None
+            return True
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:
@@ -161,6 +171,7 @@ class Stores:
             self._users[project.id] = self._users.get(project.id, 0) + 1
             if not in_passing or project.id not in self._used_at:
                 self._used_at[project.id] = self._clock.monotonic_s()
+                self._used_last = self._used_at[project.id]
             resting = self._too_many()
         self._put_to_rest(resting)
         return db

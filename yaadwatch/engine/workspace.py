@@ -17,7 +17,8 @@ from yaadwatch.core import privacy
 from yaadwatch.core.recall import asked
 from yaadwatch.engine.stores import Stores
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.model.ids import called
+from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.model.settings import (
     GAPS_NOTED_MAX,
@@ -339,12 +340,16 @@ def require_repository(folder: Path) -> Layout:
 
 
 def find_node(db: Database, fragment: str) -> str:
-    """Return the id of the one memory that `fragment` names: the id, or a unique end of it.
+    """Return the id of the one memory that `fragment` names: the id, its key, or a unique end of
+    the id.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
         candidates.
     """
+    keyed = db.read(_keyed, fragment)
+    if keyed is not None:
+        return keyed
     found = db.read(_memories_named, fragment)
     exact = next((node for node in found if node.id == fragment), None)
     if exact is not None:
@@ -359,13 +364,14 @@ def find_node(db: Database, fragment: str) -> str:
         shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memory of this project has the id {shown}.",
+            f"No memory of this project has the id, or the key, {shown}.",
             hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
         )
     if len(found) > 1:
         several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
         listed = "; ".join(
-            f"{node.id[-8:]} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+            f"{called(node.id)} ({node.summary[:SUMMARY_CHARS]})"
+            for node in found[:CANDIDATES_SHOWN]
         )
         raise YaadError(
             Code.CONFLICT,
@@ -373,6 +379,18 @@ def find_node(db: Database, fragment: str) -> str:
             hint="Give more characters of the one you mean.",
         )
     return found[0].id
+
+
+def _keyed(conn: Connection, given: str) -> str | None:
+    """Return the id of the living memory that is kept under a key; what is an id, is no key."""
+    try:
+        key = canonical_key(given)
+    except ValueError:
+        return None
+    if nodes.has(conn, given):
+        return None
+    found = (nodes.by_key(conn, scope, key) for scope in (PROJECT, USER))
+    return next((node.id for node in found if node is not None), None)
 
 
 def _memories_named(conn: Connection, fragment: str) -> list[Node]:

@@ -13,6 +13,7 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import COLD, Node, Version
 from yaadwatch.store import (
     anchors,
@@ -114,7 +115,7 @@ def refuse_said(conn: Connection, node: Node, said: str) -> None:
         if place.line is not None:
             raise YaadError(
                 Code.REFUSED,
-                f"{place.path} (line {place.line}) says memory {node.id[-8:]}; only you change "
+                f"{place.path} (line {place.line}) says memory {called(node.id)}; only you change "
                 "that file, so nothing was changed.",
                 hint=f"Write there: {said}",
             )
@@ -130,16 +131,16 @@ def refuse_twin(conn: Connection, node: Node) -> None:
     if twin is not None and twin.id != node.id:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {twin.id[-8:]} says the same already: {twin.text} Nothing was changed.",
-            hint=f"Keep that one: yaadwatch forget {node.id[-8:]}",
+            f"Memory {called(twin.id)} says the same already: {twin.text} Nothing was changed.",
+            hint=f"Keep that one: yaadwatch forget {called(node.id)}",
         )
     holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
     if holder is not None and holder.id != node.id:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {holder.id[-8:]} is kept under the key {node.key} already: {holder.text} "
+            f"Memory {called(holder.id)} is kept under the key {node.key} already: {holder.text} "
             "Nothing was changed.",
-            hint=f"Keep that one; or forget it first: yaadwatch forget {holder.id[-8:]}",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
         )
 
 

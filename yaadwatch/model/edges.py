@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.model.ids import called
+
 ACYCLIC = frozenset({"caused_by", "led_to", "supersedes", "learned_in", "part_of"})
 """Kinds that must stay acyclic. Order in time is a column, never an edge."""
 FREE = frozenset({"relates_to", "depends_on", "touches"})
@@ -112,7 +114,7 @@ def told_circle(nodes: Sequence[str], added: Iterable[tuple[str, str]]) -> str:
     new = set(added)
     steps = list(zip(nodes, [*nodes[1:], nodes[0]], strict=True))
     first = next((place for place, step in enumerate(steps) if step in new), 0)
-    names = [node[-8:] for node in (*nodes[first:], *nodes[:first], nodes[first])]
+    names = [called(node) for node in (*nodes[first:], *nodes[:first], nodes[first])]
     if len(names) > _SHOWN:
         half = _SHOWN // 2
         names = [*names[:half], f"{len(names) - 2 * half} more", *names[-half:]]

@@ -107,6 +107,9 @@ STORE_CLOSING_S: Final = 5.0
 """What is in progress in a store that is being closed is waited for so long."""
 STORE_IDLE: Final = timedelta(seconds=30)
 """A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
+LONG_REST: Final = timedelta(minutes=10)
+"""When nobody used any store for so long, what is kept to answer the next question fast is let go:
+some megabytes for a large repository, found again within half a second."""
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
 STOCK_VECTORS_MAX: Final = 20_000

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from yaadwatch.api.frames import to_text
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.ids import called
 
 Found = dict[str, object]
 
@@ -157,5 +158,5 @@ def _memories(found: Found) -> str:
         stale = row.get("stale")
         doubt = f" [may be stale: {stale['verdict']}]" if isinstance(stale, dict) else ""
         said = " ".join(str(row["text"]).split())
-        lines.append(f"- {row['kind']}: {said} ({str(row['id'])[-8:]}){doubt}")
+        lines.append(f"- {row['kind']}: {said} ({called(str(row['id']))}){doubt}")
     return "\n".join([*lines, more] if more else lines)

@@ -18,6 +18,7 @@ from yaadwatch.model.edges import (
     told_circle,
 )
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.settings import CIRCLE_EDGES_MAX
 from yaadwatch.store.codec import (
     from_ms,
@@ -468,7 +469,7 @@ def _refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
     if found is not None:
         raise YaadError(
             Code.CONFLICT,
-            f"{edge.from_node[-8:]} {edge.kind} {edge.to_node[-8:]} held from {found} already"
+            f"{called(edge.from_node)} {edge.kind} {called(edge.to_node)} held from {found} already"
             f" (edge {there[found].id}), and would hold twice; nothing was added.",
             "Begin it later, or end the other one first: yaadwatch graph close EDGE --at TIME",
         )

@@ -389,7 +389,7 @@ def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> 
     return YaadError(
         Code.CONFLICT,
         f"{id} was changed by somebody else: it is at version {there.version}, not {expected}, and"
-        f" reads: {there.text} Nothing was written.",
+        f' reads "{there.text}"; nothing was written.',
         "Look at it again, then repeat the change.",
     )
 

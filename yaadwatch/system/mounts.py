@@ -49,10 +49,14 @@ def networks(folder: Path) -> frozenset[Path]:
 
     A disk that stands below such a place counts as part of it.
     """
-    real, mounts = os.path.realpath(folder), _mounts()
+    mounts = _mounts()
+    # First by its name: to ask a disk that does not answer for links would take for ever.
+    if _is_network_kind(_kind(str(folder), mounts)):
+        return frozenset({folder})
+    real = os.path.realpath(folder)
     if _is_network_kind(_kind(real, mounts)):
         return frozenset({folder})
-    below = f"{real}/"
+    below = f"{real.rstrip('/')}/"
     return frozenset(
         folder / mounted[len(below) :]
         for mounted, kind in mounts

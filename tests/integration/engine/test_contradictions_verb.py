@@ -126,6 +126,7 @@ def test_keeping_one_ends_what_the_other_claims_and_supersedes_it(repo):
     (settled,) = found(repo, settled=True)["settled"]
     assert (settled["id"], settled["decision"], settled["kept"]) == (row["id"], "kept", other)
     assert (settled["by"], settled["reason"]) == ("cli", "moved in June")
+    assert settled["words"] == row["words"]
     with repo.db() as db:
         assert "contradiction.resolved" in [event[1] for event in table(db, "events")]
     assert len(repo.memories()) == 2

@@ -1,6 +1,7 @@
 """Pages of markdown, agent files and other Yaads: taken in as what they say, and never believed."""
 
 import json
+import os
 import stat
 from contextlib import closing
 from pathlib import Path
@@ -783,6 +784,56 @@ def test_a_damaged_database_brings_nothing_and_says_so(full, damage):
 
     assert ran.status in (2, 3)
     assert full.memories() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database", b"\xff\xfe\x00junk" * 99])
+def test_what_is_called_like_a_database_and_is_none_is_not_taken_for_rules(full, content):
+    path = full.path.parent / "old.db"
+    path.write_bytes(content)
+    before = full.memories()
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 2
+    assert "old.db is called like a database and is none" in ran.err
+    assert full.memories() == before
+
+
+def test_of_an_odd_database_the_name_is_told_that_the_person_gave_it(full):
+    path = full.path.parent / "old.db"
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("CREATE TABLE other (a)")
+
+    odd = command(full, "import", path)
+    path.write_bytes(path.read_bytes()[:600] + b"\xa5" * 4000)
+    damaged = command(full, "import", path)
+
+    for ran in (odd, damaged):
+        assert ran.status == 3
+        assert "old.db" in ran.err
+        assert "spool" not in ran.err
+        assert "put a backup in its place" not in ran.err
+
+
+def test_a_pipe_is_not_read(full):
+    path = full.path.parent / "pipe.jsonl"
+    os.mkfifo(path)
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 2
+    assert "is no plain file" in ran.err
+
+
+def test_where_nothing_was_understood_it_is_not_said_that_it_was_imported(full):
+    path = full.path.parent / "notes.txt"
+    path.write_bytes(b"\xff\xfe no text")
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 0
+    assert "left out: notes.txt" in ran.out
+    assert "Nothing in it became a memory" in ran.out
 
 
 def test_names_in_answers_are_masked(full):

@@ -1,11 +1,13 @@
 """Many memories and relations at once: all or none, twice is once, through the one door."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from engine_world import NET, RETRY, dump, every_byte_below, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from in_process import command
 
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
@@ -342,3 +344,20 @@ def test_any_batch_is_stored_whole_or_not_at_all_and_twice_is_once(repo, rows):
     assert again["edges"] == counts(same=len(edges))
     with repo.db() as db:
         assert dump(db) == after
+
+
+def test_ids_of_callers_are_told_whole_so_that_what_is_told_can_be_typed(repo):
+    """The ends of these are one another's, and would be options of a command."""
+    ids = ["x-deploys", "y-deploys", "a b"]
+    injecting.inject(
+        repo.home, repo.call, nodes=[GivenNode(id=one, text=f"{one} go out") for one in ids]
+    )
+
+    told = command(repo, "recall", "deploys", "go", "out").out
+    forgotten = command(repo, "forget", "x-deploys").out
+    deleted = command(repo, "graph", "delete", "y-deploys").out
+
+    shown = re.findall(r"^(\S+deploys|'a b')", told, re.MULTILINE)
+    assert sorted(shown) == ["'a b'", "x-deploys", "y-deploys"]
+    assert "Undo: yaadwatch restore x-deploys" in forgotten
+    assert "Deleted y-deploys" in deleted

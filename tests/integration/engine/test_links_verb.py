@@ -129,6 +129,18 @@ def test_one_interval_is_ended_by_its_number_and_stays_in_the_history(repo, two)
     assert (back["since"], back["weight"]) == (ended["until"], 0.5)
 
 
+def test_linked_again_without_a_weight_a_relation_keeps_its_own(repo, two):
+    repo.link(two[0], "depends_on", two[1], weight=0.5)
+
+    again = repo.link(two[0], "depends_on", two[1])
+    attributed = repo.link(two[0], "depends_on", two[1], attributes={"why": "x"})
+    heavier = repo.link(two[0], "depends_on", two[1], weight=1.0)
+
+    assert (again["weight"], again["made"], again["changed"]) == (0.5, False, False)
+    assert (attributed["weight"], attributed["changed"]) == (0.5, True)
+    assert (heavier["weight"], heavier["changed"]) == (1.0, True)
+
+
 def test_ending_twice_is_ending_once_but_not_at_another_time(repo, two):
     made = repo.link(two[0], "depends_on", two[1], since=time(repo, days=9))
     ended = close(repo, edge=made["edge"], at=time(repo, days=2))

@@ -323,6 +323,31 @@ class TestKeys:
             assert refused.code is Code.CONFLICT
         assert repo.memories() == ["Sign cookies with itsdangerous", JOSE]
 
+    def test_whatever_takes_an_id_takes_the_key_too(self, repo):
+        memory = repo.remember("Use vite", key="bundler")
+        other = repo.remember("Deploy at noon")
+        mine = repo.remember("Short answers", key="manner", scope="user")
+
+        assert repo.show("bundler")["id"] == repo.show("BUNDLER")["id"] == memory
+        assert repo.edit("bundler", "Use rollup")["id"] == memory
+        assert repo.link("bundler", "depends_on", other)["id"] == memory
+        assert repo.show("manner")["id"] == mine
+        repo.forget("bundler")
+        assert refusal(repo.show, "bundler").code is Code.NOT_FOUND
+
+    def test_an_id_is_an_id_whoever_has_it_for_a_key(self, repo):
+        injecting.inject(repo.home, repo.call, nodes=[GivenNode(id="bundler", text="Use vite")])
+        repo.remember("Use rollup", key="bundler")
+
+        assert repo.show("bundler")["text"] == "Use vite"
+
+    def test_a_key_is_none_of_the_ends_of_an_id(self, repo):
+        nodes = [GivenNode(id=f"{name}-deploy", text=f"{name} deploys") for name in ("a", "b")]
+        injecting.inject(repo.home, repo.call, nodes=nodes)
+        keyed = repo.remember("Deploys go out at noon", key="deploy")
+
+        assert repo.show("deploy")["id"] == keyed
+
     def test_a_key_is_free_again_when_its_memory_is_forgotten(self, repo):
         old = repo.remember(JOSE, key="tokens")
         repo.forget(old)

@@ -18,8 +18,9 @@ from yaadwatch.engine import stale, watched
 from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import STORE_IDLE, STORES_OPEN_MAX
+from yaadwatch.model.settings import LONG_REST, STORE_IDLE, STORES_OPEN_MAX
 from yaadwatch.store import anchors
+from yaadwatch.system.git.words import standing
 
 PATIENCE_S = 30.0
 ROOM_MAX = 12
@@ -57,6 +58,29 @@ def test_a_store_that_nobody_used_for_a_while_is_closed_and_opened_again_when_as
     assert before is opened
     assert after is None
     assert [row["id"] for row in stale.stale(tree.home, tree.call)["stale"]] == [node]
+
+
+def test_what_is_kept_of_a_repository_is_let_go_when_nobody_asked_for_long(world):
+    tree = world.repo()
+    tree.add()
+    for tries in range(standing.SEARCHES_MIN + 2):
+        node = tree.remember(f"`fetch_with_retry` of src/net.py gives up after {tries} tries")
+    git = tree.home.git
+
+    def let_go():
+        return not git.standing._trees and not git.listed._kept
+
+    before = let_go()
+    world.clock.wait(LONG_REST.total_seconds() - 1)
+    wiring.rest(tree.home)
+    soon = let_go()
+    world.clock.wait(1)
+    wiring.rest(tree.home)
+    later = let_go()
+    tree.write("src/net.py", "")
+
+    assert (before, soon, later) == (False, False, True)
+    assert node in [row["id"] for row in stale.stale(tree.home, tree.call)["stale"]]
 
 
 def rest(world):

@@ -131,7 +131,7 @@ def test_a_link_can_begin_earlier_and_say_more_of_itself():
         answers={"link": LINKED},
     )
 
-    fields = {"id": "a", "kind": "b", "to": "c", "weight": 1.0}
+    fields = {"id": "a", "kind": "b", "to": "c"}
     more = {"since": "2026-03-01", "attributes": {"source": "review"}}
     assert ran.calls == [("link", fields | more)]
 

@@ -171,6 +171,7 @@ def test_contradictions_are_told_with_their_sides_and_how_to_settle_them():
         "settled": [
             {
                 "id": "99887766",
+                "words": "api timeout: 5 s (f2e4ab37) or 9 s (f2e4ab38)",
                 "decision": "kept",
                 "kept": NODE,
                 "by": "cli",
@@ -185,6 +186,7 @@ def test_contradictions_are_told_with_their_sides_and_how_to_settle_them():
     assert "1a2b3c4d  api port: 8080 (f2e4ab37) or 9090 (f2e4ab38)" in told
     assert "f2e4ab37  The API port is 8080" in told
     assert "yaadwatch resolve ID --keep MEMORY" in told
+    assert "99887766  api timeout: 5 s (f2e4ab37) or 9 s (f2e4ab38)" in told
     assert "kept f2e4ab37" in told
     assert "by cli: moved" in told
 

@@ -35,6 +35,11 @@ CLAIMING = (
     ("The API server runs on port 8080", ("api server", "port", "8080")),
     ("The API port is 8080", ("api", "port", "8080")),
     ("API port: 8080", ("api", "port", "8080")),
+    ("The port of the API is 8080", ("api", "port", "8080")),
+    ("The size of our connection pool is 20", ("connection pool", "size", "20")),
+    ("The timeout of the upload worker must be 30 s", ("upload worker", "timeout", "30000 ms")),
+    ("The time zone of the server is UTC", ("server", "timezone", "utc")),
+    ("The default branch of this repo is main", ("project", "default branch", "main")),
     (
         "Our metrics endpoint is on port 9090 in production",
         ("metrics endpoint in production", "port", "9090"),
@@ -61,6 +66,8 @@ CLAIMING = (
 )
 
 SILENT = (
+    "The port of 8080 is taken",
+    "The limit of what a person reads is 3 pages",
     "We migrated from Python 3.9 to Python 3.11",
     "Python 3.11 is not supported",
     "Never use Python 2",

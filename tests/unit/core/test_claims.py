@@ -58,6 +58,7 @@ def test_similar_words_about_different_things_are_about_different_things(one, ot
         ("The request timeout is 30 s", "Request timeout: 30 seconds."),
         ("The request timeout is 30 s", "request timeout = 0.5 min"),
         ("The API port is 8080", "The API listens on port 8080"),
+        ("The port of the API server is 8080", "The API server listens on port 8080"),
         ("We use pnpm", "pnpm is our package manager"),
         ("Python 3.11", "We run on Python 3.11"),
         ("React 18", "React 18.x"),

@@ -79,7 +79,7 @@ def test_people_are_told_of_warnings_in_one_line_and_of_nothing_less(log):
 def test_other_peoples_chatter_is_left_out(log):
     path, _ = log
 
-    logging.getLogger("apscheduler.scheduler").info("Added job")
+    logging.getLogger("apscheduler.scheduler").warning("skipped: maximum number of instances")
     logging.getLogger("yaadwatch").debug("detail")
 
     assert lines(path) == []

@@ -39,7 +39,7 @@ class Link:
     id: str
     kind: str
     to: str
-    weight: float = 1.0
+    weight: float | None = None
     since: str | None = None
     attributes: dict[str, object] | None = None
 
@@ -47,7 +47,7 @@ class Link:
         check_id(self.id)
         canonical_edge_kind(self.kind)
         check_text("to", self.to, ID_CHARS_MAX)
-        if not 0.0 < self.weight <= 1.0:
+        if self.weight is not None and not 0.0 < self.weight <= 1.0:
             raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
         if self.since is not None:
             instant("since", self.since)

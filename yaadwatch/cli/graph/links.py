@@ -62,8 +62,7 @@ def add_link(commands: Commands) -> Parser:
         "--weight",
         metavar="W",
         type=_number,
-        default=1.0,
-        help="how much of a doubt goes along it, to 1 at most (default: 1)",
+        help="how much of a doubt goes along it, to 1 at most (default: as it is; a new one: 1)",
     )
     command.add_argument("--since", metavar="TIME", help="when it began to hold (default: now)")
     command.add_argument(
@@ -123,10 +122,14 @@ def link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Relate two memories; print both, so a slip is noticed at once."""
     more = {
         name: given
-        for name, given in (("since", args.since), ("attributes", args.attributes))
+        for name, given in (
+            ("weight", args.weight),
+            ("since", args.since),
+            ("attributes", args.attributes),
+        )
         if given is not None
     }
-    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, weight=args.weight, **more)
+    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, **more)
     if args.json:
         terminal.json(answer)
         return 0

@@ -30,7 +30,7 @@ def add_subgraph(commands: Commands) -> Parser:
         more=_STEPS,
     )
     command.add_argument(
-        "id", metavar="ID", nargs="?", help="id, or a unique part of its beginning or end"
+        "id", metavar="ID", nargs="?", help="id or key, or a unique beginning or end of the id"
     )
     command.add_argument("--query", metavar="WORDS", help="look around the answers to this")
     _options(command, depth=2)
@@ -52,7 +52,9 @@ def add_traverse(commands: Commands) -> Parser:
         ],
         more=_STEPS,
     )
-    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+    )
     way = command.add_mutually_exclusive_group()
     way.add_argument(
         "--ancestors",

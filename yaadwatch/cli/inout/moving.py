@@ -162,6 +162,7 @@ def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
             hint="yaadwatch import PATH",
         )
     source = os.path.abspath(args.source)
+    outside.require_plain(source)
     form = args.format or outside.format_of(source)
     unread: list[str] = []
     fields: dict[str, object] = {
@@ -224,5 +225,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"Secrets were masked in {count(answer['masked'], 'text')}.")
     if answer["dry_run"]:
         terminal.line("Nothing was imported (--dry-run).")
+    elif not any(number for found in answer["counts"].values() for number in found.values()):
+        terminal.line(f"Nothing in it became a memory ({short(answer['import'])}).")
     else:
         terminal.line(f"Imported ({short(answer['import'])}).")

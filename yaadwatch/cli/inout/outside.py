@@ -23,6 +23,7 @@ MANIFEST = ".yaadwatch.json"
 """In an exported folder: which files in it are ours, and what we wrote."""
 
 _SQLITE = b"SQLite format 3\0"
+_DATABASES = (".db", ".db3", ".sqlite", ".sqlite3")
 _OURS = (0x79616164).to_bytes(4, "big")
 """Where SQLite keeps the number of a program, a store of ours has this."""
 
@@ -31,17 +32,40 @@ def format_of(path: str) -> str:
     """Return what a file or folder seems to hold.
 
     Raises:
-        YaadError: NOT_FOUND when it is not there, or cannot be read.
+        YaadError: NOT_FOUND when it is not there, or cannot be read; BAD_REQUEST when it is
+            called like a database and is none.
     """
     if os.path.isdir(path):
         return "markdown"
     with _Told(path), open(path, "rb") as stream:
         head = stream.read(100)
+    if path.endswith(_DATABASES) and not head.startswith(_SQLITE):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is called like a database and is none. Nothing was imported.",
+            hint="If it is the file of an agent: --format agent-file",
+        )
     if head.startswith(_SQLITE):
         return "store" if head[68:72] == _OURS else "yaad"
     if path.endswith((".jsonl", ".ndjson")) or head.startswith(b'{"yaadwatch"'):
         return "jsonl"
     return "agent-file"
+
+
+def require_plain(path: str) -> None:
+    """Refuse what cannot be read twice: a pipe, a device.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not there; BAD_REQUEST.
+    """
+    with _Told(path):
+        mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is no plain file. Nothing was imported.",
+            hint="Write it to a file, and import that.",
+        )
 
 
 def size_of(path: str) -> int:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ONE = "id, or a unique part of its beginning or end"
+ONE = "id or key, or a unique beginning or end of the id"
 
 
 def add_claims(commands: Commands) -> Parser:
@@ -189,9 +189,9 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
     for past in answer["settled"]:
         kept = f" {short(past['kept'])}" if past.get("kept") else ""
         why = f": {past['reason']}" if past.get("reason") else ""
+        terminal.line(styled(past["id"], "dim"), f"  {past['words']}", hang=10)
         terminal.line(
-            styled(f"{past['id']}  ", "dim"),
-            f"{past['decision']}{kept}, {ago(past['at'], now)} by {past['by']}{why}",
+            f"{past['decision']}{kept}, {ago(past['at'], now)} by {past['by']}{why}", indent=10
         )
     return 0
 

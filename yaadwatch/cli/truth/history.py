@@ -24,7 +24,9 @@ def add_history(commands: Commands) -> Parser:
         ],
         more="A forgotten memory has its history too; an erased one has none.",
     )
-    command.add_argument("id", metavar="ID", help="id, or a unique part of its beginning or end")
+    command.add_argument(
+        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+    )
     return command
 
 

@@ -15,7 +15,7 @@ from yaadwatch.core.text import normalise
 # look at a character again and again: a text may be 64,000 characters of anything.
 _PARTS = re.compile(
     r"""
-    `+[^`]*`+ | "[^"]*" | “[^”]*” | «[^»]*» | (?<!\w)['‘][^'’]*['’](?!\w)
+    `+[^`]*`+ | "[^"]*" | “[^“”]*” | «[^«»]*» | (?<!\w)['‘][^'‘’]*['’](?!\w)
   | (?<![^\s(])(?P<word>[^\W\d_]++(?:['’-][^\W\d_]++)*+)(?=[,;:.!?…)]*+(?:\s|$))
     """,
     re.VERBOSE,

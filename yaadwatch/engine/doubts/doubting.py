@@ -13,6 +13,7 @@ from yaadwatch.core.truth import impact
 from yaadwatch.core.truth.impact import CARRIES, Graph, Reached
 from yaadwatch.model.anchors import Flag, Verdict
 from yaadwatch.model.edges import Edge
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.settings import IMPACT_EDGES_MAX, IMPACT_HOPS_MAX
 from yaadwatch.store import edges, flags, nodes, provenance
@@ -125,4 +126,4 @@ def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
 def _named(node: Node) -> str:
     text = node.summary
     short = text if len(text) <= SUMMARY_CHARS else f"{text[: SUMMARY_CHARS - 3]}..."
-    return f"{node.id[-8:]} ({quoted(short)})"
+    return f"{called(node.id)} ({quoted(short)})"

@@ -26,6 +26,7 @@ from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
 from yaadwatch.store import events as log
@@ -194,7 +195,7 @@ def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
                 Code.REFUSED,
                 f"{place.path} (line {place.line}) still says this, and only you change that file;"
                 " it would come back, so nothing was erased.",
-                hint=f"Delete it there, then: yaadwatch forget --erase {place.node[-8:]}",
+                hint=f"Delete it there, then: yaadwatch forget --erase {called(place.node)}",
             )
 
 
@@ -232,7 +233,7 @@ def _out_of_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
             Code.REFUSED,
             f"It was forgotten, but it still stands in the block of {' and '.join(still)}, which "
             "cannot be written just now; nothing was erased.",
-            hint=f"Why: yaadwatch files. Then: yaadwatch forget --erase {node_id[-8:]}",
+            hint=f"Why: yaadwatch files. Then: yaadwatch forget --erase {called(node_id)}",
         )
 
 

@@ -17,6 +17,7 @@ from yaadwatch.engine.inout.pages import FROM
 from yaadwatch.engine.remember.drafts import merged
 from yaadwatch.model import events
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, Node, Version, tier_of
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes
@@ -82,7 +83,7 @@ def take(conn: Connection, found: Coming, made: Collection[str], now: datetime) 
         elif there.archived_at is not None:
             taken.archived["same"] += 1
         else:
-            taken.leave(one.name, f"it is in use here; yaadwatch forget {there.id[-8:]}")
+            taken.leave(one.name, f"it is in use here; yaadwatch forget {called(there.id)}")
     for id in sorted(found.former.keys() - known):  # noqa: A001
         taken.leave(f"earlier versions of {id}", "that memory is not among them")
     return taken

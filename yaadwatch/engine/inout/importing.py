@@ -1,6 +1,7 @@
 """What comes into a store: gathered a piece at a time, then taken in one transaction, or tried."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,11 +19,13 @@ from yaadwatch.engine.memories import inject
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database, Role
+from yaadwatch.store.sqlite.faults import is_damage
 from yaadwatch.store.whole import imported
 from yaadwatch.store.whole.imported import Import
 
@@ -101,7 +104,8 @@ def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> di
     with meant(home, call, user=user) as store:
         budget.require_room(home, store.db)
         if job.format in LINES:
-            path = _as_lines(home, made) if job.format == "store" else made.path()
+            with _called(made, job.source):
+                path = _as_lines(home, made) if job.format == "store" else made.path()
             told = _lines(store, path, job)
         else:
             told = _foreign(home, call, store, made, job)
@@ -135,7 +139,8 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         "agent-file": lambda: coming.of_agent_file(home, made.path()),
         "yaad": lambda: coming.of_yaad(_database(made)),
     }
-    found = read[job.format]()
+    with _called(made, job.source):
+        found = read[job.format]()
     known = store.db.read(_alike, found.memories)
     store.db.read(_free_keys, found)
     runs: list[Taken] = []  # the last one counts: a transaction may be made again
@@ -220,7 +225,7 @@ def _free_keys(conn: Connection, found: Coming) -> None:
         there = nodes.by_key(conn, PROJECT, one.key)
         holder = holders.setdefault(one.key, one.id if there is None else there.id)
         if holder != one.id:
-            found.leave(one.name, f"its key {one.key} is that of memory {holder[-8:]}")
+            found.leave(one.name, f"its key {one.key} is that of memory {called(holder)}")
             found.memories[place] = replace(one, key=None)
 
 
@@ -262,6 +267,17 @@ def _edges(
                 created_at=created,
             )
     return list(done.values())
+
+
+@contextmanager
+def _called(made: Spool, source: str) -> Iterator[None]:
+    """Have what came called by the name that it has where it comes from."""
+    try:
+        yield
+    except YaadError as error:
+        told = error.message.replace(str(made.path()), source or "What came")
+        hint = "Name another file; perhaps there is a copy of it." if is_damage(error) else ""
+        raise YaadError(error.code, told, hint=hint or error.hint) from error
 
 
 def _database(made: Spool) -> Path:

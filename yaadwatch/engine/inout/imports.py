@@ -10,6 +10,7 @@ from typing import Final
 from yaadwatch.engine.identity import IMPORTS
 from yaadwatch.engine.inout.stores import Meant
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.store.whole import imported
 from yaadwatch.system import files
 
@@ -73,7 +74,7 @@ def give_back(store: Meant, target: Path, id: str) -> Mapping[str, int]:
     if not found[0].size or path.is_symlink() or not path.is_file():
         raise YaadError(
             Code.NOT_FOUND,
-            f"The files of import {found[0].id[-8:]} are not kept; nothing was exported.",
+            f"The files of import {called(found[0].id)} are not kept; nothing was exported.",
             hint=f"Those of the last {KEPT_MAX} imports of files are.",
         )
     if _digest(path) != found[0].digest:

@@ -11,6 +11,7 @@ from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import told_circle
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
@@ -108,8 +109,8 @@ def _anchors(name: str, store: Meant) -> Iterator[Finding]:
     for node, path, odd in store.db.read(checks.odd_anchors):
         yield Finding(
             check=name,
-            what=f"Memory {node[-8:]} rests on {path}: {odd}",
-            mend=f"yaadwatch confirm {node[-8:]}",
+            what=f"Memory {called(node)} rests on {path}: {odd}",
+            mend=f"yaadwatch confirm {called(node)}",
         )
 
 
@@ -117,8 +118,8 @@ def _history(name: str, store: Meant) -> Iterator[Finding]:
     for node in store.db.read(checks.odd_versions):
         yield Finding(
             check=name,
-            what=f"The history of memory {node[-8:]} ends with another version than it has",
-            mend=f"yaadwatch confirm {node[-8:]}",
+            what=f"The history of memory {called(node)} ends with another version than it has",
+            mend=f"yaadwatch confirm {called(node)}",
         )
 
 

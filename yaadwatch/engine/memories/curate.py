@@ -17,6 +17,7 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
@@ -86,16 +87,16 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
         if twin is not None:
             raise YaadError(
                 Code.CONFLICT,
-                f"Memory {twin.id[-8:]} says the same already; nothing was restored.",
+                f"Memory {called(twin.id)} says the same already; nothing was restored.",
                 hint="Keep that one; or forget it, then restore this one.",
             )
         holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
         if holder is not None:
             raise YaadError(
                 Code.CONFLICT,
-                f"Memory {holder.id[-8:]} is kept under its key {node.key} now: {holder.text} "
+                f"Memory {called(holder.id)} is kept under its key {node.key} now: {holder.text} "
                 "Nothing was restored.",
-                hint=f"Keep that one; or forget it first: yaadwatch forget {holder.id[-8:]}",
+                hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
         return writing.unarchive(conn, node, now, actor=call.origin)
 
@@ -186,8 +187,8 @@ def tag(
         if len(kept) > TAGS_MAX:
             raise YaadError(
                 Code.TOO_LARGE,
-                f"Memory {node.id[-8:]} would have {len(kept)} tags, more than {TAGS_MAX}; nothing "
-                "was changed.",
+                f"Memory {called(node.id)} would have {len(kept)} tags, more than {TAGS_MAX}; "
+                "nothing was changed.",
                 hint="Take some off: yaadwatch tag ID --remove TAG",
             )
         done = replace(node, tags=kept, updated_at=now, version=node.version + 1)
@@ -213,7 +214,7 @@ def _untag(before: Node, after: Node) -> str:
         return ""
     options = [f"--remove {shlex.quote(one)}" for one in put_on]
     options += [f"--add {shlex.quote(one)}" for one in taken_off]
-    return " ".join(["yaadwatch tag", after.id[-8:], *options])
+    return " ".join(["yaadwatch tag", called(after.id), *options])
 
 
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
@@ -238,7 +239,9 @@ def _change(
     """Change one memory in a transaction; `undo` is the command that takes it back."""
     before, after = _changed(home, call, fragment, change)
     different = before.version != after.version
-    return telling.changed_row(after, undo=f"yaadwatch {undo} {after.id[-8:]}" if different else "")
+    return telling.changed_row(
+        after, undo=f"yaadwatch {undo} {called(after.id)}" if different else ""
+    )
 
 
 def _changed(home: Home, call: Call, fragment: str, change: _Change) -> tuple[Node, Node]:
@@ -324,7 +327,7 @@ def _with_anchors(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor
 def _require(conn: Connection, node_id: str) -> Node:
     node = nodes.get(conn, node_id)
     if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {node_id[-8:]} was erased meanwhile.")
+        raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased meanwhile.")
     return node
 
 
@@ -332,6 +335,6 @@ def _refuse_archived(node: Node) -> None:
     if node.archived_at is not None:
         raise YaadError(
             Code.REFUSED,
-            f"Memory {node.id[-8:]} is archived ({node.archive_reason}); it was not changed.",
-            hint=f"Bring it back first: yaadwatch restore {node.id[-8:]}",
+            f"Memory {called(node.id)} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {called(node.id)}",
         )

@@ -10,6 +10,7 @@ from yaadwatch.model import events
 from yaadwatch.model.edges import ALL
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.store import agreements, edges, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -38,16 +39,16 @@ def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:
             raise YaadError(
                 Code.REFUSED,
                 f"{place.path} (line {place.line}) still says this; it was not deleted.",
-                hint=f"Delete it there, then: yaadwatch graph delete {node_id[-8:]}",
+                hint=f"Delete it there, then: yaadwatch graph delete {called(node_id)}",
             )
     # What was agreed goes with the node, and then its line in a block would be taken for one that
     # somebody has typed; in a block that git brings back, a tombstone keeps it from that.
     if files := agreements.standing(conn, node_id):
         raise YaadError(
             Code.REFUSED,
-            f"Memory {node_id[-8:]} stands in the block of {' and '.join(files)}; it was not "
+            f"Memory {called(node_id)} stands in the block of {' and '.join(files)}; it was not "
             "deleted.",
-            hint=f"Forget it first, and delete it then: yaadwatch forget {node_id[-8:]}",
+            hint=f"Forget it first, and delete it then: yaadwatch forget {called(node_id)}",
         )
     related = edges.of_node(conn, node_id, ALL)
     for worktree, path in agreements.places(conn, node_id):

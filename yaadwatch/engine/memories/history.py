@@ -10,6 +10,7 @@ from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node, Version
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
@@ -111,7 +112,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
 
         held.db.write(commit)
     return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {
-        "undo": f"yaadwatch restore {node.id[-8:]} --version {node.version}"
+        "undo": f"yaadwatch restore {called(node.id)} --version {node.version}"
     }
 
 
@@ -121,7 +122,7 @@ def _named(node: Node, every: list[Version], number: int) -> Version:
     Raises:
         YaadError: NOT_FOUND, with those that there are; REFUSED when its words were erased.
     """
-    short = node.id[-8:]
+    short = called(node.id)
     past = next((one for one in every if one.version == number), None)
     if past is None:
         raise YaadError(
@@ -144,7 +145,7 @@ def _named(node: Node, every: list[Version], number: int) -> Version:
 def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]:
     node = nodes.get(conn, node_id)
     if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {node_id[-8:]} was erased meanwhile.")
+        raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased meanwhile.")
     return node, versions.of_node(conn, node_id)
 
 

@@ -33,6 +33,7 @@ from yaadwatch.model.edges import ACYCLIC, Edge, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, Node, canonical_key, canonical_kind
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import edges, nodes, provenance
@@ -314,7 +315,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
         item, node = batch.ready.get(one.id), known.get(one.id)
         _refuse(one, item, node)
         if node is not None and node.archived_at is not None:
-            hint = f"archived here ({node.archive_reason}); yaadwatch restore {node.id[-8:]}"
+            hint = f"archived here ({node.archive_reason}); yaadwatch restore {called(node.id)}"
             done.left_out.append({"id": one.id, "reason": hint})
         elif item is None:
             done.nodes[SAME] += 1
@@ -362,13 +363,13 @@ def _change(
     if item.text != node.text and node.id in there.in_files:
         raise YaadError(
             Code.REFUSED,
-            f"A person's own file says memory {node.id[-8:]}; only that person gives it other "
+            f"A person's own file says memory {called(node.id)}; only that person gives it other "
             "words, so nothing was stored.",
-            hint=f"Where: yaadwatch show {node.id[-8:]}",
+            hint=f"Where: yaadwatch show {called(node.id)}",
         )
     kept = node.id in there.kept
     if item.text != node.text and kept:
-        reason = f"conflict: a person said it in other words; yaadwatch edit {node.id[-8:]}"
+        reason = f"conflict: a person said it in other words; yaadwatch edit {called(node.id)}"
         done.left_out.append({"id": node.id, "reason": reason})
         return
     apart = item.text_hash != node.text_hash and item.text_hash in there.said

@@ -16,6 +16,7 @@ from yaadwatch.model import events
 from yaadwatch.model.edges import Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.model.times import instant
@@ -47,7 +48,7 @@ def link(
     id: str,
     kind: str,
     to: str,
-    weight: float = 1.0,
+    weight: float | None = None,
     since: str | None = None,
     attributes: dict[str, object] | None = None,
 ) -> dict[str, object]:
@@ -61,7 +62,8 @@ def link(
         id: the memory that the relation begins at; what it would be in doubt with is `to`.
         kind: `depends_on`, `part_of`, `caused_by`, `led_to`, `supersedes`, or another word.
         to: the memory that it ends at.
-        weight: how much of a doubt goes along it, above 0.0 and at most 1.0.
+        weight: how much of a doubt goes along it, above 0.0 and at most 1.0. As it is when None:
+            1.0 for one that begins.
         since: the time since when it holds; now when None.
         attributes: what else is to be known of it; masked. As they are when None.
 
@@ -86,15 +88,20 @@ def link(
             from_node=start,
             to_node=end,
             kind=kind,
-            weight=weight,
+            weight=1.0 if weight is None else weight,
             attributes=clean_attributes(attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
             created_at=now,
             valid_from=now if since is None else past("since", since, now),
         )
         done = held.db.write(
-            _link, edge, now, dated=since is not None, described=attributes is not None
+            _link,
+            edge,
+            now,
+            dated=since is not None,
+            weighed=weight is not None,
+            described=attributes is not None,
         )
-    undo = f"yaadwatch unlink {start[-8:]} {kind} {end[-8:]}" if done.made else ""
+    undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
     return _row(done.edge, done.ends, undo) | {"made": done.made, "changed": done.changed}
 
 
@@ -214,14 +221,17 @@ def past(name: str, given: str, now: datetime) -> datetime:
     return at
 
 
-def _link(conn: Connection, edge: Edge, now: datetime, *, dated: bool, described: bool) -> _Linked:
+def _link(
+    conn: Connection, edge: Edge, now: datetime, *, dated: bool, weighed: bool, described: bool
+) -> _Linked:
     ends = _ends(conn, edge)
     for node in ends.values():
         if node.archived_at is not None:
             raise YaadError(
                 Code.REFUSED,
-                f"Memory {node.id[-8:]} is archived ({node.archive_reason}); nothing was linked.",
-                hint=f"Bring it back first: yaadwatch restore {node.id[-8:]}",
+                f"Memory {called(node.id)} is archived ({node.archive_reason}); nothing was "
+                "linked.",
+                hint=f"Bring it back first: yaadwatch restore {called(node.id)}",
             )
     if dated:
         _refuse_other_start(conn, edge)
@@ -230,7 +240,7 @@ def _link(conn: Connection, edge: Edge, now: datetime, *, dated: bool, described
     if made:
         log.append(conn, _event(events.EDGE_CREATED, edge, now))
     else:
-        changed = edges.weigh(conn, edge, now)
+        changed = weighed and edges.weigh(conn, edge, now)
         if described:
             changed = edges.describe(conn, edge, edge.attributes, now) or changed
     return _Linked(edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed)
@@ -323,7 +333,7 @@ def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:
 
 def _again(edge: Edge, *, since: datetime | None = None) -> str:
     """Return the command that makes a relation once more."""
-    said = f"yaadwatch link {edge.from_node[-8:]} {edge.kind} {edge.to_node[-8:]}"
+    said = f"yaadwatch link {called(edge.from_node)} {edge.kind} {called(edge.to_node)}"
     if edge.weight != 1.0:
         said += f" --weight {edge.weight:g}"
     if since is not None:
@@ -348,7 +358,7 @@ def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
     for node in (edge.from_node, edge.to_node):
         if node not in found:
             raise YaadError(
-                Code.NOT_FOUND, f"Memory {node[-8:]} was erased meanwhile; nothing was changed."
+                Code.NOT_FOUND, f"Memory {called(node)} was erased meanwhile; nothing was changed."
             )
     return found
 

@@ -17,6 +17,7 @@ from yaadwatch.engine.shelves import shelves
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, flags, nodes
 from yaadwatch.store.connection import Connection
@@ -137,7 +138,7 @@ def _proposed(node_id: str, flag: Flag | None) -> Flag:
     """
     if flag is not None and flag.suggestion is not None and flag.suggestion.can_be_accepted:
         return flag
-    short = node_id[-8:]
+    short = called(node_id)
     why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"
     raise YaadError(
         Code.REFUSED,
@@ -187,7 +188,7 @@ def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
         YaadError: NOT_FOUND when it was erased meanwhile; REFUSED when it is archived.
     """
     node = nodes.get(conn, node_id)
-    short = node_id[-8:]
+    short = called(node_id)
     if node is None:
         raise YaadError(
             Code.NOT_FOUND, f"Memory {short} was erased meanwhile; nothing was changed."
@@ -243,5 +244,5 @@ def _undo(done: Mended) -> str:
     if before.text == done.after.text:
         return ""
     if len(before.text) > UNDO_CHARS_MAX or "\n" in before.text:
-        return f"yaadwatch show {before.id[-8:]}"
-    return f"yaadwatch edit {before.id[-8:]} {shlex.quote(before.text)}"
+        return f"yaadwatch show {called(before.id)}"
+    return f"yaadwatch edit {called(before.id)} {shlex.quote(before.text)}"

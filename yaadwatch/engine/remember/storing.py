@@ -23,6 +23,7 @@ from yaadwatch.engine.remember.standing import Standing
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
 from yaadwatch.store import anchors, hot, nodes
@@ -162,10 +163,10 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
     if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
         raise YaadError(
             Code.REFUSED,
-            f"A person said what is kept under the key {holder.key}: {holder.text} Nothing was "
+            f'A person said what is kept under the key {holder.key}: "{holder.text}"; nothing was '
             "stored.",
             hint="Remember it without the key, or under another one; a person can change it: "
-            f"yaadwatch edit {holder.id[-8:]}",
+            f"yaadwatch edit {called(holder.id)}",
         )
     writing.refuse_twin(conn, replace(holder, text_hash=item.text_hash))
     done = store_over(conn, home, item, holder, now, reason=f"said under the key {holder.key}")
@@ -176,9 +177,9 @@ def _refuse_other_key(draft: Draft, known: Node) -> None:
     if draft.key is not None and known.key not in (None, draft.key):
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {known.id[-8:]} says the same already, under the key {known.key}; nothing was "
-            "stored.",
-            hint=f"Keep that one; or forget it first: yaadwatch forget {known.id[-8:]}",
+            f"Memory {called(known.id)} says the same already, under the key {known.key}; nothing "
+            "was stored.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {called(known.id)}",
         )
 
 
@@ -246,9 +247,9 @@ def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
     if len(tags) > max(TAGS_MAX, len(known.tags)):
         raise YaadError(
             Code.TOO_LARGE,
-            f"Memory {known.id[-8:]} would have {len(tags)} tags, more than {TAGS_MAX}; nothing "
+            f"Memory {called(known.id)} would have {len(tags)} tags, more than {TAGS_MAX}; nothing "
             "was stored.",
-            hint=f"Take some off first: yaadwatch tag {known.id[-8:]} --remove TAG",
+            hint=f"Take some off first: yaadwatch tag {called(known.id)} --remove TAG",
         )
     stated = replace(
         known,

@@ -7,6 +7,7 @@ from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Session
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
@@ -53,7 +54,7 @@ def receipt(
     """
     session = rows.get(conn, id)
     if session is None:
-        raise YaadError(Code.NOT_FOUND, f"Session {id[-8:]} was taken away meanwhile.")
+        raise YaadError(Code.NOT_FOUND, f"Session {called(id)} was taken away meanwhile.")
     part = doings.of_session(conn, id)
     found = nodes.many(conn, [one.node for one in part])
     doubts = doubting.of_nodes(conn, worktree, list(found))

@@ -9,6 +9,7 @@ from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.remember.drafts import Draft
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
@@ -74,7 +75,7 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
     if holder is not None:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {holder[-8:]} has the key {name}, and is no skill; nothing was done.",
+            f"Memory {called(holder)} has the key {name}, and is no skill; nothing was done.",
             hint="Give the skill another name.",
         )
     admitted = remembering.admit(home, space, [draft])[0]
@@ -97,7 +98,7 @@ def _name(conn: Connection, id: str, name: str, about: str) -> None:
         raise YaadError(
             Code.CONFLICT,
             f"Another memory was just given the key {name}; this one is kept without a name.",
-            hint=f"See it: yaadwatch show {id[-8:]}",
+            hint=f"See it: yaadwatch show {called(id)}",
         )
     rows.describe(conn, id, name=name, description=about)
     node = nodes.get(conn, id)

@@ -12,6 +12,7 @@ from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.tasks import OPEN, STATES, UNFINISHED
 from yaadwatch.store import events as log
@@ -79,7 +80,7 @@ def task_update(
         raise YaadError(
             Code.BAD_REQUEST,
             "Nothing was said that shall change; nothing was done.",
-            hint=f"yaadwatch task done {id[-8:]}",
+            hint=f"yaadwatch task done {called(id)}",
         )
     made = False
     if id is None:
@@ -152,14 +153,14 @@ def _require(conn: Connection, node_id: str) -> tuple[Node, TaskRow]:
         kind = "is gone" if node is None else f"is a {node.kind}, no task"
         raise YaadError(
             Code.REFUSED,
-            f"Memory {node_id[-8:]} {kind}; nothing was changed.",
+            f"Memory {called(node_id)} {kind}; nothing was changed.",
             hint="See the tasks: yaadwatch tasks",
         )
     if node.archived_at is not None:
         raise YaadError(
             Code.REFUSED,
-            f"Task {node_id[-8:]} is archived ({node.archive_reason}); it was not changed.",
-            hint=f"Bring it back first: yaadwatch restore {node_id[-8:]}",
+            f"Task {called(node_id)} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {called(node_id)}",
         )
     return node, row
 

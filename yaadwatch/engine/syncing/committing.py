@@ -16,6 +16,7 @@ from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, WARM, Node, Provenance
 from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
@@ -175,7 +176,7 @@ class _Commit:
         if twin is not None and twin.id != node.id:
             self._say(conn, twin)
             if node.archived_at is None:
-                reason = f"says the same as {twin.id[-8:]}"
+                reason = f"says the same as {called(twin.id)}"
                 writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
             return
         reason = f"edited in {self._seen.path}"

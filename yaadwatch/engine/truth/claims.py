@@ -9,6 +9,7 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.settings import CLAIMS_TOLD_MAX
 from yaadwatch.model.times import instant
 from yaadwatch.store import edges, nodes
@@ -111,8 +112,8 @@ def add_claim(
         if node is None or node.archived_at is not None:
             raise YaadError(
                 Code.REFUSED,
-                f"Memory {held.id[-8:]} is archived; what it claims does not count.",
-                hint=f"Bring it back first: yaadwatch restore {held.id[-8:]}",
+                f"Memory {called(held.id)} is archived; what it claims does not count.",
+                hint=f"Bring it back first: yaadwatch restore {called(held.id)}",
             )
         bound = _edge(conn, held.id, edge) if edge is not None else None
         former = [
@@ -213,8 +214,8 @@ def _edge(conn: Connection, node: str, number: int) -> Edge:
     if found is None or node not in (found.from_node, found.to_node):
         raise YaadError(
             Code.NOT_FOUND,
-            f"Memory {node[-8:]} has no relation {number}; nothing was stored.",
-            hint=f"Its relations with their numbers: yaadwatch show {node[-8:]} --view all",
+            f"Memory {called(node)} has no relation {number}; nothing was stored.",
+            hint=f"Its relations with their numbers: yaadwatch show {called(node)} --view all",
         )
     return found
 

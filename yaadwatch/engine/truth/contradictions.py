@@ -14,6 +14,7 @@ from yaadwatch.engine import lineage
 from yaadwatch.engine.shelves import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import CONTRADICTIONS_MAX, EVIDENCE_NEWER
 from yaadwatch.store import nodes, provenance
@@ -99,11 +100,24 @@ def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str
         for shelf in stores(both):
             rows += [_row(one) for one in in_store(home, shelf, now)]
             if settled:
-                told = shelf.db.read(table.decided, CONTRADICTIONS_MAX)
-                # Each pair of claims has a row; they were decided about together.
-                once = {(one.name, one.at): one for one in told}
-                decided += [_settled_row(one) for one in once.values()]
+                decided += shelf.db.read(_decided)
     return {"contradictions": rows, "settled": decided}
+
+
+def _decided(conn: Connection) -> list[dict[str, object]]:
+    """Return what was decided; each pair of claims has a row, and was decided about with others."""
+    groups: dict[tuple[str, datetime], list[Settled]] = {}
+    for one in table.decided(conn, CONTRADICTIONS_MAX):
+        groups.setdefault((one.name, one.at), []).append(one)
+    numbers = [
+        [number for one in group for number in (one.claim, one.other) if number]
+        for group in groups.values()
+    ]
+    known = claims.many(conn, {number for group in numbers for number in group})
+    return [
+        _settled_row(group[-1], [known[number] for number in sorted(set(about))])
+        for group, about in zip(groups.values(), numbers, strict=True)
+    ]
 
 
 def _open(
@@ -162,23 +176,30 @@ def _told(
 def _words(kind: str, sides: Sequence[Side], against: Node | None, at: datetime | None) -> str:
     """Return a contradiction in a line: "api port: 8080 (5c01f2e4) or 9090 (77aa01bc)"."""
     first = sides[0].claim
-    name = f"{first.subject} {first.attribute}" + (f" in {first.place}/" if first.place else "")
+    said = _claimed([side.claim for side in sides])
     if kind == VALUES:
-        values: dict[str, list[str]] = {}
-        for side in sides:
-            values.setdefault(side.claim.value, []).append(side.node.id[-8:])
-        return f"{name}: " + " or ".join(
-            f"{value} ({', '.join(ids)})" for value, ids in values.items()
-        )
-    said = f"{name}: {first.value} ({first.node[-8:]})"
+        return said
     when = f"{at:%Y-%m-%d}" if at is not None else ""
     if kind == LINK:
         return f"{said} rests on a relation that ended on {when}"
-    what = f"memory {against.id[-8:]}" if against is not None else first.evidence or "its evidence"
+    what = (
+        f"memory {called(against.id)}" if against is not None else first.evidence or "its evidence"
+    )
     return (
         f"{said} was last confirmed on {sides[0].node.confirmed_at:%Y-%m-%d}, and {what} is newer, "
         f"of {when}"
     )
+
+
+def _claimed(found: Sequence[Claimed]) -> str:
+    """Return claims about one thing in a line, each value once with the memories that say so."""
+    first = found[0]
+    name = f"{first.subject} {first.attribute}" + (f" in {first.place}/" if first.place else "")
+    values: dict[str, list[str]] = {}
+    for one in found:
+        values.setdefault(one.value, []).append(called(one.node))
+    said = " or ".join(f"{value} ({', '.join(ids)})" for value, ids in values.items())
+    return f"{name}: {said}"
 
 
 def _row(one: Contradiction) -> dict[str, object]:
@@ -207,10 +228,11 @@ def _row(one: Contradiction) -> dict[str, object]:
     }
 
 
-def _settled_row(one: Settled) -> dict[str, object]:
+def _settled_row(one: Settled, about: Sequence[Claimed]) -> dict[str, object]:
     return {
         "id": one.name,
         "kind": one.kind,
+        "words": _claimed(about),
         "decision": one.decision,
         "kept": one.kept,
         "by": one.actor,

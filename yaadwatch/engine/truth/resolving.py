@@ -14,6 +14,7 @@ from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, Settled
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store import events as log
@@ -128,8 +129,8 @@ def _side(db: Database, one: Contradiction, keep: str) -> Node:
             return side.node
     raise YaadError(
         Code.NOT_FOUND,
-        f"Memory {wanted[-8:]} is no side of contradiction {one.name}; nothing was changed.",
-        hint="Its sides: " + ", ".join(dict.fromkeys(side.node.id[-8:] for side in one.sides)),
+        f"Memory {called(wanted)} is no side of contradiction {one.name}; nothing was changed.",
+        hint="Its sides: " + ", ".join(dict.fromkeys(called(side.node.id) for side in one.sides)),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import apsw
 
-from yaadwatch.store.sqlite.faults import damaged, told
+from yaadwatch.store.sqlite.faults import damaged, told, unavailable
 
 TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
 ROWS_MAX: Final = 1_000_000
@@ -148,7 +148,10 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
             conn.pragma("cell_size_check", 1)
             conn.pragma("query_only", 1)
             if "nodes" not in _tables(conn):
-                raise damaged(path, "it has no table of nodes", outcome)
+                raise unavailable(
+                    f"{path} has no table of nodes, so it is the database of no Yaad; {outcome}.",
+                    "Name the file yaad.db of the other Yaad.",
+                )
             yield conn
         finally:
             conn.close()

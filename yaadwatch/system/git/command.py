@@ -176,6 +176,11 @@ class GitRunner:
             raise GitFailed(command, process.returncode, told, complaints)
         return output
 
+    def rest(self) -> None:
+        """Forget what is quickly found again, and takes megabytes in a large repository."""
+        for kept in (self.standing, self.listed, self.attributes, self.left_out):
+            kept.forget()
+
     def close(self) -> None:
         """End the running commands and start no more."""
         with self._lock:

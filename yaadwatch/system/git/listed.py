@@ -65,6 +65,11 @@ class Listed(Generic[T]):
             while len(self._kept) > INDEXES_MAX:
                 self._kept.popitem(last=False)
 
+    def forget(self) -> None:
+        """Forget all of it; git is asked again."""
+        with self._lock:
+            self._kept.clear()
+
 
 def key_of(root: Path, index: Path) -> Key | None:
     """Return what the index of a work tree is known by; None when it is unhashed, or no plain file.

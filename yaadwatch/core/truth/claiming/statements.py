@@ -225,6 +225,11 @@ _VALUE_IS = re.compile(
 )
 
 
+_OURS: Final = ("repo", "repository", "project")
+_OF = re.compile(
+    rf"(?P<name>default branch|time zone|{'|'.join(NAMED_VALUES)}) of (?P<whose>[^\W\d].*)"
+)
+
 _DIGIT = re.compile(r"[0-9]")
 _LETTERS = re.compile(r"[a-z]+")
 _HINTS: Final = frozenset((*CHOICES, *WORD_VALUES, "zone"))
@@ -345,6 +350,9 @@ def _value(plain: str) -> Claim | None:
     if found is None:
         return None
     noun = _noun(found["noun"])
+    if of := _OF.fullmatch(noun):  # the port of the api: the api port
+        whose = _noun(of["whose"])
+        noun = of["name"] if whose in _OURS else f"{whose} {of['name']}"
     for phrase, word in PHRASES.items():
         noun = re.sub(rf"\b{phrase}$", word, noun)
     name = next((one for one in ("default branch", *NAMED_VALUES) if _ends(noun, one)), None)

@@ -162,6 +162,11 @@ class Standing:
             kept.reading.release()
         return None if found is None else {word: found.get(word, []) for word in words}
 
+    def forget(self) -> None:
+        """Forget what the files of all trees may hold; it is read anew when it is asked for."""
+        with self._lock:
+            self._trees.clear()
+
     def _room(self, root: Path, count: int) -> _Kept:
         """Return what is kept of a tree, of so many files now; those it has no room for go."""
         with self._lock:
