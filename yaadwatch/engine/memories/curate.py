@@ -94,8 +94,8 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
         if holder is not None:
             raise YaadError(
                 Code.CONFLICT,
-                f"Memory {called(holder.id)} is kept under its key {node.key} now: {holder.text} "
-                "Nothing was restored.",
+                f"Memory {called(holder.id)} is kept under its key {node.key} now: "
+                f'"{holder.text}"; nothing was restored.',
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
         return writing.unarchive(conn, node, now, actor=call.origin)
