@@ -25,7 +25,7 @@ OTHER = "".join(f"row {number}\n" for number in range(30))
 STORAGES = {
     "loose": (),
     "packed": (),
-    "shared": (),  # objects of another repository: git reads them, we do not
+    "shared": (),  # objects of another repository
     "sha256": ("--object-format=sha256",),
     "separate": (),
 }

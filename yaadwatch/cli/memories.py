@@ -264,6 +264,11 @@ def _sections(
         )
         for past in answer["versions"]
     ]
+    all_of_them = short(answer["id"])
+    more = {
+        "Related": (answer.get("edges_more", 0), f"yaadwatch traverse {all_of_them}"),
+        "Versions": (answer.get("versions_more", 0), f"yaadwatch history {all_of_them}"),
+    }
     for title, rows in (
         ("Rests on", anchors),
         ("Said in", places),
@@ -274,13 +279,17 @@ def _sections(
             terminal.gap()
             terminal.line(styled(title, "bold"))
             terminal.table(rows)
+            number, command = more.get(title, (0, ""))
+            if number:
+                terminal.line(styled(f"and {number} more: {command}", "dim"), indent=2)
 
 
 def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
     """Return a row for an edge: `depends_on X`, or `<- depends_on X` when it comes from there."""
+    said = str(edge["text"]) + ("  (archived)" if edge.get("archived") else "")
     if edge["from"] == identity:
-        return str(edge["kind"]), short(edge["to"]), str(edge["text"])
-    return f"<- {edge['kind']}", short(edge["from"]), str(edge["text"])
+        return str(edge["kind"]), short(edge["to"]), said
+    return f"<- {edge['kind']}", short(edge["from"]), said
 
 
 def _held(edge: "dict[str, Any]") -> str:

@@ -180,6 +180,8 @@ def _size(found: "dict[str, Any] | None") -> str:
     a_day = found["bytes_a_day"]
     grows = f", {size(a_day)} a day" if a_day >= 1000 else ""
     full = f", full about {found['reached_at'][:10]}" if found.get("reached_at") else ""
+    if found.get("budget_bytes") and found["bytes"] >= found["budget_bytes"]:
+        full = f", full: its budget is {size(found['budget_bytes'])}"
     return f", {size(found['bytes'])}{grows}{full}"
 
 

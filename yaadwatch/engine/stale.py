@@ -5,7 +5,7 @@ events gives the same flags. What happened in between only decides when it runs 
 first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from yaadwatch.store import (
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files
 
+STANDS = "stands"
+"""The signature of a folder of which only that matters, and never that of a file."""
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
 
@@ -151,6 +153,9 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     else:
         changed = set(paths or ())
     changed |= set(db.read(anchors.above, changed))
+    folders = _folders(db.read(anchors.folders), changed, tree)
+    if head_stands:
+        changed -= {path for path, now in folders.items() if now and known.get(path) == now}
     affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
     if row.head and not head_stands:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
@@ -185,6 +190,11 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
             if flag is None and _held(own, tree, known):
                 held.add(node_id)
         judged[node_id] = (own, flag)
+    tree.seen |= {
+        path: now or Sighting(path=path, signature=files.UNBELIEVED, blob="")
+        for path, now in folders.items()
+        if path in changed
+    }
     return Gathered(
         branch=head.head.branch,
         commit=head.head.commit,
@@ -193,6 +203,31 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         held=frozenset(held),
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
     )
+
+
+def _folders(
+    anchored: Iterable[Anchor], paths: Collection[str], tree: WorkTree
+) -> dict[str, Sighting | None]:
+    """Return those of some paths at which only folders and patterns are anchored.
+
+    Each with what is to be noted where all that is anchored there stands, else with None. What is
+    in a folder plays a part only with HEAD: while that stays, one that stood when what rests on it
+    was judged, and that stands, is not judged again.
+    """
+    found: dict[str, Sighting | None] = {}
+    for anchor in anchored:
+        path = anchor.path
+        if path not in paths or found.get(path, _standing(path)) is None:
+            continue
+        try:
+            found[path] = _standing(path) if tree.stands(anchor) else None
+        except YaadError:  # who judges it says so
+            found[path] = None
+    return found
+
+
+def _standing(path: str) -> Sighting:
+    return Sighting(path=path, signature=STANDS, blob="")
 
 
 def _stirred(named: Iterable[Anchor], former: str, head: AtHead) -> set[str]:

@@ -131,15 +131,15 @@ def refuse_twin(conn: Connection, node: Node) -> None:
     if twin is not None and twin.id != node.id:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {called(twin.id)} says the same already: {twin.text} Nothing was changed.",
+            f'Memory {called(twin.id)} says the same already: "{twin.text}"; nothing was changed.',
             hint=f"Keep that one: yaadwatch forget {called(node.id)}",
         )
     holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
     if holder is not None and holder.id != node.id:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {called(holder.id)} is kept under the key {node.key} already: {holder.text} "
-            "Nothing was changed.",
+            f"Memory {called(holder.id)} is kept under the key {node.key} already: "
+            f'"{holder.text}"; nothing was changed.',
             hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
         )
 

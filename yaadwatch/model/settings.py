@@ -93,6 +93,16 @@ INJECT_NODES_MAX: Final = 10_000
 """Memories taken in at once."""
 INJECT_EDGES_MAX: Final = 20_000
 """Edges taken in at once."""
+EDGES_SHOWN_MAX: Final = 200
+"""Edges told of one memory; a walk tells the others."""
+EDGE_TEXT_CHARS_MAX: Final = 1_000
+"""Of a longer memory at the other end its first sentence is told."""
+VERSIONS_SHOWN_MAX: Final = 100
+VERSIONS_CHARS_MAX: Final = 200_000
+"""Versions told beside a memory, and characters of their texts; its history tells the others."""
+HISTORY_SHOWN_MAX: Final = 5_000
+HISTORY_CHARS_MAX: Final = 500_000
+"""Versions told of one memory, and characters of their texts: an answer is 4 MiB at most."""
 GRAPH_HUBS_MAX: Final = 5
 """Nodes named by `graph_stats` as those with most edges."""
 

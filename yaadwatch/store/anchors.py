@@ -133,6 +133,26 @@ def paths(conn: apsw.Connection) -> list[str]:
     return [path for (path,) in rows]
 
 
+def folders(conn: apsw.Connection) -> list[Anchor]:
+    """Return the anchors of living nodes on paths that only folders and patterns are anchored at.
+
+    By path, then node.
+    """
+    rows = conn.execute(
+        """
+        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
+               spread
+          FROM file_watch
+         WHERE path IN (SELECT path FROM file_watch WHERE reference IN ('directory', 'glob')
+                        EXCEPT
+                        SELECT path FROM file_watch WHERE reference NOT IN ('directory', 'glob'))
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path, node, symbol
+        """
+    )
+    return [_anchor(row) for row in rows]
+
+
 def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
     """Return the folders that living nodes rest on, and that one of `changed` is in, sorted."""
     inside: set[str] = set()

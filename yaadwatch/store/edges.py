@@ -264,6 +264,34 @@ def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
     return [_edge(row) for row in rows]
 
 
+def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple[list[Edge], int]:
+    """Return what `of_node` does, at most `limit` of them, and how many more there are.
+
+    Those that begin in the node come before those that end in it, and the newest before others.
+    """
+    given = {"id": id, "view": view, "limit": limit}
+    seen = """
+          FROM edges
+         WHERE (from_node = :id OR to_node = :id)
+           AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
+    """
+    rows = conn.execute(
+        f"""
+        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
+               weight, attributes
+        {seen}
+         ORDER BY from_node <> :id, id DESC
+         LIMIT :limit
+        """,
+        given,
+    )
+    found = sorted(map(_edge, rows), key=lambda edge: edge.id)
+    if len(found) < limit:
+        return found, 0
+    count: int = conn.execute(f"SELECT count(*) {seen}", given).get
+    return found, count - len(found)
+
+
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]:
     """Return the open edges that begin or end in each of these nodes, and the closed ones by which
     it touched something, oldest first.

@@ -4,11 +4,14 @@ import threading
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
+from in_process import command
 
 from yaadwatch.engine.doubts import flagging
-from yaadwatch.engine.memories import curate
+from yaadwatch.engine.memories import curate, history
+from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import preparing
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store import worktrees
 
 
@@ -516,3 +519,41 @@ class TestShow:
         keys = {"id", "text", "kind", "tier", "pinned", "archived", "undo"}
         for verb in (curate.confirm, curate.pin, curate.unpin, curate.forget, curate.restore):
             assert verb(repo.home, repo.call, id=retry).keys() == keys
+
+
+def test_of_a_memory_with_very_many_relations_some_are_told_and_how_many_more(repo):
+    """Of a hub the answer was larger than any answer may be, so nothing was told."""
+    many = [GivenNode(id=f"m{n}", text=f"Memory {n} " + "x" * 2000) for n in range(300)]
+    hub = GivenNode(id="hub", text="The hub of all")
+    links = [GivenEdge(from_=one.id, kind="relates_to", to="hub") for one in many]
+    own = [GivenEdge(from_="hub", kind="depends_on", to="m7")]
+    injecting.inject(repo.home, repo.call, nodes=[hub, *many], edges=[*own, *links])
+    repo.forget("m299")
+
+    shown = repo.show("hub")
+
+    assert (len(shown["edges"]), shown["edges_more"]) == (200, 101)
+    assert next((one["kind"], one["to"]) for one in shown["edges"]) == ("depends_on", "m7")
+    assert {one["from"]: one["archived"] for one in shown["edges"]}["m299"] is True
+    assert sum(one["archived"] for one in shown["edges"]) == 1
+    assert len(shown["edges"][-1]["text"]) <= 160
+    told = command(repo, "show", "hub").out
+    assert "and 101 more: yaadwatch traverse hub" in told
+    assert "(archived)" in told
+
+
+def test_of_very_many_or_very_long_versions_the_newest_are_told(repo):
+    memory = repo.remember("The first words")
+    for number in range(8):
+        repo.edit(memory, f"{number} " + "long " * 12_000)
+    for _ in range(120):
+        repo.confirm(memory)
+
+    shown = repo.show(memory)
+    told = history.history(repo.home, repo.call, id=memory)
+
+    assert len(shown["versions"]) + shown["versions_more"] == 129
+    assert 1 <= len(shown["versions"]) < 10
+    assert shown["versions"][-1]["version"] == 129
+    assert len(told["versions"]) + told["more"] == 129
+    assert sum(len(one["text"]) for one in told["versions"]) <= 500_000

@@ -45,6 +45,9 @@ MEMORIES = [
     "Go fetches by `Fetch` in src/net.go",
     "Ideas are in notes.md",
     "All of src/net.py, src/net.go and notes.md matter",
+    "All sources are in `src/`",
+    "What is copied is in `lib/`",
+    "Go is in `src/*.go`, and pages are in `*.md`",
 ]
 
 names = st.sampled_from(NAMES)

@@ -143,3 +143,61 @@ def test_since_is_when_this_verdict_was_first_reached(repo, world):
     assert repo.doubt(memory)["since"] == since
     (repo.path / "src/net.py").unlink()
     assert repo.doubt(memory)["since"] > since
+
+
+FOLDER, PATTERN = "Everything that retries is in `src/`", "Settings are in `*.toml`"
+
+
+@pytest.fixture
+def resting(repo, world):
+    """Memories of a folder and of a pattern, judged."""
+    repo.write("app.toml", "a = 1\n")
+    repo.commit("settings")
+    world.clock.advance(timedelta(seconds=10))
+    ids = [repo.remember(FOLDER), repo.remember(PATTERN)]
+    assert repo.check_tree().judged == 2
+    return ids
+
+
+def test_a_folder_that_still_stands_is_not_judged_again(repo, resting):
+    assert repo.check_tree().judged == 0
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.write("src/more.py", NET)
+    repo.write("other.toml", "a = 2\n")
+    assert repo.check_tree().judged == 0
+    assert repo.check_tree(frozenset({"src/net.py", "src/more.py", "other.toml"})).judged == 0
+    repo.commit("five tries")
+    assert repo.check_tree().judged == 2
+
+
+@pytest.mark.parametrize("hint", [None, frozenset({"src/net.py", "app.toml"})])
+def test_a_folder_that_goes_and_comes_back_is_seen_each_time(repo, resting, hint):
+    for _ in range(2):
+        (repo.path / "src").rename(repo.path / ".git/aside")
+        (repo.path / "app.toml").unlink()
+        assert repo.check_tree(hint).raised == 2
+        (repo.path / ".git/aside").rename(repo.path / "src")
+        assert repo.check_tree(hint).cleared == 1
+        repo.write("app.toml", "a = 1\n")
+        assert repo.check_tree(hint).cleared == 1
+    assert repo.check_tree().judged == 0
+
+
+def test_what_comes_back_beside_what_stood_all_the_time_is_judged(repo, resting):
+    """Two patterns of one place: that one of them stands says nothing of the other."""
+    repo.write("app.cfg", "[a]\n")
+    repo.commit("more settings")
+    both = repo.remember("Older settings are in `*.cfg`")
+    repo.check()
+    (repo.path / "app.cfg").unlink()
+    assert repo.check_tree().raised == 1
+    repo.write("app.cfg", "[a]\n")
+    assert repo.check_tree().cleared == 1
+    assert repo.verdict(both) == "fresh"
+
+
+def test_a_file_in_place_of_a_folder_is_told(repo, resting):
+    (repo.path / "src").rename(repo.path / ".git/aside")
+    repo.write("src", "no folder\n")
+    repo.check_tree()
+    assert repo.verdict(resting[0]) != "fresh"

@@ -1,5 +1,6 @@
 """Many memories and relations at once: all or none, twice is once, through the one door."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -52,6 +53,7 @@ def test_what_is_given_is_stored_with_its_ids_and_found(repo):
         "nodes": counts(new=2),
         "edges": counts(new=1),
         "left_out": [],
+        "left_out_more": 0,
         "masked": [],
     }
     shown = repo.show("req-1")
@@ -361,3 +363,19 @@ def test_ids_of_callers_are_told_whole_so_that_what_is_told_can_be_typed(repo):
     assert sorted(shown) == ["'a b'", "x-deploys", "y-deploys"]
     assert "Undo: yaadwatch restore x-deploys" in forgotten
     assert "Deleted y-deploys" in deleted
+
+
+def test_what_is_left_out_of_a_large_batch_is_counted_beyond_what_an_answer_holds(repo):
+    edges = [{"from": f"{n}" * 20, "kind": "led_to", "to": "nobody"} for n in range(2_100)]
+
+    answer = inject(repo, [], edges)
+    told = command(repo, "inject", written(repo, edges)).out
+
+    assert (len(answer["left_out"]), answer["left_out_more"]) == (2_000, 100)
+    assert "Left out: 2100. 2000 of them: --json" in told
+
+
+def written(repo, edges):
+    path = repo.path.parent / "batch.json"
+    path.write_text(json.dumps({"edges": edges}))
+    return path

@@ -12,6 +12,7 @@ from yaadwatch.engine import recall
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import matching, verb
+from yaadwatch.engine.sessions import tasks
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -135,6 +136,43 @@ class TestOtherCapitals:
         answer = repo.remembered("Use TABS", key="indent")
 
         assert (answer["decision"], answer["text"]) == ("refines", "Use TABS")
+
+
+class TestOtherSorts:
+    """A rule is not what is to be done, and a way of working neither, whatever their words."""
+
+    def test_what_is_to_be_done_makes_no_task_of_a_rule_that_reads_the_same(self, repo):
+        rule = repo.remember("Use tabs", kind="convention")
+
+        refused = refusal(tasks.task_update, repo.home, repo.call, text="Use tabs")
+        apart = tasks.task_update(repo.home, repo.call, text="use TABS")
+
+        assert refused.code is Code.CONFLICT
+        assert "and is a convention, no task" in refused.message
+        assert (repo.show(rule)["kind"], repo.show(rule)["tier"]) == ("convention", 1)
+        assert (apart["made"], apart["id"] == rule) == (True, False)
+
+    def test_a_task_that_is_said_again_as_something_else_stays_a_task(self, repo):
+        task = str(tasks.task_update(repo.home, repo.call, text="Use tabs")["id"])
+
+        refused = refusal(repo.remember, "Use tabs", kind="decision")
+
+        assert refused.code is Code.CONFLICT
+        assert repo.remember("Use tabs") == task
+        assert tasks.tasks(repo.home, repo.call)["tasks"][0]["text"] == "Use tabs"
+
+    def test_a_way_of_working_makes_no_skill_of_a_rule_that_reads_the_same(self, repo):
+        rule = repo.remember("Run make deploy", kind="command")
+        refused = refusal(repo.remember, "Run make deploy", kind="skill")
+
+        assert refused.code is Code.CONFLICT
+        assert repo.show(rule)["kind"] == "command"
+
+    def test_a_rule_can_be_said_to_be_a_decision(self, repo):
+        rule = repo.remember("Use tabs", kind="convention")
+
+        assert repo.remember("Use tabs", kind="decision") == rule
+        assert repo.show(rule)["kind"] == "decision"
 
 
 class TestMoreWords:

@@ -59,7 +59,9 @@ def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer["masked"]:
         terminal.line(f"Secrets were masked in {count(len(answer['masked']), 'memory')}.")
     if answer["left_out"]:
-        terminal.line(f"Left out: {len(answer['left_out'])}. All of them: --json")
+        more = answer.get("left_out_more", 0)
+        which = "All of them" if not more else f"{len(answer['left_out'])} of them"
+        terminal.line(f"Left out: {len(answer['left_out']) + more}. {which}: --json")
     return 0
 
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, short, tier
+from yaadwatch.cli.words import ago, count, short, tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     now = client.now()
+    if answer.get("more"):
+        terminal.line(styled(f"{count(answer['more'], 'older version')}, not told here", "dim"))
     before: tuple[object, ...] = ()
     for past in answer["versions"]:
         why = f": {past['reason']}" if past.get("reason") else ""

@@ -17,7 +17,7 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import hunks
 from yaadwatch.engine.anchored.commit import AtHead, Found, missed
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import Anchor, Sighting
+from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
@@ -67,6 +67,7 @@ class WorkTree:
     _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
     _untracked: dict[str, list[str]] = field(default_factory=dict)
     _listing: Tree | None = None
+    _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
 
     def find(self, path: str) -> Found | None:
         """Return the file at `path`, or None; its bytes only when they were needed to know it."""
@@ -137,6 +138,12 @@ class WorkTree:
 
     def has_folder(self, path: str) -> bool:
         """Return whether a file that git does not ignore is in the folder `path`."""
+        key = (Method.FOLDER, path)
+        if key not in self._stand:
+            self._stand[key] = self._has_folder(path)
+        return self._stand[key]
+
+    def _has_folder(self, path: str) -> bool:
         inside = path + "/"
         tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
         if any(self._is_there(one) for one in tracked):
@@ -145,6 +152,18 @@ class WorkTree:
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file that git does not ignore matches the pattern."""
+        key = (Method.GLOB, pattern)
+        if key not in self._stand:
+            self._stand[key] = self._matching(pattern)
+        return self._stand[key]
+
+    def stands(self, anchor: Anchor) -> bool:
+        """Return whether there is any file in the folder, or of the pattern, that is anchored."""
+        if anchor.method is Method.GLOB:
+            return self.matching(anchor.symbol)
+        return self.has_folder(anchor.path)
+
+    def _matching(self, pattern: str) -> bool:
         if any(self._is_there(path) for path in self.listing().matching(pattern)):
             return True
         return any(True for _ in Tree.of(self.head.history.untracked()).matching(pattern))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.core import privacy
+from yaadwatch.core import privacy, text
 from yaadwatch.engine import telling, writing
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.learning import retelling
@@ -19,7 +19,13 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import TAGS_MAX
+from yaadwatch.model.settings import (
+    EDGE_TEXT_CHARS_MAX,
+    EDGES_SHOWN_MAX,
+    TAGS_MAX,
+    VERSIONS_CHARS_MAX,
+    VERSIONS_SHOWN_MAX,
+)
 from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -94,8 +100,8 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
         if holder is not None:
             raise YaadError(
                 Code.CONFLICT,
-                f"Memory {called(holder.id)} is kept under its key {node.key} now: {holder.text} "
-                "Nothing was restored.",
+                f"Memory {called(holder.id)} is kept under its key {node.key} now: "
+                f'"{holder.text}"; nothing was restored.',
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
         return writing.unarchive(conn, node, now, actor=call.origin)
@@ -267,7 +273,10 @@ def _show(
     flag = doubting.of_nodes(conn, worktree, [node_id]).get(node_id)
     places = provenance.of_node(conn, node_id)
     trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
-    related = edges.of_node(conn, node_id, view)
+    related, more_edges = edges.some_of_node(conn, node_id, view, EDGES_SHOWN_MAX)
+    past, more_versions = versions.latest(
+        conn, node_id, limit=VERSIONS_SHOWN_MAX, chars=VERSIONS_CHARS_MAX
+    )
     ends = {_other(edge, node_id) for edge in related}
     others = nodes.many(conn, ends)
     left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
@@ -298,9 +307,12 @@ def _show(
             for place in places
         ],
         "edges": [
-            telling.edge_row(edge) | {"text": others[_other(edge, node_id)].text}
+            telling.edge_row(edge)
+            | {"text": _told(other.text), "archived": other.archived_at is not None}
             for edge in related
+            for other in (others[_other(edge, node_id)],)
         ],
+        "edges_more": more_edges,
         "versions": [
             {
                 "version": version.version,
@@ -309,10 +321,16 @@ def _show(
                 "by": version.actor,
                 "text": version.text,
             }
-            for version in versions.of_node(conn, node_id)
+            for version in past
         ],
+        "versions_more": more_versions,
         "stale": telling.doubt_row(flag, node) if flag is not None else None,
     }
+
+
+def _told(said: str) -> str:
+    """Return what is told of the memory at the other end of an edge."""
+    return said if len(said) <= EDGE_TEXT_CHARS_MAX else text.summarise(said)
 
 
 def _other(edge: Edge, node_id: str) -> str:

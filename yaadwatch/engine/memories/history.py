@@ -12,6 +12,7 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node, Version
+from yaadwatch.model.settings import HISTORY_CHARS_MAX, HISTORY_SHOWN_MAX
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import versions
@@ -19,16 +20,16 @@ from yaadwatch.store.truth.erasing import INSTEAD
 
 
 def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
-    """Return every version of a memory with who made it and why, oldest first.
+    """Return the versions of a memory with who made each and why, oldest first.
 
-    The answer is History.
+    The answer is History; of very many, or very long ones, the newest.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     with shelves(home, call) as both:
         held = both.find(id)
-        node, past = held.db.read(_with_versions, held.id)
+        node, (past, more) = held.db.read(_with_latest, held.id)
     return {
         "id": node.id,
         "version": node.version,
@@ -46,6 +47,7 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
             }
             for one in past
         ],
+        "more": more,
     }
 
 
@@ -143,10 +145,19 @@ def _named(node: Node, every: list[Version], number: int) -> Version:
 
 
 def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]:
+    return _there(conn, node_id), versions.of_node(conn, node_id)
+
+
+def _with_latest(conn: Connection, node_id: str) -> tuple[Node, tuple[list[Version], int]]:
+    found = versions.latest(conn, node_id, limit=HISTORY_SHOWN_MAX, chars=HISTORY_CHARS_MAX)
+    return _there(conn, node_id), found
+
+
+def _there(conn: Connection, node_id: str) -> Node:
     node = nodes.get(conn, node_id)
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased meanwhile.")
-    return node, versions.of_node(conn, node_id)
+    return node
 
 
 def _anchors(conn: Connection, node_id: str) -> list[Anchor]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Final, Self
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
@@ -41,6 +41,8 @@ from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 
 NEW, CHANGED, SAME = "new", "changed", "same"
+LEFT_OUT_TOLD_MAX: Final = 2_000
+"""Told one by one: each may name four ids, and an answer is 4 MiB at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +129,10 @@ def inject(
             an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
             callers, and new words for what a person's own file says.
     """
-    return inject_and(home, call, _nothing, nodes=nodes, edges=edges, dry_run=dry_run)
+    answer = inject_and(home, call, _nothing, nodes=nodes, edges=edges, dry_run=dry_run)
+    told = list(answer["left_out"])
+    more = max(0, len(told) - LEFT_OUT_TOLD_MAX)
+    return answer | {"left_out": told[:LEFT_OUT_TOLD_MAX], "left_out_more": more}
 
 
 def inject_and(
@@ -139,7 +144,7 @@ def inject_and(
     edges: Sequence[GivenEdge],
     dry_run: bool,
     files: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Do what `inject` does, and `then` at the end of its transaction, with the ids of the nodes
     that are new; nodes rest besides on their `files`, as far as these are there.
 

@@ -92,8 +92,10 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     for node_id, said in found:
         if bare(said) != plain:
             hows[node_id] = likeness.compare_with(mine, said)
-        elif folded(said) == letters and (same := nodes.get(conn, node_id)) is not None:
-            return Match(same, SAME)
+        elif folded(said) == letters:
+            same = nodes.get(conn, node_id)
+            if same is not None and not _of_other_kind(draft, same):
+                return Match(same, SAME)
     known = nodes.many(conn, (node for node, how in hows.items() if how != likeness.APART))
     for node in sorted(known.values(), key=lambda one: (one.updated_at, one.id), reverse=True):
         if _may_be(conn, draft, node):
@@ -101,9 +103,13 @@ def _alike(conn: Connection, draft: Draft) -> Match | None:
     return None
 
 
+def _of_other_kind(draft: Draft, node: Node) -> bool:
+    return bool(draft.kind) and canonical_kind(draft.kind or "") != node.kind
+
+
 def _may_be(conn: Connection, draft: Draft, node: Node) -> bool:
     """Return whether a memory is one that this draft may stand for."""
-    if node.key is not None or (draft.kind and canonical_kind(draft.kind) != node.kind):
+    if node.key is not None or _of_other_kind(draft, node):
         return False
     if provenance.of_node(conn, node.id):
         return False

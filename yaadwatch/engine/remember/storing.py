@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from yaadwatch.core import text
 from yaadwatch.engine import claiming, writing
@@ -29,6 +30,9 @@ from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
 from yaadwatch.store import anchors, hot, nodes
 from yaadwatch.store.connection import Connection
 
+OF_ITS_OWN: Final = frozenset(("task", "skill"))
+"""Kinds that are more than a word about a memory: it has a state, or is shown elsewhere."""
+
 
 def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     """Store a prepared draft inside a transaction, or confirm the memory that says the same.
@@ -51,6 +55,7 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
             done = store_over(conn, home, item, known, now, reason="said in more words")
             return replace(done, why="goes on with what was said before")
         _refuse_other_key(item.draft, known)
+        _refuse_other_sort(conn, item, known)
         return _said_again(conn, home, item, known, now, within=match.how == matching.WITHIN)
     tier = max(item.tier, HOT + 1) if item.draft.baseline else item.tier
     node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
@@ -181,6 +186,22 @@ def _refuse_other_key(draft: Draft, known: Node) -> None:
             "was stored.",
             hint=f"Keep that one; or forget it first: yaadwatch forget {called(known.id)}",
         )
+
+
+def _refuse_other_sort(conn: Connection, item: Ready, known: Node) -> None:
+    """Refuse to make a rule of what is to be done, or the other way round, by saying it again."""
+    draft = item.draft
+    if not draft.kind or item.kind == known.kind or draft.origin.startswith(matching.FILE):
+        return
+    if not {item.kind, known.kind} & OF_ITS_OWN or is_kept_from(conn, draft.origin, known.id):
+        return
+    raise YaadError(
+        Code.CONFLICT,
+        f"Memory {called(known.id)} says the same already, and is a {known.kind}, no {item.kind}; "
+        "nothing was stored.",
+        hint=f"Say it in other words; or forget that one first: yaadwatch forget "
+        f"{called(known.id)}",
+    )
 
 
 def _require_version(conn: Connection, item: Ready) -> None:

@@ -88,6 +88,37 @@ def of_node(conn: apsw.Connection, id: str) -> list[Version]:
     return list(map(_version, rows))
 
 
+def latest(conn: apsw.Connection, id: str, *, limit: int, chars: int) -> tuple[list[Version], int]:
+    """Return what `of_node` does, of the newest; and how many older ones there are.
+
+    Args:
+        conn: a snapshot.
+        id: of the node.
+        limit: how many at most.
+        chars: of their texts, at most; the newest is told whatever it has.
+    """
+    rows = conn.execute(
+        """
+        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
+               old.tier, coalesce(old.text, nodes.text)
+          FROM node_versions AS old
+          JOIN nodes ON nodes.id = old.node
+         WHERE old.node = ?
+         ORDER BY old.version DESC
+         LIMIT ?
+        """,
+        (id, limit),
+    )
+    found: list[Version] = []
+    for version in map(_version, rows):
+        chars -= len(version.text)
+        if found and chars < 0:
+            break
+        found.append(version)
+    count: int = conn.execute("SELECT count(*) FROM node_versions WHERE node = ?", (id,)).get
+    return found[::-1], count - len(found)
+
+
 def by_actor(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
     """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
     rows = conn.execute(

@@ -24,6 +24,7 @@ from typing import IO
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git.compared import Compared
 from yaadwatch.system.git.listed import LeftOut, Listed
 from yaadwatch.system.git.words.kept import Indexes
 from yaadwatch.system.git.words.remembered import Remembered
@@ -78,6 +79,7 @@ class GitRunner:
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
     says so, for all that it runs later. `remembered`: what searches of commits have found;
+    `compared`: what differs between commits;
     `listed`, `attributes`, `left_out`: what is in indexes of git; `standing`: what files of work
     trees may hold. `indexes`: which texts hold a word, where that is kept.
 
@@ -100,6 +102,7 @@ class GitRunner:
         self._closed = False
         self.has_perl = True
         self.remembered = Remembered()
+        self.compared = Compared()
         self.listed: Listed[tuple[str, ...]] = Listed()
         self.attributes: Listed[tuple[str, ...]] = Listed()
         self.left_out: Listed[LeftOut] = Listed()

@@ -6,8 +6,9 @@ An index ends with a hash of itself, so that it is known by its last bytes, what
 import os
 import stat
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -89,3 +90,13 @@ def key_of(root: Path, index: Path) -> Key | None:
     finally:
         os.close(descriptor)
     return (root, index, found.st_size, end) if len(end) == _HASH_BYTES and any(end) else None
+
+
+def inside(paths: Sequence[str], folder: str) -> list[str]:
+    """Return those of the sorted paths of an index that are `folder`, or in it."""
+    found = list(paths[slice(*_range(paths, folder, folder + "\0"))])
+    return found + list(paths[slice(*_range(paths, folder + "/", folder + "0"))])
+
+
+def _range(paths: Sequence[str], start: str, end: str) -> tuple[int, int]:
+    return bisect_left(paths, start), bisect_left(paths, end)

@@ -7,7 +7,7 @@ renames. Nothing here lets git read a work-tree file through a filter of the rep
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -96,7 +96,9 @@ class Repository(Snapshots):
         if self.layout.root is None:
             return []
         if folder:
-            return self._listed("--", folder)
+            key = listed.key_of(self.layout.root, self.layout.git_dir / "index")
+            known = self._runner.listed.known(key) if key is not None else None
+            return self._listed("--", folder) if known is None else listed.inside(known, folder)
         return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
 
     def tracked_attributes(self) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ class Repository(Snapshots):
         renamed without a change are found renamed.
         """
         options = ["-r", "-z", "--raw", "--no-abbrev", *valid(old, new)]
-        return changing.parsed(self._compared(options))
+        return changing.parsed(self._compared(options, (old, new)))
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -294,7 +296,7 @@ class Repository(Snapshots):
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
         options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
-        return changing.departures(self._compared(options, given=listed))
+        return changing.departures(self._compared(options, (), given=listed))
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
@@ -480,10 +482,28 @@ class Repository(Snapshots):
                 Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
             ) from failure
 
-    def _compared(self, options: list[str], *, given: bytes | None = None) -> bytes:
-        """Return what git says of two trees, with renames as far as it has the files."""
+    def _compared(
+        self, options: list[str], commits: Iterable[str], *, given: bytes | None = None
+    ) -> bytes:
+        """Return what git says of commits, with renames as far as it has the files.
+
+        It is asked once, where it has all of them.
+
+        Args:
+            options: of `git diff-tree`.
+            commits: those that may be gone since.
+            given: what it reads.
+        """
+        kept, folder = self._runner.compared, self.layout.common_dir
+        question = (*options, hashlib.sha256(given or b"").hexdigest())
+        known = kept.known(folder, question) if self._may_remember else None
+        if known is not None and all(map(self.has_commit, commits)):
+            return known
         try:
-            return self._git.compare(["-M", *options], given=given)
+            answer = self._git.compare(["-M", *options], given=given)
+            if self._may_remember:
+                kept.keep(folder, question, answer)
+            return answer
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise

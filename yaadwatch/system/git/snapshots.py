@@ -1,8 +1,8 @@
 """What did a repository hold at a commit? Answered in this process where that is safe, else by git.
 
 Two tools behind one door. Objects are read in this process where that is safe, see `objects`. The
-git command reads those of repositories that cannot be read so (other object formats, shared
-objects), a thousand times as slow.
+git command reads those of repositories that cannot be read so (other object formats, objects
+borrowed from another user's), a thousand times as slow.
 """
 
 import os
@@ -17,7 +17,7 @@ from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.objects import BLOB, COMMIT, Objects, commit_of
+from yaadwatch.system.git.objects.store import BLOB, COMMIT, Objects, commit_of
 from yaadwatch.system.git.question import Git
 
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

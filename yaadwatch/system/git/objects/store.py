@@ -8,15 +8,15 @@ without libgit2; pygit2 is imported for the first pack, because it costs the dae
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git import loose
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.objects import alternates, loose
 
 if TYPE_CHECKING:
     import pygit2
@@ -50,33 +50,29 @@ class Objects:
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
     """
 
-    def __init__(self, folder: str, packs: tuple[int, ...], *, packed: bool) -> None:
-        self._folder = folder
-        self._pack_folder = f"{folder}/pack"
-        self._packs = packs
-        """The folder of the packs as it was when it was last seen to hold plain files only."""
-        self._packed = packed
-        """Whether there is anything in it."""
+    def __init__(self, places: "Sequence[_Place]") -> None:
+        self._places = places
+        self._folder = places[0].folder
         self._store: pygit2.Odb | None = None
         self._trees: dict[str, dict[bytes, _Entry]] = {}
         self._roots: dict[str, str] = {}
 
     @classmethod
     def open(cls, layout: Layout) -> "Objects | None":
-        """Return the objects, or None when only git may read them: not ours, shared or odd."""
-        folder = layout.common_dir / "objects"
+        """Return the objects, or None when only git may read them: not ours, or odd.
+
+        Those that a repository borrows from another one count, where that one is ours, too.
+        """
         try:
             ours = layout.git_dir.stat().st_uid == os.geteuid()
-            shared = os.path.lexists(folder / "info" / "alternates")
-            packs = _looks(f"{folder}/pack")
-            packed = _packed(f"{folder}/pack")
-            if shared or not ours or packed is None:
-                return None
+            places = _places(str(layout.common_dir / "objects")) if ours else None
         except OSError:
             return None
-        objects = cls(str(folder), packs, packed=packed)
+        if not places:
+            return None
+        objects = cls(places)
         try:
-            if packed:
+            if any(place.packed for place in places):
                 objects._opened()
         except YaadError:
             return None
@@ -250,9 +246,13 @@ class Objects:
 
     def _loose(self, id: str, bytes_max: int) -> loose.Loose | None:
         try:
-            return loose.read(self._folder, id, bytes_max)
+            for place in self._places:
+                found = loose.read(place.folder, id, bytes_max)
+                if found is not None:
+                    return found
         except loose.Odd:
             raise self._unreadable(id, "it is not a plain file") from None
+        return None
 
     def _header(self, store: "pygit2.Odb | None", id: str) -> tuple[int | None, int]:
         if store is None:
@@ -269,14 +269,16 @@ class Objects:
 
     def _packs_of(self, id: str) -> "pygit2.Odb | None":
         """Return libgit2's view of all objects, or None when there is none for it to find."""
-        self._check_packs(id)
-        if not self._packed and not os.path.lexists(f"{self._folder}/{id[:2]}/{id[2:]}"):
-            return None
-        return self._opened()
+        self._check_places(id)
+        for place in self._places:
+            if place.packed or os.path.lexists(f"{place.folder}/{id[:2]}/{id[2:]}"):
+                return self._opened()
+        return None
 
     def _opened(self) -> "pygit2.Odb":
         """Return libgit2's view of all objects."""
         if self._store is None:
+            self._check_folders()
             import pygit2
 
             # What is read is not hashed again: git does not do so either, it would take twice as
@@ -290,18 +292,31 @@ class Objects:
                 ) from error
         return self._store
 
-    def _check_packs(self, id: str) -> None:
+    def _check_folders(self) -> None:
+        """See that libgit2 would still open what was looked at, and nothing else."""
+        try:
+            folders = alternates.folders(self._folder)
+        except OSError:
+            folders = None
+        if folders != tuple(place.folder for place in self._places):
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"What {self._folder} borrows objects from changed meanwhile; none was read.",
+            )
+
+    def _check_places(self, id: str) -> None:
         """Look again at a folder of packs that changed: libgit2 opens what is new in it."""
         try:
-            packs = _looks(self._pack_folder)
-            if packs == self._packs:
-                return
-            packed = _packed(self._pack_folder)
+            for place in self._places:
+                folder = place.folder
+                packs = _looks(f"{folder}/pack")
+                if packs != place.packs:
+                    packed = _packed(f"{folder}/pack")
+                    if packed is None:
+                        raise self._unreadable(id, "something among the packs is no plain file")
+                    place.packs, place.packed = packs, packed
         except OSError as error:
             raise self._unreadable(id, error) from error
-        if packed is None:
-            raise self._unreadable(id, "something among the packs is no plain file")
-        self._packs, self._packed = packs, packed
 
     def _unreadable(self, id: str, why: object) -> YaadError:
         return YaadError(
@@ -309,6 +324,36 @@ class Objects:
             f"Object {id} of {self._folder} cannot be read: {why}.",
             hint="See what git fsck says about this repository.",
         )
+
+
+class _Place:
+    """A folder of objects, and how its packs looked when they were last seen to be plain files.
+
+    `packed`: whether there is anything among them.
+    """
+
+    __slots__ = ("folder", "packed", "packs")
+
+    def __init__(self, folder: str, packs: tuple[int, ...], *, packed: bool) -> None:
+        self.folder = folder
+        self.packs = packs
+        self.packed = packed
+
+
+def _places(own: str) -> list[_Place] | None:
+    """Return the folders whose objects are read; None where something in one is no plain file.
+
+    Raises:
+        OSError: one cannot be looked at.
+    """
+    found = []
+    for folder in alternates.folders(own) or ():
+        packs = _looks(f"{folder}/pack")
+        packed = _packed(f"{folder}/pack")
+        if packed is None:
+            return None
+        found.append(_Place(folder, packs, packed=packed))
+    return found
 
 
 def commit_of(id: str, data: bytes) -> Commit:
