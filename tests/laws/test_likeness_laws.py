@@ -108,6 +108,7 @@ plain_words = st.lists(
     ),
     min_size=1,
     max_size=8,
+    unique=True,  # a word that is written in two ways in one text keeps its capitals
 )
 
 
