@@ -7,8 +7,8 @@ borrowed from another user's), a thousand times as slow.
 
 import os
 import re
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
@@ -36,6 +36,7 @@ class Snapshots:
         self._git = Git(layout, runner)
         self._objects: Objects | None = None
         self._opened = False
+        self._begun: tuple[tuple[str, str], list[Change], Iterator[Change]] | None = None
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
@@ -133,8 +134,7 @@ class Snapshots:
 
         What it costs depends on what differs, not on what is the same.
         """
-        objects = self._open(old)
-        found = objects.differing(old, new) if objects is not None else None
+        found = self._found(old, new)
         if found is not None:
             return sorted(found, key=_path)
         options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *valid(old, new)]
@@ -142,11 +142,21 @@ class Snapshots:
 
     def differing_little(self, old: str, new: str, most: int) -> list[Change] | None:
         """Return what `differing` does; None when more files than `most` differ."""
+        found = self._found(old, new)
+        few = self.differing(old, new) if found is None else list(islice(found, most + 1))
+        if len(few) <= most:
+            return sorted(few, key=_path)
+        if found is not None:  # all of them may be asked for next: what was read is not read again
+            self._begun = (old, new), few, found
+        return None
+
+    def _found(self, old: str, new: str) -> Iterator[Change] | None:
+        """Return the files that differ, as they are read in this process; None: git has to look."""
+        begun, self._begun = self._begun, None
+        if begun is not None and begun[0] == (old, new):
+            return chain(begun[1], begun[2])
         objects = self._open(old)
-        found = objects.differing(old, new) if objects is not None else None
-        few = sorted(islice(found, most + 1), key=_path) if found is not None else None
-        few = few if few is not None else self.differing(old, new)
-        return few if len(few) <= most else None
+        return objects.differing(old, new) if objects is not None else None
 
     def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
         """Return mode, kind and id of what git has at `path`; all '' when it is not there."""

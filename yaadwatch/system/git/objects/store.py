@@ -154,7 +154,7 @@ class Objects:
             self._refuse_beyond(seen)
             for name in then.keys() | now.keys():
                 was, is_now = then.get(name, _ABSENT), now.get(name, _ABSENT)
-                if was[0] == _FOLDER or is_now[0] == _FOLDER:
+                if _FOLDER in (was[0], is_now[0]):
                     trees = [row[1].hex() if row[0] == _FOLDER else "" for row in (was, is_now)]
                     pending.append((folder + name + b"/", trees[0], trees[1]))
                     was, is_now = (_ABSENT if row[0] == _FOLDER else row for row in (was, is_now))
@@ -395,11 +395,12 @@ def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
 
     None, too, when its name is not UTF-8 and cannot be named here.
     """
-    (mode, blob), (mode_now, blob_now) = was, is_now
+    mode, blob = was
+    mode_now, blob_now = is_now
     if blob == blob_now and _SAME_MODE.get(mode, mode) == _SAME_MODE.get(mode_now, mode_now):
         return None
     try:
-        name = path.decode("utf-8")
+        name = path.decode()
     except UnicodeDecodeError:
         return None
     return Change(
