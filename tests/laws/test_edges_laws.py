@@ -123,6 +123,6 @@ def test_a_long_circle_is_found_and_told_in_short():
 
     told = told_circle(circle(rows), [rows[-1]])
 
-    assert told.startswith("ode04999 -> ode00000 -> ode00001")
+    assert told.startswith("node04999 -> node00000 -> node00001")
     assert "4989 more" in told
-    assert told.endswith("-> ode04999")
+    assert told.endswith("-> node04999")

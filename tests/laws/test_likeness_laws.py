@@ -108,6 +108,7 @@ plain_words = st.lists(
     ),
     min_size=1,
     max_size=8,
+    unique=True,  # a word that is written in two ways in one text keeps its capitals
 )
 
 
@@ -129,7 +130,7 @@ def test_the_same_looks_the_same_at_first(text):
 
 @given(texts)
 def test_a_statement_has_the_number_of_what_counts_in_it(text):
-    assert number(folded(text)) == number(text)
+    assert number(folded(text)) == number(normalise(text))
 
 
 LONG = ("“", "« ", " ‘a", "'", '"', "`a ", "FOO ", "A ", "The ", "A-", "(", ")", "!", "-a ", "::")

@@ -5,6 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yaadwatch.core.references import values
 from yaadwatch.core.truth.doubt import returns
 
 LITERALS = {"5": 5, "-1.5": -1.5, "True": True, "None": None, '"on"': "on", "[]": [], "x": None}
@@ -71,7 +72,7 @@ def test_what_is_said_to_be_returned_is_what_every_call_returns(body):
     if said is not None:
         for x, y in product((True, False), repeat=2):
             given_back = called(source, x, y)
-            assert given_back is ... or said == returns.literal(
+            assert given_back is ... or said == values.literal(
                 f'"{given_back}"' if isinstance(given_back, str) else str(given_back)
             )
             assert not (said == "nothing" and "return None" not in source)
@@ -79,9 +80,9 @@ def test_what_is_said_to_be_returned_is_what_every_call_returns(body):
 
 @given(st.text(max_size=40))
 def test_anything_is_a_literal_or_not(text):
-    said = returns.literal(text)
+    said = values.literal(text)
 
-    assert said is None or said == returns.literal(text)
+    assert said is None or said == values.literal(text)
 
 
 @given(st.binary(max_size=60), st.sampled_from(["a.py", "a.rs", "a.go", "a.kt", "a.cs", "a.sh"]))

@@ -123,3 +123,63 @@ class TestNewText:
         repo.commit("the change")
         (row,) = repo.stale(all=True)["stale"]
         return row
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "after", "reason", "proposed"),
+    [
+        (
+            "`LIMIT` (default: `3`)",
+            "LIMIT: int = 3",
+            "LIMIT: int = 5",
+            "was 3, is now 5",
+            "(default: `5`)",
+        ),
+        (
+            "`LIMIT` (default: `True`)",
+            "LIMIT = True",
+            "LIMIT = False",
+            "was true, is now false",
+            "(default: `False`)",
+        ),
+        (
+            "`LIMIT` (default: `'a'`)",
+            "LIMIT = 'a'",
+            'LIMIT = "b"',
+            "was a, is now b",
+            "(default: `'b'`)",
+        ),
+        ("`LIMIT` (default: `5`)", "LIMIT = 5", "LIMIT = None", "was 5, is now nothing", None),
+    ],
+)
+def test_what_a_name_has_by_default_is_held_against_its_definition(
+    repo, said, before, after, reason, proposed
+):
+    repo.write("src/v.py", f"class Settings:\n    {before}\n")
+    repo.commit("before")
+    node = repo.remember(f"{said} in src/v.py says it")
+    repo.write("src/v.py", f"class Settings:\n    {after}\n")
+    repo.commit("the change")
+
+    row = repo.doubt(node)
+
+    assert (row["level"], row["verdict"]) == ("warn", "changed")
+    assert row["reason"].endswith(reason)
+    if proposed is None:
+        assert "suggestion" not in row
+    else:
+        assert proposed in row["suggestion"]["text"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["LIMIT = not False", "LIMIT = bool(1)", "LIMIT  =  True  # on", "LIMIT: bool = True"],
+)
+def test_what_is_worked_out_is_no_other_value(repo, after):
+    repo.write("src/v.py", "LIMIT = True\n")
+    repo.commit("before")
+    node = repo.remember("`LIMIT` (default: `True`) is in src/v.py")
+    repo.write("src/v.py", f"{after}\n")
+    repo.commit("the change")
+
+    assert "is now" not in (repo.doubt(node) or {"reason": ""})["reason"]

@@ -172,7 +172,7 @@ def test_a_method_without_what_it_belongs_to_is_a_name():
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
+    ("text", "value"),
     [
         ("`LIMIT = 5`", "5"),
         ("`LIMIT` is 5.", "5"),
@@ -201,10 +201,24 @@ def test_a_method_without_what_it_belongs_to_is_a_name():
         ("`LIMIT` is 5. Otherwise it is 6.", None),
         ("`LIMIT` is 5 in tests.", None),
         ("Ask if unsure. `LIMIT` is 5.", "5"),
+        ("`LIMIT` (default: `5`): how often it is tried", "5"),
+        ("`LIMIT` (default 5)", "5"),
+        ("`LIMIT` (`int`, defaults to `5`)", "5"),
+        ("`LIMIT`, default five", "5"),
+        ("`LIMIT` — default: 5", "5"),
+        ("`LIMIT` (default: 5 if it is slow)", None),
+        ("`LIMIT` (default: `True`)", "true"),
+        ("`LIMIT` (`bool`, default: `False`): on or off", "false"),
+        ("`LIMIT` (default: `'embed'`)", '"embed"'),
+        ('`LIMIT = "a b"`', '"a b"'),
+        ("`LIMIT` defaults to None.", "nothing"),
+        ("`LIMIT` is true", None),
+        ("`LIMIT` (default: truely)", None),
+        ("`LIMIT` (default: `5`) and `LIMIT` (default: `6`)", None),
     ],
 )
-def test_a_text_says_which_number_a_name_has(text, number):
-    assert values.stated_for(text, "LIMIT") == number
+def test_a_text_says_which_value_a_name_has(text, value):
+    assert values.stated_for(text, "LIMIT") == value
 
 
 @pytest.mark.parametrize(

@@ -124,4 +124,4 @@ def test_what_other_languages_do_not_return_for_certain_is_not_said_either(path,
 def test_a_text_says_what_a_function_returns(text, said):
     claimed = values.returned_for(text, "limit")
 
-    assert (returns.literal(claimed) if claimed is not None else None) == said
+    assert (values.literal(claimed) if claimed is not None else None) == said

@@ -7,6 +7,7 @@ two things. In doubt the capitals stay, and two texts are kept.
 """
 
 import re
+from collections.abc import Container
 from typing import Final
 
 from yaadwatch.core.text import normalise
@@ -22,7 +23,9 @@ _PARTS = re.compile(
 )
 _MARKS: Final = " .,;:!…"
 _END = re.compile(r"(?<=[\w)\]`\"'”’»])[.,;:!…]++$")
-_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+)$")
+# Not the end of a name, `save!`, nor that of a number that is worked out, `= 5!`.
+_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+|(?<!= )\d+)$")
+_CLOSING: Final = tuple(")]`\"'”’»")
 _PART = re.compile(r"['’-]")
 _SENTENCE_ENDS: Final = (".", "!", "?", ":", ";", "(")
 _NEAR: Final = 60
@@ -73,7 +76,8 @@ def folded(text: str) -> str:
     plain = _without_end(normalise(text))
     if plain.islower() or not plain:
         return plain
-    return _PARTS.sub(lambda found: _small(found, plain), plain)
+    two_ways = _written_two_ways(plain)
+    return _PARTS.sub(lambda found: _small(found, plain, two_ways), plain)
 
 
 def bare(text: str) -> str:
@@ -102,17 +106,43 @@ def _without_end(plain: str) -> str:
     rest = plain[: end.start()]
     if "!" in end.group():
         last = _LAST_WORD.search(rest[-_NEAR:])
-        if last is None or last.group(1).lower() in _BANGS:
+        if last is None and not rest.endswith(_CLOSING):
+            return plain
+        if last is not None and last.group(1).lower() in _BANGS:
             return plain
     return normalise(rest)
 
 
-def _small(found: re.Match[str], plain: str) -> str:
+def _written_two_ways(plain: str) -> set[str]:
+    """Return, in small letters, what a text writes with and without capitals: `React from react`.
+
+    At the beginning of a sentence a capital says nothing.
+    """
+    ways: dict[str, str] = {}
+    found = set()
+    for part in _PARTS.finditer(plain):
+        raw = part["word"]
+        if raw is None or _begins(plain, part.start()):
+            continue
+        small = raw.lower()
+        if ways.setdefault(small, raw) != raw:
+            found.add(small)
+    return found
+
+
+def _begins(plain: str, start: int) -> bool:
+    """Return whether a sentence begins there."""
+    return start == 0 or plain[max(0, start - 2) : start].rstrip().endswith(_SENTENCE_ENDS)
+
+
+def _small(found: re.Match[str], plain: str, two_ways: Container[str]) -> str:
     """Return a part of a text in small letters, unless a letter of it counts."""
     raw, start = found.group(), found.start()
     if found["word"] is None or raw.islower():
         return raw
-    begins = start == 0 or plain[max(0, start - 2) : start].rstrip().endswith(_SENTENCE_ENDS)
+    begins = _begins(plain, start)
+    if not begins and raw.lower() in two_ways:
+        return raw
     if len(raw) == 1:
         return "a" if begins and raw == "A" else raw
     if raw.isupper():

@@ -40,8 +40,8 @@ _WORD = re.compile(
     (?P<code>`[^`\n]{1,200}`)
   | (?P<path>(?:(?<![\w.@~+-])[~.@\w+-]{1,80})?(?:/[\w.@+*\[\]{}()-]{1,80}){1,40}/?)
   | (?P<word>[^\W_][\w$]*(?:[.'’+#-][\w$]+)*(?:\+\+|[#%])?|_+\w[\w$]*)
-  | (?P<flag>(?<!\w)--?(?=\w)|(?<=\s)\#+|::)
-  | (?P<mark>[,;:.!?()–—]|--?(?=\s)|[=<>≤≥≠!+*&|^~%@$\\/]+)
+  | (?P<flag>(?<!\w)--?(?=\w)|(?<=\s)\#+|::|(?<![\w.)\]])\.(?=\w)|(?<!\S)["'](?!\S))
+  | (?P<mark>[,;:.!?()–—]|--?(?=\s)|[=<>≤≥≠!+*&|^~%@$\\/\[\]{}]+)
     """,
     re.VERBOSE,
 )
@@ -54,13 +54,16 @@ _SOFT: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    a an the this that these those it its is are be been being am do does did has have had having
-    will would shall should must please always just simply really very quite also too we i you they
-    our your their my us them then there here so now currently generally
+    a an the this that these those it its is are be been being am do does has have having
+    will shall should must please always just simply really very quite also too we i you
+    our your my us then there here so now currently generally
     normally usually basically actually
     """,
     )
 )
+# These tell nothing of what a statement is about, and yet it is another one with them: it was so
+# once, it might be, or it is so of somebody else.
+_ASIDE: Final = frozenset(("did", "had", "would", "they", "them", "their", "theirs"))
 # What turns a statement round, narrows it, or says that it was so once; `n't` besides.
 _TURNS: Final = frozenset(
     re.findall(
@@ -110,7 +113,7 @@ _LETTERS: Final = frozenset("AaIi")
 """Of all letters, only these are words."""
 # Words that say how a statement is meant, and name nothing: in capitals they are only louder.
 _SMALL_WORDS: Final = (
-    _SOFT | _TURNS | _REVERSES | _OPENERS | _NARROWING | frozenset((*_REASONS, *_MEANS))
+    _SOFT | _ASIDE | _TURNS | _REVERSES | _OPENERS | _NARROWING | frozenset((*_REASONS, *_MEANS))
 )
 # These end like a plural, and are other words without it.
 _WHOLE: Final = frozenset(
@@ -293,6 +296,7 @@ def _tells(form: str) -> bool:
     """Return whether a word tells what a statement is about."""
     return (
         form not in _NARROWING
+        and form not in _ASIDE
         and form not in _TURNS
         and form not in _MEANS
         and (form.isalnum() or any(char.isalnum() for char in form))

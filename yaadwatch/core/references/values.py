@@ -1,5 +1,6 @@
 """Which values does a text state, and does a file still have them: its length, a version in it?"""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -83,7 +84,16 @@ _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
 
 _WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
 _OFTEN = r"(?:(?:always|now|currently) `?)?"
-_STATED = re.compile(rf"{_WITHIN}{_GIVES}{_OFTEN}{_SAID}")
+_TYPED = r"(?:[\w\[\]|. ]{1,40}`?[,;:] ?)?"
+_BY_DEFAULT = rf"`?,? ?(?:[—–-] )?\(?`?{_TYPED}`?(?i:defaults?)(?: value)?(?: ?[:=]| is| to)? ?`?"
+"""How a text says what a name has unless somebody sets it: "`limit` (int, default: 3)"."""
+_TELLS = r"`?\s?(?:=|defaults to|is set to)\s?`?"
+_LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
+_NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
+_STATED = re.compile(
+    rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
+    rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT})"
+)
 """How a text goes on behind a name that it gives a number."""
 _RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
 """How it goes on behind a function of which it says what that returns."""
@@ -105,6 +115,16 @@ _CASE = re.compile(
 """The same for what a function returns, which may be said of one of its cases in more ways."""
 _OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|but)\b")
 """How a sentence begins that tells what holds otherwise."""
+
+
+_NUMBER_OF_CODE = re.compile(
+    r"(-?\d[\d_]*(?:\.\d+)?)(?:[uUlLmM]{0,3}|[fFdD]|_?[iu](?:8|16|32|64|128|size)|_?f(?:32|64))"
+)
+_QUOTED = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
+_TRUTHS = {"true": "true", "false": "false"}
+_NO_VALUE = frozenset(("None", "null", "nil", "undefined", "nullptr", "NULL"))
+NOTHING = "nothing"
+"""What `literal` makes of the absence of a value, however a language writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,25 +209,26 @@ def same_version(stated: str, found: str) -> bool:
 
 
 def stated_for(text: str, name: str) -> str | None:
-    """Return the number that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None.
+    """Return the value that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None.
 
-    What is said only under a condition is no claim.
+    A number, or what `literal` makes of another value ("`cache` (default: `True`)"). What is said
+    only under a condition is no claim.
     """
     return _agreed(stated_at(text, name))
 
 
 def stated_at(text: str, name: str) -> list[Given]:
-    """Return where a text says that a name has a number; nothing where one is conditional."""
+    """Return where a text says that a name has a value; nothing where one is conditional."""
     found = list(_behind(name, text, _PART_OF_A_PATH, _STATED))
     if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
         return []
-    return [_given_at(one, one.lastindex or 0, _number(one[1], one[2])) for _, one in found]
+    return [_given_at(one, one.lastindex or 0, _valued(*one.groups())) for _, one in found]
 
 
 def returned_for(text: str, name: str) -> str | None:
     """Return the literal that a text says a function returns ("`retry()` returns five"), or None.
 
-    It is written as `returns.literal` takes it. What is said only under a condition is no claim.
+    It is written as `literal` takes it. What is said only under a condition is no claim.
     """
     return _agreed(returned_at(text, name))
 
@@ -284,8 +305,8 @@ def phrases(text: str) -> Iterator[Phrase]:
 
 
 def assigned(source: str, name: str) -> str | None:
-    """Return the number that a file gives a name, in whatever language; None unless it is one."""
-    found = _given(source, re.escape(name), 0) if name in source else {}
+    """Return the literal that a file gives a name, in whatever language; None unless it is one."""
+    found = _given(source, re.escape(name), 0, f"{_PLAIN}|{_LITERAL}") if name in source else {}
     return found.get(name)
 
 
@@ -297,19 +318,37 @@ def meant(source: str, wording: str, number: str) -> str | None:
     words, lower = re.split("[ -]", wording), source.lower()
     if not all(word.lower() in lower for word in words):
         return None
-    found = _given(source, "[_-]?".join(map(re.escape, words)), re.IGNORECASE)
+    found = _given(source, "[_-]?".join(map(re.escape, words)), re.IGNORECASE, _PLAIN)
     return next(iter(found)) if list(found.values()) == [number] else None
 
 
-def _given(source: str, name: str, flags: int) -> dict[str, str]:
-    """Return the names of a pattern to which a file gives one number each, and no other."""
+def _given(source: str, name: str, flags: int, value: str) -> dict[str, str]:
+    """Return the names of a pattern to which a file gives one value each, and no other."""
     given = re.compile(
-        rf"^[^=:(\n]{{0,200}}(?<![\w.-])({name}){_GIVEN}{_PLAIN}{_END}", re.MULTILINE | flags
+        rf"^[^=:(\n]{{0,200}}(?<![\w.-])({name}){_GIVEN}(?P<value>{value}){_END}",
+        re.MULTILINE | flags,
     )
     found: dict[str, set[str]] = {}
-    for said, number in given.findall(source):
-        found.setdefault(said, set()).add(plain(number))
-    return {said: numbers.pop() for said, numbers in found.items() if len(numbers) == 1}
+    for said in given.finditer(source):
+        found.setdefault(said[1], set()).add(literal(said["value"]) or plain(said["value"]))
+    return {said: values.pop() for said, values in found.items() if len(values) == 1}
+
+
+def literal(text: str) -> str | None:
+    """Return a literal as every language would have it; None when it is none that is known."""
+    number = _NUMBER_OF_CODE.fullmatch(text)
+    if number is not None:
+        return plain(number.group(1))
+    if text in _NO_VALUE:
+        return NOTHING
+    said = _QUOTED.fullmatch(text)
+    if said is not None:
+        return json.dumps(said.group(2), ensure_ascii=False)
+    return _TRUTHS.get(text.lower())
+
+
+def _valued(digits: str | None, word: str | None, said: str | None) -> str:
+    return (literal(said) or said) if said else _number(digits or "", word or "")
 
 
 def _number(digits: str, word: str) -> str:

@@ -269,14 +269,29 @@ def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
         written = text[slice(*span)]
         if one.anchor.fingerprint not in (given[0].value, written, written.lower()):
             return None
-        # Python's truths have a capital letter, and a text that says them so goes on to do so.
-        is_truth = one.heir in ("true", "false") and written[:1].isupper()
-        new = one.heir.capitalize() if is_truth else one.heir
-        if places.setdefault(span, new) != new:
+        new = _written_as(written, one)
+        if not new or places.setdefault(span, new) != new:
             return None
     for (start, end), new in sorted(places.items(), reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def _shown(value: str) -> str:
+    """Return a value as it is told: the words of a text without the quotes around it."""
+    return as_name(value[1:-1] if value[:1] == value[-1:] == '"' and value[1:-1] else value)
+
+
+def _written_as(written: str, judged: Judgement) -> str:
+    """Return the value that is there now as a text writes the old one; '' when that is not sure."""
+    now = judged.heir
+    if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
+        return ""  # each language has a word of its own for it
+    if now in ("true", "false") and written[:1].isupper():
+        return now.capitalize()  # Python's, and a text that says them so goes on to do so
+    if written[:1] == "'" and now[:1] == '"' and "'" not in now:
+        return f"'{now[1:-1]}'"
+    return now
 
 
 def _given_by(anchor: Anchor, text: str) -> list[values.Given]:
@@ -339,7 +354,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
-        then, since = as_name(anchor.fingerprint), as_name(seen.instead)
+        then, since = _shown(anchor.fingerprint), _shown(seen.instead)
         reason = f"{about}: {was} {then}, {now} now {since}"
         return Judgement(
             anchor=anchor,

@@ -12,7 +12,7 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth.doubt import numbers, returns
+from yaadwatch.core.truth.doubt import assignments, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import looking
 from yaadwatch.engine.anchored.told import is_ours
@@ -229,7 +229,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
         if number is None:
             continue
         text = maker.text(definition.path).encode()
-        if numbers.given(text, definition.path, definition.symbol) == number:
+        if assignments.given(text, definition.path, definition.symbol) == number:
             symbol = f"{definition.symbol}{ASSIGNED}"
             made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
             maker.add(one, made)
@@ -248,7 +248,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
 def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
     """Anchor the literal that the text says a function returns, where it returns just that."""
     said = values.returned_for(one.source.text, last_part(definition.symbol))
-    stated = returns.literal(said) if said is not None else None
+    stated = values.literal(said) if said is not None else None
     if stated is None:
         return
     text = maker.text(definition.path).encode()

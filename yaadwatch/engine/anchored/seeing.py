@@ -13,7 +13,7 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth import definitions
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import numbers, retired, returns, successors
+from yaadwatch.core.truth.doubt import assignments, retired, returns, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -276,7 +276,7 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
 def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     """Return the value that a file gives what is anchored; None when it gives none for certain."""
     if anchor.symbol.endswith(ASSIGNED):
-        return numbers.given(data, path, anchor.name)
+        return assignments.given(data, path, anchor.name)
     if anchor.symbol.endswith(RETURNED):
         return returns.given(data, path, anchor.name)
     text = data.decode("utf-8", "replace")

@@ -4,7 +4,6 @@ A function of which that cannot be said for certain has no answer: one that retu
 places or only under a condition, that yields, or whose value is worked out.
 """
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -35,16 +34,10 @@ _ENDS_WITH = frozenset(("method", "singleton_method", "function_item"))
 """Functions that return their last expression (Ruby, Rust)."""
 _IS_ALL = frozenset(("function_declaration", "property_declaration"))
 """Functions that return their expression where it is all that they have (Swift)."""
-_NUMBER = re.compile(
-    r"(-?\d[\d_]*(?:\.\d+)?)(?:[uUlLmM]{0,3}|[fFdD]|_?[iu](?:8|16|32|64|128|size)|_?f(?:32|64))"
-)
-_TEXT = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
-_TRUTHS = {"true": "true", "false": "false"}
-_NOTHING = frozenset(("None", "null", "nil", "undefined", "nullptr", "NULL"))
 
 
 def given(source: bytes, path: str, symbol: str) -> str | None:
-    """Return the one literal that a function returns, as `literal` writes it; None: no opinion.
+    """Return the one literal that a function returns, see `values.literal`; None: no opinion.
 
     Args:
         source: the file's bytes.
@@ -64,20 +57,7 @@ def given(source: bytes, path: str, symbol: str) -> str | None:
             return None
         stack.extend(one.children)
     value = _value(node, source, returns)
-    return literal(_text(value, source)) if value is not None else None
-
-
-def literal(text: str) -> str | None:
-    """Return a literal as every language would have it; None when it is none that is known."""
-    number = _NUMBER.fullmatch(text)
-    if number is not None:
-        return values.plain(number.group(1))
-    if text in _NOTHING:
-        return "nothing"
-    said = _TEXT.fullmatch(text)
-    if said is not None:
-        return json.dumps(said.group(2), ensure_ascii=False)
-    return _TRUTHS.get(text.lower())
+    return values.literal(_text(value, source)) if value is not None else None
 
 
 def _value(function: "Node", source: bytes, returns: int) -> "Node | None":

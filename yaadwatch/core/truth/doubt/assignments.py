@@ -1,4 +1,4 @@
-"""Which number does a file give a name? Read from its definition, wherever there is one."""
+"""Which value does a file give a name? Read from its definition, wherever there is one."""
 
 from yaadwatch.core.references import values
 from yaadwatch.core.truth import definitions
@@ -7,7 +7,9 @@ from yaadwatch.core.truth.hunks import last_part
 
 
 def given(source: bytes, path: str, symbol: str) -> str | None:
-    """Return the number that a file gives a name; None when that is a formula, or not to be read.
+    """Return the literal that a file gives a name; None when that is a formula, or not to be read.
+
+    A number as `values.plain` writes it, anything else as `values.literal`.
 
     What the definition does not say is not looked for elsewhere: an example in a comment, or the
     same name in another class, is no answer. Only where the file defines no such name, as in a
