@@ -17,7 +17,8 @@ class Live:
 
     `connections`: of its agent, by name, while they are open; `left_at`: when the last one of a
     session ended that its agent may end by name; `failed_at`: when it first could not be ended, and
-    was not written down since; `shown`: tokens by node, not yet written down.
+    was not written down since; `shown`: tokens by node, not yet written down; `written`: the
+    session as it was when it was last written down with what it was shown.
     """
 
     project: str
@@ -26,11 +27,17 @@ class Live:
     left_at: datetime | None = None
     failed_at: datetime | None = None
     shown: dict[str, int] = field(default_factory=dict)
+    written: Session | None = None
 
     @property
     def id(self) -> str:
         """Return the id of the session."""
         return self.session.id
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether there is nothing of it that is not written down; `lock` is held."""
+        return not self.shown and self.failed_at is None and self.written == self.session
 
     def is_of(self, project: str, worktree: int, agent: str) -> bool:
         """Tell whether it is a session of an agent in a work tree."""

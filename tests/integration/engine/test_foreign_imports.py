@@ -1,5 +1,6 @@
 """Pages of markdown, agent files and other Yaads: taken in as what they say, and never believed."""
 
+import gzip
 import json
 import os
 import stat
@@ -813,6 +814,18 @@ def test_of_an_odd_database_the_name_is_told_that_the_person_gave_it(full):
         assert "old.db" in ran.err
         assert "spool" not in ran.err
         assert "put a backup in its place" not in ran.err
+
+
+def test_a_compressed_export_is_told_to_be_unpacked(full):
+    path = full.path.parent / "m.jsonl"
+    ask(full, "export", path)
+    packed = path.with_name("m.jsonl.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+
+    ran = command(full, "import", packed)
+
+    assert ran.status == 2
+    assert f"gunzip -k {packed}" in ran.err
 
 
 def test_a_pipe_is_not_read(full):

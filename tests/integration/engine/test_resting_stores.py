@@ -83,6 +83,26 @@ def test_what_is_kept_of_a_repository_is_let_go_when_nobody_asked_for_long(world
     assert node in [row["id"] for row in stale.stale(tree.home, tree.call)["stale"]]
 
 
+def test_a_session_that_says_nothing_new_keeps_no_store_open(world):
+    tree = world.repo()
+    tree.add()
+    tree.remember()
+    project = project_of(tree)
+
+    written = []
+    for _ in range(3):
+        world.clock.wait(IDLE_S)
+        wiring.rest(tree.home)
+        ending.expire(tree.home)
+        written.append(tree.home.stores.opened(project.id) is not None)
+    tree.remember("Retry five times")
+    tree.home.stores.close_one(project.id)
+    ending.expire(tree.home)
+
+    assert written == [True, False, False]
+    assert tree.home.stores.opened(project.id) is not None
+
+
 def rest(world):
     world.clock.wait(IDLE_S)
     wiring.rest(world.home)

@@ -23,6 +23,7 @@ MANIFEST = ".yaadwatch.json"
 """In an exported folder: which files in it are ours, and what we wrote."""
 
 _SQLITE = b"SQLite format 3\0"
+_PACKED = b"\x1f\x8b"
 _DATABASES = (".db", ".db3", ".sqlite", ".sqlite3")
 _OURS = (0x79616164).to_bytes(4, "big")
 """Where SQLite keeps the number of a program, a store of ours has this."""
@@ -33,12 +34,18 @@ def format_of(path: str) -> str:
 
     Raises:
         YaadError: NOT_FOUND when it is not there, or cannot be read; BAD_REQUEST when it is
-            called like a database and is none.
+            compressed, or is called like a database and is none.
     """
     if os.path.isdir(path):
         return "markdown"
     with _Told(path), open(path, "rb") as stream:
         head = stream.read(100)
+    if head.startswith(_PACKED):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is compressed. Nothing was imported.",
+            hint=f"Unpack it first: gunzip -k {path}",
+        )
     if path.endswith(_DATABASES) and not head.startswith(_SQLITE):
         raise YaadError(
             Code.BAD_REQUEST,

@@ -23,7 +23,9 @@ _PARTS = re.compile(
 )
 _MARKS: Final = " .,;:!…"
 _END = re.compile(r"(?<=[\w)\]`\"'”’»])[.,;:!…]++$")
-_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+)$")
+# Not the end of a name, `save!`, nor that of a number that is worked out, `= 5!`.
+_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+|(?<!= )\d+)$")
+_CLOSING: Final = tuple(")]`\"'”’»")
 _PART = re.compile(r"['’-]")
 _SENTENCE_ENDS: Final = (".", "!", "?", ":", ";", "(")
 _NEAR: Final = 60
@@ -104,7 +106,9 @@ def _without_end(plain: str) -> str:
     rest = plain[: end.start()]
     if "!" in end.group():
         last = _LAST_WORD.search(rest[-_NEAR:])
-        if last is None or last.group(1).lower() in _BANGS:
+        if last is None and not rest.endswith(_CLOSING):
+            return plain
+        if last is not None and last.group(1).lower() in _BANGS:
             return plain
     return normalise(rest)
 

@@ -34,6 +34,8 @@ _OF_LIST: Final = "-projects.db"
 """What the name of a copy ends with that was made because another project is watched."""
 LOOK_AGAIN: Final = timedelta(minutes=10)
 """A file that cannot be used, and was not changed, is looked at again after this."""
+READ_AGAIN: Final = timedelta(minutes=1)
+"""One that serves, and whose file nobody touched, is read again after this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +105,25 @@ class Standing:
         """Return why; '' when nothing is to be gained by it."""
         if self._opened.stands_in:
             return "the user store can be used again" if self._is_back() else ""
+        if not self._is_due(READ_AGAIN):
+            return ""
         try:
             self._opened.db.read(_needed)
         except YaadError as error:
             return "the user store is damaged" if is_damage(error) else ""
         return ""
 
-    def _is_back(self) -> bool:
+    def _is_due(self, after: timedelta) -> bool:
+        """Say whether the file was changed since the last look, or that was so long ago."""
         now, seen = self._now(), _signature()
-        if seen == self._seen and abs(now - self._looked_at) < LOOK_AGAIN:
+        if seen == self._seen and abs(now - self._looked_at) < after:
             return False
         self._seen, self._looked_at = seen, now
+        return True
+
+    def _is_back(self) -> bool:
+        if not self._is_due(LOOK_AGAIN):
+            return False
         return looking.look(places.user_store(), "user").state in {"absent", "ok", "older"}
 
 

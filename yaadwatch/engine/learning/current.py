@@ -148,11 +148,15 @@ def pending(home: Home, live: Live) -> Iterator[dict[str, int]]:
 
 
 def flush(home: Home, live: Live) -> None:
-    """Write down what a session was shown, and when it last asked.
+    """Write down what a session was shown, and when it last asked, if that is news.
 
     Raises:
         YaadError: its store cannot be had, or written; what was shown is kept for the next time.
     """
+    with home.live.lock:
+        session = live.session
+        if live.is_written:
+            return
     project = home.user.read(projects.get, live.project)
     if project is None or project.removed_at is not None:
         return
@@ -168,6 +172,7 @@ def flush(home: Home, live: Live) -> None:
         with home.stores.use(project) as db:
             db.write(change)
         live.failed_at = None
+        live.written = session
 
 
 def _add(live: Live, tokens: Mapping[str, int]) -> None:
