@@ -134,6 +134,8 @@ UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
 BACKUPS_KEPT: Final = 7
 """Dated copies kept of one store."""
+BACKUPS_KEPT_A_DAY: Final = 3
+"""Of one day, where there are others."""
 TRIM_BATCH: Final = 5_000
 """Events forgotten in one transaction."""
 SIZE_DAYS_KEPT: Final = 400

@@ -1,8 +1,10 @@
 """verify, compact, backup, trim: a store stays whole, and what is not is found."""
 
 import stat
+from collections import Counter
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import apsw
 import pytest
@@ -208,6 +210,30 @@ def test_seven_are_kept_and_a_day_without_a_change_makes_none(full):
     assert answer["made"] is False
     assert answer["path"] == paths[-1]
     assert [one["path"] for one in answer["kept"]] == paths[:2:-1]
+
+
+def test_many_copies_of_one_day_leave_those_of_days_before(full):
+    """Ten by hand, one after another, left nothing of the days before."""
+    for number in range(6):
+        full.remember(f"Note {number}")
+        backup(full)
+        _age(full, 1)
+
+    for number in range(10):
+        full.remember(f"Another note {number}")
+        answer = backup(full)
+
+    days = Counter(Path(one["path"]).name[:8] for one in answer["kept"])
+    assert sorted(days.values()) == [1, 1, 1, 1, 3]
+    assert answer["kept"][0]["path"] == answer["path"]
+
+
+def test_copies_of_one_day_alone_are_seven(full):
+    for number in range(9):
+        full.remember(f"Note {number}")
+        answer = backup(full)
+
+    assert len(answer["kept"]) == 7
 
 
 def test_a_clock_that_went_back_takes_no_place_from_a_newer_backup(full):

@@ -86,7 +86,8 @@ def add_backup(commands: Commands) -> Parser:
             ("yaadwatch backup", "the memories of this project"),
             ("yaadwatch backup --user", "the user's own store"),
         ],
-        more="The daemon does this daily; the newest seven that differ are kept.",
+        more="The daemon does this daily. The newest seven that differ are kept, of one\n"
+        "day three where there are others.",
     )
     _user(command)
     return command

@@ -3,7 +3,7 @@
 import contextlib
 import filecmp
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from yaadwatch.engine.inout.stores import Meant, meant, of_user, projects
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import BACKUPS_KEPT, TRIM_BATCH
+from yaadwatch.model.settings import BACKUPS_KEPT, BACKUPS_KEPT_A_DAY, TRIM_BATCH
 from yaadwatch.store import events, fulltext
 from yaadwatch.store.sqlite import copies
 
@@ -126,9 +126,24 @@ def _copy(store: Meant, now: datetime) -> tuple[Path, bool]:
     if newest is not None and filecmp.cmp(newest, target, shallow=False):
         target.unlink()
         return newest, False
-    for old in _kept(folder)[BACKUPS_KEPT:]:
+    for old in superfluous(_kept(folder)):
         old.unlink(missing_ok=True)
     return target, True
+
+
+def superfluous(kept: Sequence[Path]) -> list[Path]:
+    """Return which copies are no longer kept, of those there are, the newest first.
+
+    Whoever makes one after another on one day keeps what was copied on days before.
+    """
+    by_day: dict[str, list[Path]] = {}
+    for copy in kept:
+        by_day.setdefault(copy.name[:8], []).append(copy)
+    of_a_day = [copy for copies_ in by_day.values() for copy in copies_[BACKUPS_KEPT_A_DAY:]]
+    more = max(0, len(kept) - BACKUPS_KEPT)
+    gone = sorted(of_a_day)[:more]
+    left = [copy for copy in kept if copy not in gone]
+    return [*gone, *left[BACKUPS_KEPT:]]
 
 
 def _kept(folder: Path) -> list[Path]:
