@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
+_UNCOMMITTED = "(uncommitted)"
+_SOMEWHERE = "(the history does not show in which commit)"
+"""How evidence without a commit ends."""
 COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
 
 
@@ -169,7 +172,8 @@ def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
-        return (styled("uncommitted  ", "yellow"), _summary(found))
+        where = "committed  " if str(found["summary"]).endswith(_SOMEWHERE) else "uncommitted  "
+        return (styled(where, "yellow"), _summary(found))
     return (*_commit(commit), styled(f"  ({_summary(found)})", "dim"))
 
 
@@ -180,7 +184,7 @@ def _commit(commit: "dict[str, Any]") -> tuple[str, ...]:
 
 def _summary(found: "dict[str, Any]") -> str:
     """Return what happened, with the path in front when it does not name it."""
-    said = str(found["summary"]).removesuffix(" (uncommitted)")
+    said = str(found["summary"]).removesuffix(f" {_UNCOMMITTED}")
     return said if str(found["path"]) in said else f"{found['path']}: {said}"
 
 

@@ -492,3 +492,22 @@ def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(s
     assert "8 files name it no more; call_by_air stands in its place" in doubt["reason"]
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use `fetch_all` of src/net.py instead of `fetch_one`",
+        "`fetch_one` is no longer needed: src/net.py has `fetch_all`",
+    ],
+)
+def test_what_a_text_says_not_to_use_may_go(repo, text):
+    repo.write("src/net.py", "def fetch_all():\n    return 1\n\n\ndef fetch_one():\n    return 2\n")
+    repo.commit("both")
+    node = repo.remember(text)
+    repo.write("src/net.py", "def fetch_all():\n    return 1\n")
+    repo.commit("as was said")
+    assert repo.verdict(node) == "fresh"
+    repo.write("src/net.py", "def fetch_one():\n    return 2\n")
+    repo.commit("the other way round")
+    assert repo.verdict(node) == "gone"

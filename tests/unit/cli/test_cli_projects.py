@@ -276,6 +276,11 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
             "uncommitted  verify in src/a.ts changed",
         ),
         (
+            None,
+            "src/a.ts is gone (the history does not show in which commit)",
+            "committed  src/a.ts is gone (the history does not show in which commit)",
+        ),
+        (
             {"id": "a1b2c3d4e5f6", "at": "2026-11-20T10:00:00.000Z", "subject": "Move"},
             "renamed src/b.ts to src/a.ts",
             "a1b2c3d4e5  2026-11-20  Move  (renamed src/b.ts to src/a.ts)",

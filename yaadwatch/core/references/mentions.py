@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from yaadwatch.core.references import denied
 from yaadwatch.core.references.commands import Command, commands
 from yaadwatch.core.references.values import Version, line_counts, versions
 
@@ -117,11 +118,12 @@ class Mentions:
 def mentions(text: str) -> Mentions:
     """Return what `text` may speak of; at most 64 of each sort.
 
+    What it says not to use, or not to be there, is left out; see `denied`.
     What stands in backticks is taken first, and then the order of the text counts.
     """
     linked = [found.group(1) for found in _OWN_LINK.finditer(text)] if "://" in text else []
     may_address = "://" in text or "@" in text or "www." in text.lower()
-    plain = _ADDRESS.sub(" ", text) if may_address else text
+    plain = denied.without(_ADDRESS.sub(" ", text) if may_address else text)
     spans, prose = _code_of(plain)
     paths: dict[str, None] = {}
     names: dict[str, None] = {}

@@ -1,0 +1,69 @@
+"""Names that a text says not to use, or not to be there, are none that it rests on."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.core.references import denied
+from yaadwatch.core.references.mentions import mentions
+
+WORDS = (
+    *("instead of", "rather than", "using", "the", "`a.b`", "`x`", "y_z", "f()", "src/a.py", ","),
+    *("or", "does not exist", "are no longer needed", "was removed", "is gone", "if", "Use", "."),
+)
+texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "left_out"),
+    [
+        ("Use `fetch_all` instead of `fetch_one`.", {"fetch_all"}, {"fetch_one"}),
+        ("use fetch_all() rather than calling fetch_one()", {"fetch_all"}, {"fetch_one"}),
+        (
+            "`fetch_all`, INSTEAD OF the old `a_b`, `c_d` or `e_f`!",
+            {"fetch_all"},
+            {"a_b", "c_d", "e_f"},
+        ),
+        ("Pass `loop_now` instead of passing `event_loop` on", {"loop_now"}, {"event_loop"}),
+        ("`fetch_one` does not exist", set(), {"fetch_one"}),
+        ("`fetch_one` fixtures are no longer needed, `fetch_all` is", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one`, which doesn't exist, or `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` was removed in 2.0", set(), {"fetch_one"}),
+        ("If `fetch_one` does not exist, call `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Run `make_all` instead of editing `fetch_one` by hand", {"make_all", "fetch_one"}, set()),
+        ("`fetch_one` is no longer than `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Never call `fetch_one`", {"fetch_one"}, set()),
+    ],
+)
+def test_only_what_is_not_used_is_left_out(text, kept, left_out):
+    found = set(mentions(text).symbols)
+    assert kept <= found
+    assert not left_out & found
+
+
+def test_paths_and_commands_are_left_out_too():
+    found = mentions("Put it in `lib/new.py` instead of `lib/old.py`; `tools/x.sh` was removed")
+    assert "lib/new.py" in found.paths
+    assert not {"lib/old.py", "tools/x.sh"} & set(found.paths)
+
+
+@given(texts)
+def test_a_text_keeps_its_length_and_all_of_its_other_characters(text):
+    plain = denied.without(text)
+    assert len(plain) == len(text)
+    assert all(one in (other, " ") for one, other in zip(plain, text, strict=True))
+    assert denied.without(plain) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("`a` " * 16_000, "instead of " * 5_000, "a_" * 30_000 + " gone", "a/" * 30_000 + "gone"),
+        *("`x` and " * 8_000 + "gone", "a.b, " * 12_000 + "gone", "`" + "x" * 60_000 + " gone"),
+    ],
+    ids=range(7),
+)
+@pytest.mark.timeout(60)
+def test_a_long_text_is_read_in_one_go(text):
+    """A pattern that looks back again and again would take minutes."""
+    assert len(denied.without(text)) == len(text)
