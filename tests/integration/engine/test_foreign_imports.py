@@ -669,6 +669,34 @@ def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_tabl
     assert verifying.verify(full.home, full.call)["findings"] == []
 
 
+def test_of_a_database_that_many_projects_share_only_this_ones_memories_come(full):
+    path = full.path.parent / "yaad.db"
+    rows = [
+        {"id": "p1", "type": "fix", "content": "Ours by its path", "project": str(full.path)},
+        {"id": "p2", "type": "fix", "content": "Ours by its name", "project": full.path.name},
+        {"id": "p3", "type": "fix", "content": "Of another one", "project": "/srv/other"},
+        {"id": "p4", "type": "fix", "content": "Of none"},
+    ]
+    yaad(path, rows).close()
+
+    answer = ask(full, "import", path)
+
+    assert {"Ours by its path", "Ours by its name", "Of none"} <= living(full).keys()
+    assert "Of another one" not in living(full)
+    assert [one["reason"] for one in answer["left_out"]] == ["it is of /srv/other"]
+
+
+def test_a_database_of_a_project_that_stood_elsewhere_comes_whole(full):
+    path = full.path.parent / "yaad.db"
+    rows = [
+        {"id": f"p{number}", "type": "fix", "content": f"Fix {number}", "project": f"/old/{number}"}
+        for number in range(2)
+    ]
+    yaad(path, rows).close()
+
+    assert ask(full, "import", path)["counts"]["nodes"]["new"] == 2
+
+
 def test_a_dry_run_of_another_yaads_database_says_what_the_real_one_does(full, every_table):
     with full.db() as db:
         before = dump(db)
