@@ -653,6 +653,9 @@ def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_tabl
     said = [(row["version"], row["text"], row["by"]) for row in pnpm["versions"]]
     assert said[:2] == [(1, "Use npm", "import:claude"), (2, "Use yarn", "import:ada")]
     assert TOKEN not in str(pnpm)
+    [_, yarn, *_] = ask(full, "history", "a1")["versions"]
+    assert (yarn["change"], yarn["reason"][:12]) == ("edited", "npm hoists; ")
+    assert TOKEN not in yarn["reason"]
     assert [row["path"] for row in pnpm["anchors"]] == ["src/net.py"]
     [led] = [row for row in full.show("a2")["edges"] if row["kind"] == "led_to"]
     assert led["attributes"] == {"why": "both loop"}

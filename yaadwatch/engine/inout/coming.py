@@ -46,6 +46,7 @@ class Former:
     by: str
     kind: str | None
     text: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,10 +245,11 @@ def _former(coming: Coming, conn: Connection) -> dict[str, list[Former]]:
                 Former(
                     number=old.number,
                     at=old.at,
-                    change=old.reason or "edited",
+                    change="edited",
                     by=old.by,
                     kind=None,
                     text=old.text,
+                    reason=old.reason,
                 )
             )
     return former
