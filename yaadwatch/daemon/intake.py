@@ -302,6 +302,11 @@ class Intake:
         here = [mode for mode in modes if mode != "off"]
         return max(here or modes, key=("full", "poll", "off").index, default="off")
 
+    def hangs(self, project: str) -> bool:
+        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
+        hanging = [key for key in self._looking.hanging if key[0] == project]
+        return any(not self._arms.is_told(key) for key in hanging)
+
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""
         lag_s = self._lags_s.get(project)

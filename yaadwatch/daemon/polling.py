@@ -8,7 +8,7 @@ gives none, so look before the first check.
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeVar
@@ -131,6 +131,7 @@ class Looking:
         self._here = ThreadPoolExecutor(1, thread_name_prefix="look")
         self._afar = ThreadPoolExecutor(AFAR_AT_ONCE, thread_name_prefix="afar")
         self._waiting: dict[Tree, asyncio.Task[None]] = {}
+        self._hanging: set[Tree] = set()
 
     async def here(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
         """Return what `work` returns, in the thread that looks at what is on this machine."""
@@ -152,6 +153,12 @@ class Looking:
                 asked.append(task)
         if asked:
             await asyncio.wait(asked, timeout=_AFAR_S)
+        self._hanging = set(self._waiting)
+
+    @property
+    def hanging(self) -> Collection[Tree]:
+        """Return the trees whose disk did not answer in time, and has not since. Any thread."""
+        return tuple(self._hanging)
 
     def stop(self) -> None:
         """Look at nothing more."""
@@ -169,6 +176,7 @@ class Looking:
         finally:
             stuck.cancel()
             del self._waiting[key_of(tree)]
+            self._hanging = self._hanging - {key_of(tree)}
             self._health.well(part)
         self._took(tree, seen)
 

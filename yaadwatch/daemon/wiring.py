@@ -109,6 +109,10 @@ class Pulse:
         """Return how the project is watched, and the time the last check took to come, in ms."""
         return self._intake.mode(project), self._intake.lag_ms(project)
 
+    def hangs(self, project: str) -> bool:
+        """Return whether a disk that the project is on does not answer."""
+        return self._intake.hangs(project)
+
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded."""
         return [{"what": one.what, "mend": one.mend} for one in self._health.problems()]
@@ -248,7 +252,7 @@ def mask(text: str) -> str:
 
 def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     def trees(project: str | None) -> list[WatchedTree]:
-        if any(not os.path.lexists(place) for place in records.where(home).values()):
+        if not all(map(os.path.lexists, mounts.near(records.where(home).values()))):
             from yaadwatch.engine import moved
 
             moved.seek(home, project)

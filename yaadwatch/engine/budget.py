@@ -103,11 +103,12 @@ def refuse_beyond(home: Home, db: Database, used: int) -> None:
     """
     budget = limit_of(home, db)
     if budget and used >= budget:
+        which = " --user" if db.path == home.user.path else ""
         raise YaadError(
             Code.TOO_LARGE,
             f"The store {db.path} has reached its budget of {budget // MIB} MiB; nothing was "
             "stored.",
-            hint="Make room (yaadwatch upkeep, then yaadwatch compact), or raise "
+            hint=f"Make room (yaadwatch upkeep, then yaadwatch compact{which}), or raise "
             "store.budget_mib in config.toml.",
         )
 

@@ -66,8 +66,9 @@ def seek(home: Home, project: str | None = None) -> None:
     It is looked for in the folders that hold watched repositories, its own among them.
     """
     every = home.user.read(registry.everything)
+    near = set(mounts.near(row.common_dir for row in every if project in (None, row.id)))
     for row in every:
-        if project in (None, row.id) and not os.path.lexists(row.common_dir):
+        if row.common_dir in near and not os.path.lexists(row.common_dir):
             try:
                 _seek(home, row, {other.root.parent for other in (row, *every)})
             except YaadError as error:

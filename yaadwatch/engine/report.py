@@ -35,6 +35,7 @@ _MEND_PARTIAL: Final = (
 )
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
+_COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
 
 
 def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
@@ -134,12 +135,15 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             mend = str(row.get("hint") or _GONE.format(path=_quoted(row)))
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
             continue
-        problems += _full(row)
+        mend = _COMPACT.format(which=f"--project {_quoted(row)}")
+        problems += _full(f"{row['path']}: the store", row["size"], mend)
         if row["unknown"]:
             number = row["unknown"]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
             problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
+    own = budget.row(budget.of_store(home, home.user))
+    problems += _full("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
@@ -183,21 +187,20 @@ def _not_looked(
     ]
 
 
-def _full(row: dict[str, object]) -> list[dict[str, str]]:
+def _full(store: str, found: object, mend: str) -> list[dict[str, str]]:
     """Return what is to be said of a store that has reached its budget, or soon will."""
-    size = cast("dict[str, Any]", row["size"])
+    size = cast("dict[str, Any]", found)
     full, limit = size["reached_at"], size["budget_bytes"]
     if full is None:
         return []
     left = limit - size["bytes"]
-    mend = f"yaadwatch upkeep, then yaadwatch compact --project {_quoted(row)}"
     if left <= 0:
         what = "has reached its budget (store.budget_mib), and nothing is added to it"
     elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
         what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
     else:
         return []
-    return [{"what": f"{row['path']}: the store {what}", "mend": mend}]
+    return [{"what": f"{store} {what}", "mend": mend}]
 
 
 def _quoted(row: dict[str, object]) -> str:

@@ -15,6 +15,8 @@ from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
 
+HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
+
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:
     """Return the JSON of an anchor: path, and symbol and line where it has them."""
@@ -110,6 +112,9 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "state": "ok",
         "files": [],
     }
+    if home.pulse is not None and home.pulse.hangs(project.id):
+        reason = "a disk that it is on does not answer; it was not looked at"
+        return shown | {"state": "broken", "reason": reason, "hint": HANGS}
     try:
         if not stands(project.common_dir):
             return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}

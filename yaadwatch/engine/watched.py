@@ -40,6 +40,8 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     for row in home.user.read(projects.everything):
         if project is not None and row.id != project:
             continue
+        if home.pulse is not None and home.pulse.hangs(row.id):
+            continue
         try:
             trees = home.stores.look(row, _mattering)
             for tree, paths in trees:

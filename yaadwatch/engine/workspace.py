@@ -59,6 +59,9 @@ class Pulse(Protocol):
     def watch(self, project: str) -> tuple[str, int | None]:
         """Return how the project is watched (full, poll or off) and the last lag in ms."""
 
+    def hangs(self, project: str) -> bool:
+        """Return whether a disk that the project is on does not answer just now."""
+
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded: rows of `what` and `mend`."""
 

@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -62,6 +63,16 @@ def networks(folder: Path) -> frozenset[Path]:
         for mounted, kind in mounts
         if mounted.startswith(below) and _is_network_kind(kind)
     )
+
+
+def near(places: Iterable[Path]) -> list[Path]:
+    """Return those of `places` that are not below a network file system, to go by their names.
+
+    To look at the others may take for ever. All of them, where the whole machine is on one.
+    """
+    root = Path("/")
+    afar = networks(root) - {root}
+    return [place for place in places if not any(place.is_relative_to(one) for one in afar)]
 
 
 def _is_network_kind(kind: str) -> bool:

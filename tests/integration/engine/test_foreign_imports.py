@@ -653,6 +653,9 @@ def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_tabl
     said = [(row["version"], row["text"], row["by"]) for row in pnpm["versions"]]
     assert said[:2] == [(1, "Use npm", "import:claude"), (2, "Use yarn", "import:ada")]
     assert TOKEN not in str(pnpm)
+    [_, yarn, *_] = ask(full, "history", "a1")["versions"]
+    assert (yarn["change"], yarn["reason"][:12]) == ("edited", "npm hoists; ")
+    assert TOKEN not in yarn["reason"]
     assert [row["path"] for row in pnpm["anchors"]] == ["src/net.py"]
     [led] = [row for row in full.show("a2")["edges"] if row["kind"] == "led_to"]
     assert led["attributes"] == {"why": "both loop"}
@@ -667,6 +670,34 @@ def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_tabl
     assert sorted(absent) == ["a file of a1", "a file of a2"]
     assert answer["counts"]["versions"] == {"new": 2}
     assert verifying.verify(full.home, full.call)["findings"] == []
+
+
+def test_of_a_database_that_many_projects_share_only_this_ones_memories_come(full):
+    path = full.path.parent / "yaad.db"
+    rows = [
+        {"id": "p1", "type": "fix", "content": "Ours by its path", "project": str(full.path)},
+        {"id": "p2", "type": "fix", "content": "Ours by its name", "project": full.path.name},
+        {"id": "p3", "type": "fix", "content": "Of another one", "project": "/srv/other"},
+        {"id": "p4", "type": "fix", "content": "Of none"},
+    ]
+    yaad(path, rows).close()
+
+    answer = ask(full, "import", path)
+
+    assert {"Ours by its path", "Ours by its name", "Of none"} <= living(full).keys()
+    assert "Of another one" not in living(full)
+    assert [one["reason"] for one in answer["left_out"]] == ["it is of /srv/other"]
+
+
+def test_a_database_of_a_project_that_stood_elsewhere_comes_whole(full):
+    path = full.path.parent / "yaad.db"
+    rows = [
+        {"id": f"p{number}", "type": "fix", "content": f"Fix {number}", "project": f"/old/{number}"}
+        for number in range(2)
+    ]
+    yaad(path, rows).close()
+
+    assert ask(full, "import", path)["counts"]["nodes"]["new"] == 2
 
 
 def test_a_dry_run_of_another_yaads_database_says_what_the_real_one_does(full, every_table):

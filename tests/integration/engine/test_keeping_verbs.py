@@ -427,6 +427,28 @@ def test_status_says_how_large_a_store_is_and_when_it_is_full(full):
     assert size["reached_at"] is None or size["reached_at"] > full.home.clock.now()
 
 
+def test_at_its_budget_the_users_own_store_is_told_of_too(world):
+    world.settings = Settings(store=settings.Store(budget_mib=1))
+    world.reopen()
+    repo = world.repo()
+    repo.add()
+    assert report.status(repo.home, repo.call)["problems"] == []
+
+    def fill():
+        for number in range(200):
+            repo.remember(f"Note {number}: " + "word " * 3000, scope="user")
+
+    with pytest.raises(YaadError) as caught:
+        fill()
+
+    problems = report.status(repo.home, repo.call)["problems"]
+    assert [one["what"] for one in problems] == [
+        "Your own store has reached its budget (store.budget_mib), and nothing is added to it"
+    ]
+    assert problems[0]["mend"].endswith("yaadwatch compact --user")
+    assert "yaadwatch compact --user" in caught.value.hint
+
+
 def test_at_its_budget_a_store_takes_nothing_new_and_the_rest_goes_on(world):
     world.settings = Settings(store=settings.Store(budget_mib=1))
     world.reopen()

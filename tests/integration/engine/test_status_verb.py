@@ -5,11 +5,14 @@ from datetime import UTC, datetime
 
 from engine_world import FIVE_TRIES, dump
 
-from yaadwatch.engine import report
+from yaadwatch.engine import report, watched
 
 
 class Watching:
     """A daemon that knows what it is told here."""
+
+    def hangs(self, project):
+        return False
 
     def watch(self, project):
         return "full", 12
@@ -42,6 +45,28 @@ def test_without_a_daemon_the_shape_is_the_same(repo):
     assert project["lag_ms"] is None
     assert answer["search"] == "words"
     assert answer["problems"] == []
+
+
+class Hanging(Watching):
+    """The same, and no disk answers."""
+
+    def hangs(self, project):
+        return True
+
+
+def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo):
+    repo.remember()
+    repo.home.pulse = Hanging()
+    with repo.without_store():
+        answer = report.status(repo.home, repo.call)
+        trees = watched.watched(repo.home)
+
+    (project,) = answer["projects"]
+    assert (project["state"], project["watch"]) == ("broken", "off")
+    (_, hangs) = answer["problems"]
+    assert "does not answer" in hangs["what"]
+    assert "umount" in hangs["mend"]
+    assert trees == []
 
 
 def test_what_the_daemon_knows_is_passed_on(repo):

@@ -65,3 +65,15 @@ def test_network_file_systems_below_a_folder_are_found_and_no_other_is(tmp_path,
     assert mounts.networks(tmp_path / "link") == {tmp_path / "link" / "far"}
     assert mounts.networks(tmp_path / "ab" / "c") == {tmp_path / "ab" / "c"}
     assert mounts.networks(tmp_path / "c") == frozenset()
+
+
+def test_places_are_near_unless_a_network_file_system_is_above_them(tmp_path, monkeypatch):
+    far, near = tmp_path / "far" / "a", tmp_path / "near" / "a"
+    local = (("", "ext4"), (f"{tmp_path}/far", "nfs4"))
+    monkeypatch.setattr(mounts, "_mounts", lambda: local)
+    some = mounts.near([far, near])
+    monkeypatch.setattr(mounts, "_mounts", lambda: (("", "9p"),))
+    on_one = mounts.near([far, near])
+
+    assert some == [near]
+    assert on_one == [far, near]

@@ -46,6 +46,7 @@ class Former:
     by: str
     kind: str | None
     text: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,24 +166,33 @@ def of_agent_file(home: Home, path: Path) -> Coming:
     return coming
 
 
-def of_yaad(path: Path) -> Coming:
-    """Return what the database of another Yaad says.
+def of_yaad(path: Path, root: Path) -> Coming:
+    """Return what the database of another Yaad says; of one that many projects share, what is of
+    the project at `root`, and of none.
 
     Raises:
         YaadError: UNAVAILABLE when it is none.
     """
     coming = Coming()
     with yaad.opened(path) as conn:
-        things = _take_nodes(coming, conn)
+        others = _others(conn, root)
+        things = _take_nodes(coming, conn, others)
         known = {one.id for one in coming.memories}
-        _take_sessions(coming, conn, known | things)
+        _take_sessions(coming, conn, known | things, others)
         _take_edges(coming, conn, known, things)
         for what, reason in yaad.left(conn):
             coming.leave(what, reason)
     return coming
 
 
-def _take_nodes(coming: Coming, conn: Connection) -> set[str]:
+def _others(conn: Connection, root: Path) -> set[str]:
+    """Return the projects that a database is of besides the one at `root`; none if not of that."""
+    named = {one.project for one in yaad.nodes(conn) if not isinstance(one, str)}
+    here = {str(root), root.name}
+    return set() if here.isdisjoint(named) else named - here - {""}
+
+
+def _take_nodes(coming: Coming, conn: Connection, others: set[str]) -> set[str]:
     """Take the nodes with what they said before; return the ids of files and entities."""
     former, files = _former(coming, conn), defaultdict(list)
     things = set()
@@ -196,8 +206,9 @@ def _take_nodes(coming: Coming, conn: Connection) -> set[str]:
         if kind in THINGS:
             things.add(old.id)  # found anew in the texts
             former.pop(old.id, None)
-        elif old.archived:
-            coming.leave(old.id, "it was forgotten there")
+        elif old.archived or old.project in others:
+            reason = "it was forgotten there" if old.archived else f"it is of {old.project}"
+            coming.leave(old.id, privacy.mask(reason).text)
             former.pop(old.id, None)
         else:
             before = former.get(old.id, ())
@@ -234,19 +245,20 @@ def _former(coming: Coming, conn: Connection) -> dict[str, list[Former]]:
                 Former(
                     number=old.number,
                     at=old.at,
-                    change=old.reason or "edited",
+                    change="edited",
                     by=old.by,
                     kind=None,
                     text=old.text,
+                    reason=old.reason,
                 )
             )
     return former
 
 
-def _take_sessions(coming: Coming, conn: Connection, taken: set[str]) -> None:
+def _take_sessions(coming: Coming, conn: Connection, taken: set[str], others: set[str]) -> None:
     """Take what was said of sessions: memories like others, for nobody worked here in them."""
     for old in yaad.sessions(conn):
-        if old.id not in taken:
+        if old.id not in taken and old.project not in others:
             coming.add(
                 Memory(
                     id=old.id,

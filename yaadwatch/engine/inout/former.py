@@ -108,7 +108,7 @@ def _go_on(
             at=min(before.at or now, now),
             change=taken.mask(before.change[:_CHARS_MAX]),
             actor=FROM + taken.mask(before.by[:_CHARS_MAX]).removeprefix(FROM),
-            reason="",
+            reason=taken.mask(before.reason[:_CHARS_MAX]),
             kind=kind,
             tier=tier_of(kind),
             text=taken.mask(before.text),

@@ -134,10 +134,11 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
             "What others wrote never enters the user's own store by itself; nothing was imported.",
             hint="Import it into a project: without --user",
         )
+    root = store.project.root
     read: Mapping[str, Callable[[], Coming]] = {
         "markdown": lambda: pages.of_folder(made.path()),
         "agent-file": lambda: coming.of_agent_file(home, made.path()),
-        "yaad": lambda: coming.of_yaad(_database(made)),
+        "yaad": lambda: coming.of_yaad(_database(made), root),
     }
     with _called(made, job.source):
         found = read[job.format]()

@@ -36,6 +36,7 @@ _NODE: Final = {
     "updated": ("updated_at", "updated"),
     "version": ("version",),
     "agent": ("source_agent", "agent"),
+    "project": ("project",),
 }
 _VERSION: Final = {
     "node": ("node_id", "node"),
@@ -51,6 +52,7 @@ _SESSION: Final = {
     "text": ("summary",),
     "created": ("ended_at", "started_at"),
     "agent": ("agent",),
+    "project": ("project",),
 }
 _LEFT: Final = {
     "embeddings": "vectors are made anew here, by a model of yours",
@@ -91,6 +93,7 @@ class Old:
     updated: datetime | None
     version: int
     agent: str
+    project: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +128,7 @@ class OldSession:
     text: str
     created: datetime | None
     agent: str
+    project: str
 
 
 @contextmanager
@@ -181,6 +185,7 @@ def nodes(conn: apsw.Connection) -> Iterator[Old | str]:
             updated=_instant(row.get("updated")),
             version=_number(row.get("version")),
             agent=_line(row.get("agent")),
+            project=_line(row.get("project")),
         )
 
 
@@ -243,6 +248,7 @@ def sessions(conn: apsw.Connection) -> Iterator[OldSession]:
                 text=said,
                 created=_instant(row.get("created")),
                 agent=_line(row.get("agent")),
+                project=_line(row.get("project")),
             )
 
 
