@@ -35,6 +35,10 @@ class History:
         self._searched: dict[str, None] = {}
         self._listed: dict[str, None] = {}
 
+    def worked_out(self, key: tuple[object, ...], work: Callable[..., R], *given: object) -> R:
+        """Return what `work` makes of what was given, worked out once a job for each key."""
+        return self._once(("worked out", *key), work, *given)
+
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
         return self._once(("blob_at", commit, path), self._repository.blob_at, commit, path)

@@ -219,7 +219,8 @@ class _Shape:
         if data is None:
             return None
         if anchor.method is Method.TREE:
-            found = definitions.define(data, path, anchor.symbol)
+            given = (path, anchor.symbol)
+            found = history.worked_out((blob, *given), definitions.define, data, *given)
             if found.state in (State.BROKEN, State.AMBIGUOUS):
                 return None
             there = found.state is State.FOUND

@@ -21,6 +21,8 @@ _spare: list[bytearray] = []
 
 _KEPT_MAX = 4
 _KEPT_BYTES_MAX = 128 * 1024
+_ONE_BYTES_MAX = 512 * 1024
+"""Of larger files, up to this, the last tree is kept."""
 _LARGE_BYTES = 64 * 1024
 _SAMPLE_BYTES = 4 * 1024
 _ERRORS_MAX = 64
@@ -51,13 +53,18 @@ def parse(source: bytes, language: "Language") -> "Node | None":
 
     The last few trees are kept: several names are looked for in one file.
     """
-    if len(source) > _KEPT_BYTES_MAX:
+    if len(source) > _ONE_BYTES_MAX:
         return _parsed(source, language)
-    return _kept(source, language)
+    return (_kept if len(source) <= _KEPT_BYTES_MAX else _last)(source, language)
 
 
 @kept(_KEPT_MAX)
 def _kept(source: bytes, language: "Language") -> "Node | None":
+    return _parsed(source, language)
+
+
+@kept(1)
+def _last(source: bytes, language: "Language") -> "Node | None":
     return _parsed(source, language)
 
 

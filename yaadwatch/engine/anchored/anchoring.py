@@ -4,6 +4,7 @@ A candidate becomes an anchor only when it is found: a file, a folder, a definit
 code, what a command runs, a value. A word that stands everywhere anchors nothing.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -82,6 +83,7 @@ def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor
     }
     for one in sought:
         _define(one, maker)
+    maker.look_up(symbol for one in sought for symbol, _ in one.homeless)
     for one in sought:
         _home(one, maker)
         _point(one, maker)
@@ -407,12 +409,27 @@ class _Maker:
     def only_home(self, symbol: str) -> str | None:
         """Return the one file that defines `symbol`; None when there is none, or several."""
         if symbol not in self._homes:
-            named = self._in_code(last_part(symbol))
-            few = named if len(named) <= SYMBOL_FILES_MAX else []
-            defining = (path for path in few if self._place(path, symbol))
+            defining = (path for path in self._few(symbol) if self._place(path, symbol))
             first, second = next(defining, None), next(defining, None)
             self._homes[symbol] = first if second is None else None
         return self._homes[symbol]
+
+    def look_up(self, symbols: Iterable[str]) -> None:
+        """Look where many names are defined, file after file: to take one apart takes longest."""
+        wanted: dict[str, list[str]] = {}
+        for symbol in dict.fromkeys(symbols):
+            for path in self._few(symbol):
+                wanted.setdefault(path, []).append(symbol)
+        found: Counter[str] = Counter()
+        for path in sorted(wanted):
+            for symbol in wanted[path]:
+                if found[symbol] < 2 and self._place(path, symbol):
+                    found[symbol] += 1
+
+    def _few(self, symbol: str) -> list[str]:
+        """Return the files that may define a name, sorted; none where they are too many."""
+        named = self._in_code(last_part(symbol))
+        return named if len(named) <= SYMBOL_FILES_MAX else []
 
     def word_home(self, word: str, named: Iterable[str]) -> str | None:
         """Return the file in which a word is anchored; None when it is in no code, or everywhere.
