@@ -53,3 +53,23 @@ def test_a_project_whose_disk_hangs_is_told_and_keeps_no_question_about_others_w
     far.edit(0, 7)
     far.settles()
     assert machine.stop() == 0
+
+
+def test_a_daemon_that_is_started_while_a_disk_hangs_watches_what_is_on_others(machine):
+    machine.live()
+    shop, other = Shop.new(machine, "shop", files=2), Shop.new(machine, "other", files=1)
+    away = machine.home / "code" / "away"
+    shop.git("worktree", "add", "-q", str(away))
+    machine.call("stale", cwd=away, check=True)
+    machine.stop()
+    with hanging(away):
+        machine.live(YAAD_WATCH_POLL_S="1")
+        other.edit(0, 7)
+        other.settles()
+        late = Shop.new(machine, "late", files=1)
+        late.edit(0, 7)
+        late.settles()
+
+    shop.edit(0, 7)
+    shop.settles()
+    assert machine.stop() == 0

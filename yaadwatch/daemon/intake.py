@@ -438,7 +438,7 @@ class Intake:
     def _hangs(self, key: Tree) -> None:
         """Take note of a check that a disk afar keeps from ending: others go on, and it is told."""
         tree = self._trees.get(key)
-        if tree is not None and self._arms.is_silent(key):
+        if tree is not None and self._silent_places:
             self._stuck.add(key)
             self._health.degraded(
                 _part(key),

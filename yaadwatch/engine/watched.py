@@ -5,6 +5,7 @@ Apart from the checks, so that nothing that judges is loaded before all is watch
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.workspace import Home
@@ -12,7 +13,12 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Worktree
 from yaadwatch.store import agent_files, anchors, flags, projects, worktrees
 from yaadwatch.store.connection import Connection
+from yaadwatch.system import mounts
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.patience import Patience
+
+_patience: Final[Patience[Layout]] = Patience()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +51,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
         try:
             trees = home.stores.look(row, _mattering)
             for tree, paths in trees:
-                layout = layouts.find(tree.path)
+                layout = _layout(tree.path)
                 if layout is None or layout.common_dir != row.common_dir:
                     continue
                 found.append(
@@ -61,6 +67,13 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
         except YaadError:  # reported by `status`, which asks each project by itself
             continue
     return found
+
+
+def _layout(place: Path) -> Layout | None:
+    """Return how a repository lies at a place; None, too, when its disk does not answer soon."""
+    if mounts.near([place]):
+        return layouts.find(place)
+    return _patience.ask(place, lambda: layouts.find(place))
 
 
 def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
