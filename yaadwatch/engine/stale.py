@@ -155,7 +155,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     changed |= set(db.read(anchors.above, changed))
     resting = db.read(anchors.folders)
     folders = _folders(resting, changed, tree)
-    # A doubt may be of a moment at which the folder was away, and only something else was hinted at.
+    # A doubt may be of a moment at which the folder was away, and the hint was about another file.
     affected = {one.node for one in resting if one.path in folders and one.node in flagged}
     if head_stands:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}

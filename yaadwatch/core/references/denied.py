@@ -26,8 +26,8 @@ _INSTEAD = re.compile(
     r"(?i)\b(?:instead of|rather than|in place of|as opposed to)\s{1,3}"
     rf"{_TO_USE}{{0,4}}({_NAMES})"
 )
-# Only a word for what it is may stand behind a name: "`prune()` removes rows that are gone" is about
-# `prune()`, and no list of verbs is ever complete.
+# Only a word for what it is may stand behind a name: "`prune()` removes rows that are gone" is
+# about `prune()`, and no list of verbs is ever complete.
 _SORT = (
     r"(?:api|argument|attribute|class|column|command|component|config|constant|decorator|dependency"
     r"|directory|endpoint|enum|env|event|field|file|fixture|flag|folder|function|header|helper|hook"
