@@ -48,7 +48,7 @@ WAYS = {
     "feedback": lambda shop, ask: ask("feedback", id=shop.said[1], verdict="edit", text=SAID),
     "forget": lambda shop, ask: ask("forget", id=shop.said[2], reason=SAID),
     "a question": lambda shop, ask: ask("recall", query=SAID),
-    "a task": lambda shop, ask: ask("task_update", text=SAID),
+    "a task": lambda shop, ask: ask("task_update", text=f"Rotate all three. {SAID}"),
     "a skill": lambda shop, ask: ask("skill_add", name="deploy", text=f"# Deploy\n\n{SAID}\n"),
     "inject": lambda shop, ask: ask("inject", nodes=[{"id": "a", "text": SAID}], edges=[]),
     "an id": lambda shop, ask: ask("show", id=KEY),
