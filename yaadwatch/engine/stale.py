@@ -153,10 +153,13 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     else:
         changed = set(paths or ())
     changed |= set(db.read(anchors.above, changed))
-    folders = _folders(db.read(anchors.folders), changed, tree)
+    resting = db.read(anchors.folders)
+    folders = _folders(resting, changed, tree)
+    # A doubt may be of a moment at which the folder was away, and the hint was about another file.
+    affected = {one.node for one in resting if one.path in folders and one.node in flagged}
     if head_stands:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
-    affected = {anchor.node for anchor in db.read(anchors.on_paths, changed)}
+    affected |= {anchor.node for anchor in db.read(anchors.on_paths, changed)}
     if row.head and not head_stands:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden

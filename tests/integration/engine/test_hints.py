@@ -183,6 +183,21 @@ def test_a_folder_that_goes_and_comes_back_is_seen_each_time(repo, resting, hint
     assert repo.check_tree().judged == 0
 
 
+@pytest.mark.parametrize("place", ["src/", "src/*.py"])
+def test_what_was_judged_for_another_file_while_its_folder_was_away_is_judged_again(
+    repo, resting, place
+):
+    """No hint about the folder came in between, so that it is only known to have stood."""
+    memory = repo.remember(f"What is in `{place}` is told in notes.md")
+    repo.check_tree()
+    (repo.path / "src").rename(repo.path / ".git/aside")
+    repo.write("notes.md", "other ideas\n")
+    repo.check_tree(frozenset({"notes.md"}))
+    assert [row["id"] for row in repo.stale(check=False, all=True)["stale"]] == [memory]
+    (repo.path / ".git/aside").rename(repo.path / "src")
+    assert repo.check_tree(frozenset({"src/net.py"})).cleared == 1
+
+
 def test_what_comes_back_beside_what_stood_all_the_time_is_judged(repo, resting):
     """Two patterns of one place: that one of them stands says nothing of the other."""
     repo.write("app.cfg", "[a]\n")

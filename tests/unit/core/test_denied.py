@@ -33,6 +33,17 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("Run `make_all` instead of editing `fetch_one` by hand", {"make_all", "fetch_one"}, set()),
         ("`fetch_one` is no longer than `fetch_all`", {"fetch_one", "fetch_all"}, set()),
         ("Never call `fetch_one`", {"fetch_one"}, set()),
+        ("Never use `fetch_one` instead of `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Don't call `a.one` rather than `fetch_all`", {"fetch_all"}, set()),
+        ("No mocks: use `fetch_all` instead of `fetch_one`", {"fetch_all"}, {"fetch_one"}),
+        ("`prune_old` removes the files that are no longer used", {"prune_old"}, set()),
+        ("`prune_old` runs once sessions are gone", {"prune_old"}, set()),
+        ("`list_all` skips entries which were removed", {"list_all"}, set()),
+        ("`get_user` rows do not exist", {"get_user"}, set()),
+        ("`fetch_one` helper function is gone", set(), {"fetch_one"}),
+        ("If `a.b` fails and `fetch_one` does not exist, stop", {"fetch_one"}, set()),
+        ("`fetch_one` does not exist until `make_all` ran", {"fetch_one", "make_all"}, set()),
+        ("`fetch_one` does not exist. When in doubt, ask", set(), {"fetch_one"}),
     ],
 )
 def test_only_what_is_not_used_is_left_out(text, kept, left_out):
@@ -59,9 +70,10 @@ def test_a_text_keeps_its_length_and_all_of_its_other_characters(text):
     "text",
     [
         *("`a` " * 16_000, "instead of " * 5_000, "a_" * 30_000 + " gone", "a/" * 30_000 + "gone"),
+        *("never instead of `a` if " * 2_500, "if `a` gone " * 5_000, "not " * 15_000 + "`a` gone"),
         *("`x` and " * 8_000 + "gone", "a.b, " * 12_000 + "gone", "`" + "x" * 60_000 + " gone"),
     ],
-    ids=range(7),
+    ids=range(10),
 )
 @pytest.mark.timeout(60)
 def test_a_long_text_is_read_in_one_go(text):

@@ -26,23 +26,38 @@ _INSTEAD = re.compile(
     r"(?i)\b(?:instead of|rather than|in place of|as opposed to)\s{1,3}"
     rf"{_TO_USE}{{0,4}}({_NAMES})"
 )
+# Only a word for what it is may stand behind a name: "`prune()` removes rows that are gone" is
+# about `prune()`, and no list of verbs is ever complete.
+_SORT = (
+    r"(?:api|argument|attribute|class|column|command|component|config|constant|decorator|dependency"
+    r"|directory|endpoint|enum|env|event|field|file|fixture|flag|folder|function|header|helper|hook"
+    r"|import|interface|job|key|library|macro|method|mixin|module|option|package|param|parameter"
+    r"|plugin|prop|property|route|script|service|setting|struct|switch|table|target|task|test|trait"
+    r"|type|variable|view|workaround|workflow|wrapper)s?"
+)
 _NO_MORE = r"no longer\s(?:needed|used|supported|available|required|necessary|there)"
 _GONE = re.compile(
-    rf"(?i)({_NAMES})(?:\s{{1,3}}[\w-]{{1,30}}){{0,3}}?,?\s{{1,3}}(?:(?:which|that)\s)?"
+    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}(?:(?:which|that)\s)?"
     r"(?:do(?:es)?(?:\snot|n['’]t)\sexist|no longer exists?"
     rf"|(?:is|are)\s(?:gone|{_NO_MORE})|(?:was|were|has been|have been)\sremoved)\b"
 )
-_CONDITION = re.compile(
-    r"(?i)\b(?:if|when|whenever|unless|whether|until|while|where|in case)\b[^.!?\n]*\Z"
+_WHEN = r"\b(?:if|when|whenever|unless|whether|until|while|where|in case)\b"
+_REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
+"""What may stand between a word and another one of its sentence: `a.py` ends none."""
+_CONDITION = re.compile(rf"(?i){_WHEN}{_REST}\Z")
+_CONDITION_BEHIND = re.compile(rf"(?i)[^.!?;\n]*{_WHEN}")
+_NOT = re.compile(
+    r"(?i)(?:\b(?:not|never|no|nobody|nothing|avoid|why|cannot|without)|n['’]t)\b"
+    r"(?:[^.!?;:\n]|[.!?:](?=\S))*\Z"
 )
 _SENTENCE_MAX = 200
-"""Characters before a name in which a condition is looked for."""
+"""Characters before a name in which a condition, or a `not`, is looked for; behind it the same."""
 
 
 def without(text: str) -> str:
     """Return a text with spaces in place of names of which it says that they are not used.
 
-    "If `config.toml` does not exist" is no such thing.
+    "If `config.toml` does not exist" is no such thing, nor is "never use `a()` instead of `b()`".
     """
     lowered = text.lower()
     if not any(map(lowered.__contains__, _MAY_BE)):
@@ -51,6 +66,12 @@ def without(text: str) -> str:
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
             before = text[max(0, start - _SENTENCE_MAX) : start]
-            if pattern is _INSTEAD or _CONDITION.search(before) is None:
+            behind = text[found.end() : found.end() + _SENTENCE_MAX]
+            turned = _NOT.search(before) if pattern is _INSTEAD else _conditional(before, behind)
+            if not turned:
                 text = text[:start] + " " * (end - start) + text[end:]
     return text
+
+
+def _conditional(before: str, behind: str) -> bool:
+    return bool(_CONDITION.search(before) or _CONDITION_BEHIND.match(behind))
