@@ -44,12 +44,16 @@ WAYS = {
     "tags and attributes": lambda shop, ask: ask(
         "remember", text="A token", tags=(TOKEN,), attributes={"password": PASSWORD, "key": KEY}
     ),
-    "update": lambda shop, ask: ask("update", id=shop.said[0], text=SAID),
-    "feedback": lambda shop, ask: ask("feedback", id=shop.said[1], verdict="edit", text=SAID),
+    "update": lambda shop, ask: ask("update", id=shop.said[0], text=f"It is set: {SAID}"),
+    "feedback": lambda shop, ask: ask(
+        "feedback", id=shop.said[1], verdict="edit", text=f"It was never {SAID}"
+    ),
     "forget": lambda shop, ask: ask("forget", id=shop.said[2], reason=SAID),
     "a question": lambda shop, ask: ask("recall", query=SAID),
-    "a task": lambda shop, ask: ask("task_update", text=f"Rotate all three. {SAID}"),
-    "a skill": lambda shop, ask: ask("skill_add", name="deploy", text=f"# Deploy\n\n{SAID}\n"),
+    "a task": lambda shop, ask: ask("task_update", text=f"Put in place {SAID}"),
+    "a skill": lambda shop, ask: ask(
+        "skill_add", name="deploy", description=f"With {SAID}", body=f"# Deploy\n\n{SAID}\n"
+    ),
     "inject": lambda shop, ask: ask("inject", nodes=[{"id": "a", "text": SAID}], edges=[]),
     "an id": lambda shop, ask: ask("show", id=KEY),
     "a claim": lambda shop, ask: ask(
@@ -78,8 +82,8 @@ def test_it_is_nowhere_after_everything_was_said(machine, shop):
     for agent in (None, "claude"):
         for name, way in WAYS.items():
             told[name, agent] = way(shop, ask(agent))
-    went_well = [name for name, said in told.items() if "error" not in said]
-    assert len(went_well) >= 8 * 2, told
+    went_wrong = {name: said for (name, _), said in told.items() if "error" in said}
+    assert went_wrong.keys() == {"an id", "a file that is not there"}, went_wrong
     agent = ask("claude")
     session = agent("session_start")
     told["session"] = session
