@@ -150,6 +150,14 @@ class TestNewText:
             "(default: `'b'`)",
         ),
         ("`LIMIT` (default: `5`)", "LIMIT = 5", "LIMIT = None", "was 5, is now nothing", None),
+        ("`LIMIT` (default: `5`)", "LIMIT = 5", "LIMIT = True", "was 5, is now true", None),
+        (
+            "`LIMIT` (default: `None`)",
+            "LIMIT = None",
+            "LIMIT = True",
+            "was nothing, is now true",
+            "(default: `True`)",
+        ),
     ],
 )
 def test_what_a_name_has_by_default_is_held_against_its_definition(

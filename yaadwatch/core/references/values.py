@@ -84,15 +84,17 @@ _END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
 
 _WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
 _OFTEN = r"(?:(?:always|now|currently) `?)?"
-_TYPED = r"(?:[\w\[\]|. ]{1,40}`?[,;:] ?)?"
+_TYPED = r"(?:(?! ?(?:and|or)\b)(?:[\w\[\]| ]|\.(?=\w)){1,40}`?[,;:] ?)?"
 _BY_DEFAULT = rf"`?,? ?(?:[—–-] )?\(?`?{_TYPED}`?(?i:defaults?)(?: value)?(?: ?[:=]| is| to)? ?`?"
 """How a text says what a name has unless somebody sets it: "`limit` (int, default: 3)"."""
 _TELLS = r"`?\s?(?:=|defaults to|is set to)\s?`?"
 _LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
 _NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
+_NO_OTHER = r"(?!,?`?,? ?(?:\bor\b|[|/]))"
+"""What has one of several values has none that is told."""
 _STATED = re.compile(
     rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
-    rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT})"
+    rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT}){_NO_OTHER}"
 )
 """How a text goes on behind a name that it gives a number."""
 _RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")

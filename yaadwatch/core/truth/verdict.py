@@ -81,8 +81,8 @@ class Judgement:
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 """The verdicts that speak against a memory; how much, the features of all its anchors tell."""
 
-"""What stands between a name and the value that a text gives it."""
-
+_WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
+"""Values by which a text shows how its language writes such."""
 _BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 
 _ORDER = (
@@ -287,8 +287,11 @@ def _written_as(written: str, judged: Judgement) -> str:
     now = judged.heir
     if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
         return ""  # each language has a word of its own for it
-    if now in ("true", "false") and written[:1].isupper():
-        return now.capitalize()  # Python's, and a text that says them so goes on to do so
+    if now in ("true", "false"):
+        if written.lower() not in _WORDS_OF_CODE:
+            return ""
+        # Python's have a capital letter, and a text that says them so goes on to do so.
+        return now.capitalize() if written[:1].isupper() else now
     if written[:1] == "'" and now[:1] == '"' and "'" not in now:
         return f"'{now[1:-1]}'"
     return now
