@@ -42,6 +42,8 @@ _WITH_OPTION = {
     "cargo": ("-p", "--package", "--bin", "--example", "--test", "--bench"),
     "go": (),
 }
+_OF_ANOTHER = frozenset(("--filter", "-F", "--workspace"))
+"""With these the script is that of a package of the workspace, which its file alone names."""
 _TAKES_VALUE = frozenset(
     ("-C", "-f", "-j", "-o", "--directory", "--file", "--filter", "-F", "--prefix", "--cwd", "-w")
 )
@@ -70,6 +72,8 @@ def _of(tool: str, rest: list[str]) -> Iterator[Command]:
         for target in _plain(rest):
             yield Command("make" if tool == "gmake" else tool, target)
     elif tool in _SCRIPTS:
+        if any(word.partition("=")[0] in _OF_ANOTHER for word in rest):
+            return
         plain = list(_plain(rest))
         if plain and plain[0] in _SCRIPTS[tool]:
             yield from (Command(tool, target) for target in plain[1:2])
