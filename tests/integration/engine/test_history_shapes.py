@@ -1,5 +1,6 @@
 """Whatever shape a history has, a verdict is right or unknown: never wrong without a word."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -251,6 +252,29 @@ class TestSparse:
             assert verdicts(repo, memories) == ["fresh", "fresh"]
         repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "docs")
         assert verdicts(repo, memories) == ["fresh", "fresh"]
+
+    @pytest.mark.parametrize("place", ["src/", "src/*.py", "src/deep/"])
+    def test_a_folder_or_a_pattern_of_what_is_not_checked_out_stands(self, both, place):
+        repo, _ = both
+        repo.write("src/deep/more.py", "more = 1\n")
+        repo.write("docs/all.md", "All of it.\n")
+        repo.commit("more")
+        memory = repo.remember(f"Everything that retries is in `{place}`")
+        for way in (
+            ("--no-cone", "/docs/"),
+            ("--cone", "docs"),
+            ("--cone", "--sparse-index", "docs"),
+        ):
+            repo.git("sparse-checkout", "set", *way)
+            assert repo.verdict(memory) == "fresh"
+        repo.git("sparse-checkout", "set", "--no-cone", "/docs/")
+        repo.git("rm", "-qr", "--sparse", "src")
+        assert repo.verdict(memory) == "gone"
+        repo.git("reset", "-q", "--hard")
+        assert repo.verdict(memory) == "fresh"
+        repo.git("sparse-checkout", "disable")
+        shutil.rmtree(repo.path / "src")
+        assert repo.verdict(memory) == "gone"
 
     def test_it_is_judged_by_what_the_commit_has(self, both):
         repo, memories = both

@@ -143,6 +143,17 @@ def test_a_relative_place_further_down_is_left_to_git(lender, borrower, new_repo
     assert opened(borrower) is None
 
 
+def test_a_relative_place_that_begins_with_no_dot_is_left_to_git(lender, borrower):
+    """Libgit2 looks for it in the folder that this process runs in."""
+    (objects(borrower) / "lent").symlink_to(objects(lender))
+    said(borrower).write_text("lent\n")
+    assert borrower.git("cat-file", "-t", commit(lender)) == "commit"
+    found = opened(borrower)
+    assert found is None or found.kind(commit(lender)) == COMMIT
+    said(borrower).write_text("./lent\n")
+    assert opened(borrower).kind(commit(lender)) == COMMIT
+
+
 @pytest.mark.parametrize("place", ["file", "pipe"])
 def test_a_place_that_is_no_folder_is_left_to_git(borrower, tmp_path, place):
     if place == "pipe":

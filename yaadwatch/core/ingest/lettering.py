@@ -56,6 +56,26 @@ _NAMES: Final = frozenset(
     """,
     )
 )
+# Each letter of a unit counts: Mb are not MB, and in small letters they are neither.
+_UNITS: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    kb mb gb tb pb kib mib gib tib kbps mbps gbps ms mhz ghz mw kw mwh kwh hz
+    """,
+    )
+)
+# Types that begin with a capital, in languages that have another one, or a word, in small letters.
+_TYPES: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    list dict set tuple type any callable path object string integer boolean double float long
+    short byte char character number symbol function array map date text record counter option
+    optional some none result error self
+    """,
+    )
+)
 # Methods and macros whose name ends with the mark.
 _BANGS: Final = frozenset(
     re.findall(
@@ -145,6 +165,8 @@ def _small(found: re.Match[str], plain: str, two_ways: Container[str]) -> str:
         return raw
     if len(raw) == 1:
         return "a" if begins and raw == "A" else raw
+    if raw.lower() in (_UNITS if begins or raw.isupper() else _UNITS | _TYPES):
+        return raw
     if raw.isupper():
         counts = not is_shouted(raw) or _is_called(plain, start, found.end())
     else:

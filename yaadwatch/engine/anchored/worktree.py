@@ -173,7 +173,10 @@ class WorkTree:
         return self.head.history.standing(words, at=None)
 
     def _is_there(self, path: str) -> bool:
-        return files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT
+        """Return whether a tracked file is there, or only not checked out."""
+        if files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT:
+            return True
+        return path in self.head.history.left_out().sparse
 
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.

@@ -46,8 +46,9 @@ def folders(own: str) -> tuple[str, ...] | None:
         if lines is None or len(found) > FOLDERS_MAX or (lines and depth == DEPTH_MAX):
             return None
         for line in lines:
-            # What is relative further down is taken from there by git, and not by every libgit2.
-            if not _PLAIN.fullmatch(line) or (depth and not line.startswith("/")):
+            # What is relative further down, or does not begin with a dot, is taken from there by
+            # git, and by libgit2 from the folder that this process runs in.
+            if not _PLAIN.fullmatch(line) or not line.startswith("/" if depth else ("/", ".")):
                 return None
             pending.append((os.path.join(path, line), depth + 1))  # noqa: PTH118
     return tuple(found.values())
