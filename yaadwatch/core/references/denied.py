@@ -41,6 +41,9 @@ _GONE = re.compile(
     r"(?:do(?:es)?(?:\snot|n['’]t)\sexist|no longer exists?"
     rf"|(?:is|are)\s(?:gone|{_NO_MORE})|(?:was|were|has been|have been)\sremoved)\b"
 )
+_ONE = re.compile(r"(?i)\b(?:does|exists|is|was|has)\b")
+"""What is said of one thing: of `a`, and `b` is gone says nothing of `a`."""
+_LAST_NAME = re.compile(rf".*(?:, ?(?:and )?| and )(?={_NAME}\Z)", re.DOTALL)
 _WHEN = r"\b(?:if|when|whenever|unless|whether|until|while|where|in case)\b"
 _REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
 """What may stand between a word and another one of its sentence: `a.py` ends none."""
@@ -65,6 +68,9 @@ def without(text: str) -> str:
     for pattern in (_INSTEAD, _GONE):
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
+            if pattern is _GONE and _ONE.search(text, end, found.end()):
+                others = _LAST_NAME.match(text, start, end)
+                start = others.end() if others is not None else start
             before = text[max(0, start - _SENTENCE_MAX) : start]
             behind = text[found.end() : found.end() + _SENTENCE_MAX]
             turned = _NOT.search(before) if pattern is _INSTEAD else _conditional(before, behind)
