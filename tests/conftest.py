@@ -29,11 +29,13 @@ def pytest_collection_modifyitems(items):
     In a row they would wait in all workers at once, and then compute in all of them. Between two
     files, because a fixture of a module ends with the first test of another one.
     """
-    waiting, computing = [], []
-    for item in items:
-        is_waiting = WAITING & set(item.path.relative_to(HERE).parts)
-        (waiting if is_waiting else computing).append(item)
-    files = [list(tests) for _, tests in itertools.groupby(computing, lambda item: item.path)]
+    waiting, files = [], []
+    for path, found in itertools.groupby(items, lambda item: item.path):
+        tests = list(found)
+        if WAITING & set(path.relative_to(HERE).parts):
+            waiting += tests
+        else:
+            files.append(tests)
     pairs = itertools.zip_longest(files, ([item] for item in waiting), fillvalue=[])
     items[:] = [item for file, one in pairs for item in (*file, *one)]
 

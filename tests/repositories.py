@@ -1,6 +1,7 @@
 """Real repositories for tests, made and changed by the real git."""
 
 import os
+import re
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,20 @@ GIT_ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "ada@example.org",
     "GIT_ALLOW_PROTOCOL": "file",
 }
+
+
+def head_of(path: Path) -> str | None:
+    """Return the commit that is checked out at `path`; None where its files do not say it plainly.
+
+    As git would, without a process for it: in a linked work tree, or with packed references, git
+    is to be asked.
+    """
+    try:
+        branch = (path / ".git" / "HEAD").read_text().removeprefix("ref: ").rstrip("\n")
+        commit = (path / ".git" / branch).read_text().rstrip("\n")
+    except (OSError, ValueError):
+        return None
+    return commit if re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit) else None
 
 
 class Repo:
@@ -62,7 +77,7 @@ class Repo:
         """Commit all that is there; return the commit's id."""
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "--no-verify", "-m", message)
-        return self.git("rev-parse", "HEAD")
+        return head_of(self.path) or self.git("rev-parse", "HEAD")
 
     def add(self, path: str, content: str | bytes, message: str = "change") -> str:
         """Write one file and commit; return the commit's id."""

@@ -27,7 +27,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.command import GitRunner, NoGit
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
@@ -116,7 +116,10 @@ def check(
     runner = GitRunner(TIMEOUT, passing=True)
     try:
         repository = Repository(layout, runner)
-        repository.verify()
+        try:
+            repository.verify()
+        except NoGit:
+            raise NoGit("nothing was checked: what a change is, git says") from None
         return _check(repository, layout.root or layout.common_dir, base, staged, index)
     finally:
         runner.close()

@@ -45,6 +45,13 @@ def mend(machine, checkout, command):
     assert done.returncode == 0, (command, done)
 
 
+def empty(path):
+    """Leave nothing of a store but its name, as a disk that was full may."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    path.touch(0o600)
+
+
 def damage(path):
     """Write nonsense over the middle of a database."""
     size = path.stat().st_size
@@ -128,13 +135,18 @@ def test_a_damaged_store_of_a_project_comes_back_from_its_copy(machine, watched)
     assert RULE in [one["text"] for one in answer["results"]]
 
 
+@pytest.mark.parametrize("harm", [damage, empty], ids=["damaged", "empty"])
 @pytest.mark.parametrize("with_copy", [True, False])
-def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy):
+def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm):
     """From its copy, or by adding each repository again: what it remembers is in its own store."""
     if with_copy:
         machine.ask("backup", "--user")
     machine.run("stop")
-    damage(Path(machine.env["YAAD_HOME"]) / "yaad.db")
+    harm(Path(machine.env["YAAD_HOME"]) / "yaad.db")
+    if not with_copy:
+        listed = machine.run("list")
+        assert (listed.status, "What to do: yaadwatch doctor" in listed.err) == (3, True), listed
+        machine.run("stop")
 
     found = problems(machine)
     assert [one["check"] for one in found] == ["stores", "daemon", "doctor"][: 3 - with_copy]

@@ -1,5 +1,6 @@
 """A machine with a daemon of its own, and a repository whose truth the test knows."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ LIMIT_S = 600
 
 
 def pytest_collection_modifyitems(items):
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        here = Path(__file__).parent in item.path.parents
-        if here and item.get_closest_marker("timeout") is None:
+        if str(item.path).startswith(here) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LIMIT_S))
 
 

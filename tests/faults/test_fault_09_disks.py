@@ -69,6 +69,9 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     assert refused.code is Code.UNAVAILABLE
     assert "space" in refused.message
     assert shop.ask("recall", query="which rate is applied")["results"]
+    told = shop.ask("stale")
+    assert "space" in told["unchecked"]
+    assert "Not checked now: There is no space" in machine.run("stale", cwd=root).out
     assert machine.call("status")["daemon"]["running"]
     full = (root / "CLAUDE.md").read_bytes()
     assert full == before or said  # what was written whole may be there, half of it may not
@@ -77,6 +80,7 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
 
     filler.unlink()
     shop.ask("remember", text="The disk has room again")
+    assert shop.ask("stale")["unchecked"] is None
     shop.edit(0, 7)
     shop.settles()
     assert {shop.ask("show", id=one)["id"] for one in said} == set(said)

@@ -205,6 +205,63 @@ def test_without_git_it_goes_on_and_says_so_and_with_it_all_is_right_again(machi
     assert machine.logged("service.crashed") == 0
 
 
+WORK_WITHOUT_GIT = (
+    ["list"],
+    ["status"],
+    ["recall", "which rate is applied"],
+    ["context"],
+    ["stale", "--all"],
+    ["files"],
+    ["files", "sync"],
+    ["files", "diff"],
+    ["remember", "The rate is set in {path}"],
+    ["remember", "We like tea"],
+    ["task", "add", "Look at {path}"],
+    ["tasks"],
+    ["sessions"],
+    ["claims"],
+    ["contradictions"],
+    ["gaps"],
+    ["impact", "{path}"],
+    ["graph", "stats"],
+    ["export", "memories.jsonl"],
+    ["verify"],
+    ["backup"],
+    ["compact"],
+    ["upkeep"],
+    ["show", "{id}"],
+    ["history", "{id}"],
+    ["pin", "{id}"],
+    ["unpin", "{id}"],
+    ["confirm", "{id}"],
+    ["reanchor", "--all"],
+    ["edit", "{id}", "The rate of all is in {path}"],
+    ["forget", "{id}"],
+    ["restore", "{id}"],
+    ["remove"],
+)
+
+
+def test_a_daemon_that_never_had_git_does_all_but_add_and_check(machine):
+    machine.live()
+    shop = Shop.new(machine, files=2)
+    machine.stop()
+    machine.env["PATH"] = "/nowhere"
+    given = {"path": shop.path(0), "id": shop.said[0]}
+
+    for command in WORK_WITHOUT_GIT:
+        ran = machine.run(*(word.format(**given) for word in command), cwd=shop.root)
+        assert ran.status == 0, (command, ran)
+        if command == ["status"]:
+            assert "git is not installed" in ran.out
+    for command, status in (("add", 3), ("check", 5)):
+        ran = machine.run(command, cwd=shop.root)
+        assert (ran.status, command) == (status, command), ran
+        assert "git is not installed" in ran.err
+        assert f"nothing was {command}ed" in ran.err
+    assert machine.log().count('"level": "error"') == 0, machine.log()
+
+
 def test_a_git_that_hangs_is_ended_the_daemon_answers_meanwhile_and_all_is_right_later(
     machine, odd_git
 ):

@@ -2,14 +2,19 @@
 
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from living_daemon import Shop
 from network_disk import hanging
 from waiting import wait_until
 
+from yaadwatch.model.errors import Code, YaadError
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it is made of Linux's FUSE")
 POLLS_S = 3
+ASKED = 12
+"""Requests at the same time: three times as many as there are threads for them."""
 
 
 def test_other_projects_are_checked_and_watched_while_a_disk_in_one_hangs(machine):
@@ -72,4 +77,54 @@ def test_a_daemon_that_is_started_while_a_disk_hangs_watches_what_is_on_others(m
 
     shop.edit(0, 7)
     shop.settles()
+    assert machine.stop() == 0
+
+
+def test_requests_about_a_disk_that_hangs_are_refused_and_keep_no_others_waiting(machine):
+    machine.live()
+    far, near = Shop.new(machine, "far", files=1), Shop.new(machine, "near", files=1)
+
+    def ask(operation, **fields):
+        try:
+            return far.ask(operation, **fields)
+        except YaadError as error:
+            return error
+
+    with hanging(far.root), ThreadPoolExecutor(ASKED) as asking:
+        asked = [asking.submit(ask, "recall", query="which rate") for _ in range(ASKED)]
+        # It waits for a thread until the first of those are given up, and no longer.
+        assert near.ask("recall", query="which rate is applied")["results"]
+        told = [one.result() for one in asked]
+        later = ask("remember", text="We like tea")
+        assert near.remember(0)["decision"] == "same"
+
+    assert {error.code for error in (*told, later)} == {Code.UNAVAILABLE}
+    assert all(f"The disk at {far.root} does not answer" in error.message for error in told)
+    assert "was not begun" in later.message
+    assert "umount" in later.hint
+    wait_until(lambda: isinstance(ask("recall", query="which rate"), dict), "an answer")
+    assert machine.stop() == 0
+
+
+def test_what_does_not_touch_a_disk_that_hangs_is_answered_in_a_project_above_it(machine):
+    machine.live()
+    shop = Shop.new(machine, files=2)
+    with hanging(shop.root / "src"):
+        with pytest.raises(YaadError) as raised:
+            shop.ask("stale", check=True)
+        assert shop.ask("recall", query="which rate is applied")["results"]
+        with pytest.raises(YaadError) as again:
+            shop.ask("stale", check=True)
+
+    assert f"The disk at {shop.root}/src does not answer" in raised.value.message
+    assert "was not begun" in again.value.message
+    shop.edit(0, 7)
+
+    def doubted():
+        try:
+            return shop.ask("stale", check=True)["stale"]
+        except YaadError:  # that the disk answers again is heard a moment later
+            return []
+
+    wait_until(doubted, "a doubt")
     assert machine.stop() == 0

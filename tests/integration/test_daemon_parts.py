@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.intake import CHECKS_AT_ONCE, Engine, Intake
+from yaadwatch.daemon.watching.checks import CHECKS_AT_ONCE
+from yaadwatch.daemon.watching.engine import Engine
+from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
 
@@ -60,6 +62,7 @@ class RecordingEngine:
     before: Callable[[], None] = lambda: None
     seen: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
+    is_place: Callable[[str], bool] = lambda _: False
 
     def known(self, project: str | None) -> list[Tree]:
         return [tree for tree in self.trees if project in (None, tree.project)]
@@ -136,7 +139,7 @@ class World:
 
     async def settled(self) -> None:
         """Wait until every event so far was told, and nothing is left to be checked."""
-        watcher = self.intake._watcher
+        watcher = self.intake.trees.watcher
         quiet_since, events = time.monotonic(), watcher.events
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() - quiet_since < 4 * QUIET_MS / 1000:
@@ -172,6 +175,7 @@ async def watching(
             projects=engine.projects,
             check=engine.check,
             sync=engine.sync,
+            is_place=engine.is_place,
         ),
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
@@ -544,7 +548,7 @@ def test_a_disk_that_is_put_in_or_out_below_a_work_tree_is_watched_from_the_next
 
 @story
 async def test_lost_hints_end_in_a_check_of_everything(world, tree):
-    world.intake._hearing.overflow()
+    world.intake.hearing.overflow()
     await world.until(lambda: world.checks == [("p", 1, None)])
     await world.settled()
 
@@ -553,7 +557,7 @@ async def test_lost_hints_end_in_a_check_of_everything(world, tree):
 
 @story
 async def test_what_the_watcher_missed_is_found_by_polling(world, tree):
-    world.intake._watcher.close()
+    world.intake.trees.watcher.close()
     (tree.root / "a.py").write_text("unseen")
     git(tree.root, "commit", "-qam", "unseen")
 
@@ -566,28 +570,37 @@ async def test_what_the_watcher_missed_is_found_by_polling(world, tree):
     assert world.checks == []
 
 
-def test_of_many_work_trees_that_are_told_of_some_are_polled_each_time_and_the_others_next(
+def test_of_many_work_trees_that_are_told_of_new_agent_files_are_looked_for_in_turn(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("yaadwatch.daemon.intake.TOLD_POLLED_MAX", 2)
+    """What is anchored, and HEAD, are looked at each time; `new/...` is nowhere yet."""
+    monkeypatch.setattr("yaadwatch.daemon.watching.trees.TOLD_POLLED_MAX", 2)
 
     async def run() -> None:
         trees = [repository(tmp_path / f"r{number}", f"p{number}") for number in range(5)]
         remote = repository(tmp_path / "remote" / "r", "far")
-        async with watching(RecordingEngine([*trees, remote])) as world:
+        engine = RecordingEngine([*trees, remote], is_place=lambda path: path.startswith("new/"))
+        async with watching(engine) as world:
             await world.quiet()
-            world.intake._hearing._cares = lambda *_: False  # it hears nothing, and goes on
+            world.intake.hearing._cares = lambda *_: False  # it hears nothing, and goes on
+            for tree in (*trees, remote):
+                (tree.root / "new/deep/er").mkdir(parents=True)
+                (tree.root / "new/deep/er/x.py").write_text("unseen")
             found = []
-            for turn in range(4):
-                for tree in (*trees, remote):
-                    (tree.root / "a.py").write_text(f"unseen {turn}")
+            for _ in range(4):
                 await world.intake.poll()
                 await world.settled()
-                found.append([project for project, _, _ in world.checks])
+                found.append({project for project, _, _ in world.checks})
                 world.checks.clear()
 
-            assert all(len(each) == 3 and "far" in each for each in found)
-            assert {*found[0], *found[1], *found[2]} == {"far", *(tree.project for tree in trees)}
+            every = {"far", *(tree.project for tree in trees)}
+            assert [len(each) for each in found] == [3, 2, 1, 0]
+            assert "far" in found[0]
+            assert set().union(*found) == every
+            for tree in (*trees, remote):
+                (tree.root / "a.py").write_text("unseen")
+            await world.intake.poll()
+            await world.until(lambda: {project for project, _, _ in world.checks} == every)
 
     asyncio.run(run())
 
@@ -626,7 +639,7 @@ async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_
     world.engine.syncs.clear()
     world.intake.rules_changed("p")
     (tree.root / "a.py").write_text("new")
-    world.intake._bursts.hint(("p", 1), ["a.py"], time.monotonic())
+    world.intake.bursts.hint(("p", 1), ["a.py"], time.monotonic())
     await world.settled()
 
     assert frozenset({"a.py"}) in world.engine.syncs
@@ -636,7 +649,7 @@ async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_
 @story
 async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(world, tree):
     other = repository(tree.root.parent / "other", project="q")
-    before = world.intake._watcher.folders
+    before = world.intake.trees.watcher.folders
     world.engine.trees.append(other)
     world.intake.registry_changed()
     await world.until(lambda: ("q", 1, None) in world.checks)
@@ -649,7 +662,7 @@ async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(
     await world.settled()
 
     assert watched == "full"
-    assert world.intake._watcher.folders == before
+    assert world.intake.trees.watcher.folders == before
     (other.root / "a.py").write_text("new")
     await world.quiet()
     assert world.checks == []
@@ -665,7 +678,7 @@ async def test_a_project_that_is_elsewhere_now_is_watched_there(world, tree):
     git_dir = moved / ".git"
     world.engine.places["p"] = git_dir
     world.intake.registry_changed()
-    await world.until(lambda: world.intake._places == {"p": git_dir})
+    await world.until(lambda: world.intake.trees._places == {"p": git_dir})
     world.engine.trees[0] = replace(tree, root=moved, git_dir=git_dir, common_dir=git_dir)
     world.intake.store_written("p")
     await world.until(lambda: world.intake.mode("p") == "full")
@@ -884,7 +897,7 @@ def test_of_a_repository_with_a_network_file_system_in_it_that_part_is_polled(tm
             told = list(world.checks)
             (tree.root / "a.py").write_text("new")
             await world.until(lambda: world.looked_at("a.py"))
-            watched = world.intake._watcher.folders
+            watched = world.intake.trees.watcher.folders
             await world.intake.poll()
             await world.settled()
 
@@ -903,7 +916,7 @@ def test_a_work_tree_whose_repository_is_on_a_network_file_system_is_polled_and_
         tree = replace(main, root=tmp_path / "w", git_dir=main.git_dir / "worktrees" / "w")
         async with watching(RecordingEngine([tree])) as world:
             await world.quiet()
-            watched = world.intake._watcher.folders
+            watched = world.intake.trees.watcher.folders
             (tree.root / "a.py").write_text("new")
             await world.until(lambda: world.looked_at("a.py"))
             git(tree.root, "commit", "-qam", "new")

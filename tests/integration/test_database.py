@@ -23,6 +23,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.store import events, meta
 from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.whole import derived
 
 DEADLINE_S = 20.0
 HAPPENED = Event(kind="node.created", at=datetime(2026, 11, 21, tzinfo=UTC), subject="n1")
@@ -103,6 +104,23 @@ def test_a_setting_that_does_not_take_is_told():
 def test_no_statement_can_damage_the_schema(db):
     with pytest.raises(apsw.SQLError):
         db.write(lambda conn: conn.execute("DELETE FROM sqlite_schema"))
+
+
+def test_each_new_store_is_what_the_steps_of_the_schema_lead_to(tmp_path):
+    def shape(conn):
+        rows = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2")
+        names = ("user_version", "page_size", "encoding", "auto_vacuum", "integrity_check")
+        return rows.fetchall(), [conn.pragma(name) for name in names]
+
+    with closing(derived.scratch()) as conn:
+        expected = shape(conn)
+    for name in ("first", "second"):
+        with closing(
+            Database.open(tmp_path / name, role="project", project=name, create=True)
+        ) as db:
+            assert db.read(shape) == expected
+            assert db.read(meta.get, "project") == name
+            assert db.read(lambda conn: conn.execute("SELECT count(*) FROM meta").get) == 2
 
 
 def test_files_are_for_us_alone_whatever_the_umask_says(path):
@@ -249,6 +267,100 @@ def test_readers_do_not_wait_for_a_writer_and_see_nothing_half_done(db):
             return [look.result(DEADLINE_S) for look in looks]
 
         assert db.write(change) == [0, 0, 0]
+
+
+def test_a_look_before_a_write_sees_what_was_written_last_and_changes_nothing(db):
+    db.write(events.append, HAPPENED)
+
+    def look(conn):
+        before = _count(conn)
+        events.append(conn, HAPPENED)
+        return before
+
+    assert db.read_before_write(look) == 1
+    assert db.read_before_write(_count) == db.read(_count) == 1
+    with pytest.raises(RuntimeError, match="inside a write"):
+        db.write(lambda conn: db.read_before_write(_count))
+    with pytest.raises(ValueError, match="odd"):
+        db.read_before_write(_raise_odd)
+    db.write(events.append, HAPPENED)
+    assert db.read_before_write(_count) == 2
+
+    db.close()
+
+    with pytest.raises(YaadError) as caught:
+        db.read_before_write(_count)
+    assert caught.value.code is Code.UNAVAILABLE
+
+
+def _raise_odd(conn):
+    events.append(conn, HAPPENED)
+    raise ValueError("odd")
+
+
+def test_looks_before_writes_and_writes_of_many_threads_lose_nothing(db):
+    def work(_):
+        for _ in range(10):
+            before = db.read_before_write(_count)
+            db.write(events.append, HAPPENED)
+            assert db.read_before_write(_count) > before
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+    assert db.read(_count) == 80
+
+
+def test_a_look_before_a_write_of_a_file_that_is_gone_is_one_at_what_it_held(db, path):
+    db.write(events.append, HAPPENED)
+    shutil.rmtree(path.parent)
+
+    assert db.read_before_write(_count) == 1
+    db.write(events.append, HAPPENED)
+
+    assert path.exists()
+    assert db.read_before_write(_count) == 2
+
+
+def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_store(db):
+    asked = []
+
+    def look(conn):
+        asked.append(1)
+        return _count(conn)
+
+    assert [db.known(look), db.known(look), len(asked)] == [0, 0, 1]
+    db.write(events.append, HAPPENED)
+    assert [db.known(look), db.known(look), len(asked)] == [1, 1, 2]
+
+    def undone(conn):
+        events.append(conn, HAPPENED)
+        raise ValueError("undone")
+
+    with pytest.raises(ValueError, match="undone"):
+        db.write(undone)
+    assert db.known(look) == 1
+
+    db.close()
+
+    with pytest.raises(YaadError) as caught:
+        db.known(look)
+    assert caught.value.code is Code.UNAVAILABLE
+
+
+def test_what_is_known_while_somebody_writes_is_no_older_than_the_last_answer(db):
+    """Each thread sees what it has written itself, however the others ask meanwhile."""
+
+    def work(_):
+        for _ in range(20):
+            db.write(events.append, HAPPENED)
+            before = db.read(_count)
+            assert db.known(_count) >= before
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+    assert db.known(_count) == 80
 
 
 def test_a_lock_of_another_program_is_told_and_changes_nothing(db, path):

@@ -6,6 +6,7 @@ is called on each repository, and the traces are counted.
 
 import inspect
 import os
+import shutil
 import subprocess
 import threading
 from datetime import timedelta
@@ -44,9 +45,10 @@ def trap(tmp_path):
     return Trap(tmp_path / "trap")
 
 
-@pytest.fixture
-def victim(repo):
+@pytest.fixture(scope="module")
+def first_victim(tmp_path_factory):
     """A repository with a history in which each question has something to look at."""
+    repo = Repo.new(tmp_path_factory.mktemp("first") / "repo")
     repo.git("config", "user.email", GIT_ENVIRONMENT["GIT_AUTHOR_EMAIL"])
     repo.write("src/b.py", TEXT.upper())
     repo.write("c.dat", b"\0\1\2")
@@ -54,6 +56,15 @@ def victim(repo):
     repo.move("a.py", "moved.py")
     repo.last = repo.commit()
     repo.write("new.py", TEXT)
+    return repo
+
+
+@pytest.fixture
+def victim(first_victim, tmp_path, environment):
+    """A copy of it, whose files are as young as those that git has just made."""
+    repo = Repo(tmp_path / "work" / "repo")
+    shutil.copytree(first_victim.path, repo.path, copy_function=shutil.copy)
+    repo.first, repo.last = first_victim.first, first_victim.last
     return repo
 
 
@@ -91,6 +102,7 @@ def ask_everything(repo, runner):
         "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
+        "departure": lambda: opened.departure("a.py", first, last),
         "file_changes": lambda: opened.file_changes(first, last),
         "files_at": lambda: opened.files_at(first),
         "paths_below": lambda: list(opened.paths_below(last, "src")),
@@ -110,6 +122,7 @@ def ask_everything(repo, runner):
         "changes": lambda: opened.changes(["moved.py"], first, last),
         "files_with": lambda: opened.files_with(["line"], at=last),
         "files_with, untracked": lambda: opened.files_with(["line"], untracked=True),
+        "close": opened.close,
         "hunks": lambda: opened.hunks(b"def a():\n    b\n", b"def a():\n    c\n", "x.py"),
     }
     public = {name for name, _ in inspect.getmembers(Repository, inspect.isfunction)}
@@ -137,6 +150,7 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
     assert [row.to for row in answers["departures"]] == ["moved.py"]
+    assert answers["departure"].to == "moved.py"
     assert answers["changes"] == [repo.last]
     assert answers["files_with"] == {"line": ["moved.py"]}
     assert answers["files_with, untracked"] == {"line": ["moved.py", "new.py"]}
@@ -601,7 +615,8 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
     answers = ask_everything(victim, runner)
 
     for name, answer in answers.items():
-        if name in ("head", "recent_heads", "hunks"):  # files that everybody may read; our texts
+        # files that everybody may read; our texts; nothing to be ended
+        if name in ("head", "recent_heads", "hunks", "close"):
             continue
         # what was read before, or is indexed; nothing was
         if name in ("remember", "remembered", "searched", "named_at", "is_indexed", "knows_words"):

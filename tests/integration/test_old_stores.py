@@ -1,5 +1,6 @@
 """A store of any released version becomes the newest with all that was in it, or stays usable."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "store"))
 
 import old_stores
 
+from yaadwatch.core.text import text_hash
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
@@ -73,13 +75,51 @@ def test_an_older_store_has_all_its_rows_after_it_was_opened(path, version):
         assert db.read(lambda conn: conn.pragma("integrity_check")) == "ok"
 
 
-@older
+@pytest.mark.parametrize("version", range(old_stores.versions()[0], 13))
 def test_how_memories_begin_is_worked_out_anew_after_an_upgrade(path, version):
     """The thirteenth step makes the numbers in another way."""
     old_stores.make(path, version)
 
     with closing(_opened(path)) as db:
         assert db.read(lambda conn: conn.execute("SELECT max(begins) FROM nodes").get) is None
+
+
+def _hash(said, version):
+    """Return what `version` has for a text that ends without its full stops."""
+    return hashlib.sha256(said.encode()).hexdigest()[: 32 if version >= 9 else 64]
+
+
+@older
+def test_a_full_stop_that_is_a_word_counts_after_an_upgrade(path, version):
+    """The fourteenth step hashes those texts anew, and each can be said beside the other."""
+    old_stores.make(path, version)
+    said = {1: "Run eslint .", 2: "Run go test ./...", 3: "Run tox ."}
+    had = {1: "Run eslint", 2: "Run go test ./"}
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("UPDATE nodes SET archived_ms = NULL, text_hash = id")
+        for num, text in said.items():
+            digest = _hash(had[num], version) if num in had else "f" * len(_hash("", version))
+            conn.execute(
+                "UPDATE nodes SET text = ?, text_hash = ? WHERE num = ?", (text, digest, num)
+            )
+        if version >= 2:
+            conn.execute("DELETE FROM tombstones")
+            conn.execute(
+                "INSERT INTO tombstones SELECT min(id), 'A.md', ?, 7 FROM worktrees",
+                (_hash("Run eslint", version),),
+            )
+
+    with closing(_opened(path)) as db:
+        found = db.read(lambda conn: dict(conn.execute("SELECT num, text_hash FROM nodes")))
+        buried = db.read(lambda conn: list(conn.execute("SELECT text_hash, at_ms FROM tombstones")))
+        functions = "SELECT count(*) FROM pragma_function_list WHERE name LIKE 'hash_1%'"
+        assert db.write(lambda conn: conn.execute(functions).get) == 0
+    apart = "f" * 32  # as that of one that was kept beside another which says the same
+    assert found == {1: text_hash(said[1]), 2: text_hash(said[2]), 3: apart}
+    assert found[1] != text_hash("Run eslint")
+    if version >= 2:
+        digests = [text_hash("Run eslint"), text_hash("Run eslint .")]
+        assert sorted(buried) == sorted((digest, 7) for digest in digests)
 
 
 @older
@@ -155,9 +195,12 @@ def _killed_at_line(number, path):
 @older
 def test_a_process_killed_anywhere_in_the_chain_leaves_the_old_store_or_the_new(tmp_path, version):
     number, killed = 1, True
+    old = tmp_path / "old"
+    before = old_stores.make(old, version)
     while killed:
         path = tmp_path / str(number) / ".yaad" / "yaad.db"
-        before = old_stores.make(path, version)
+        path.parent.mkdir(parents=True)
+        shutil.copy(old, path)
         killed = _killed_at_line(number, path)
 
         with closing(apsw.Connection(str(path))) as conn:

@@ -221,6 +221,36 @@ def test_a_change_that_keeps_size_and_time_is_seen(kept, runner):
     assert found == by_git == {"retry": ["aim.txt", "one.py"], "other": ["src/two.py"]}
 
 
+@pytest.mark.parametrize("what", ["write", "delete", "link", "folder", "mode"])
+def test_a_tree_that_was_at_rest_is_looked_at_all_the_same(repo, what):
+    """What was known of all of its files at once goes when one of them looks otherwise."""
+    paths = ["one.py", "src/two.py", "src/three.py"]
+    for path in paths:
+        repo.write(path, "retry\n")
+    repo.write("aim.txt", "retry\n")
+    later = (repo.path / "aim.txt").stat().st_ctime_ns + 3_600 * 10**9
+    kept = standing.Standing()
+
+    def found(word="retry"):
+        return kept.files_with(repo.path, paths, [word], later)[word]
+
+    for _ in range(3):
+        assert found() == sorted(paths)
+    if what == "mode":
+        (repo.path / "src/two.py").chmod(0o755)
+    else:
+        change(repo, what, "src/two.py", "other\n")
+
+    left = sorted(paths) if what == "mode" else ["one.py", "src/three.py"]
+    for _ in range(3):
+        assert found() == left
+    assert found("other") == (["src/two.py"] if what == "write" else [])
+    change(repo, "delete", "src/three.py")
+    change(repo, "write", "src/three.py", "retry\n")
+    for _ in range(3):
+        assert found() == left
+
+
 @pytest.mark.parametrize("place", [".gitattributes", "src/.gitattributes", ".git/info/attributes"])
 def test_where_attributes_say_what_is_a_text_git_is_asked(kept, runner, place):
     kept.write("src/two.py", "retry\n")

@@ -232,13 +232,16 @@ def test_no_folder_is_looked_into_for_attributes_that_git_does_not_track(
     commit = repo.add("here/a.py", "retry\n")
     repo.open(keeping).files_with(["retry"], at=commit)
     looked = []
-    there = os.path.lexists
 
-    def noted(place):
-        looked.append(place)
-        return there(place)
+    def noting(ask):
+        def noted(place, *more):
+            looked.append(place)
+            return ask(place, *more)
 
-    monkeypatch.setattr(os.path, "lexists", noted)
+        return noted
+
+    monkeypatch.setattr(os.path, "lexists", noting(os.path.lexists))
+    monkeypatch.setattr(os, "access", noting(os.access))
 
     assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["here/a.py"]}
     asked = {Path(place).parent.name for place in looked if str(place).endswith(".gitattributes")}

@@ -63,6 +63,20 @@ def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
             assert number + (int(more[1]) if more else 0) == all_of_them
 
 
+@given(doubts, statements, statements, st.integers(1, 150))
+@example(
+    [Doubt(id="1", text="The limit is 5 " * 20, summary="", verdict="changed", reason="it is 7")],
+    [Statement(id="2", text="Use tabs", summary="Use tabs")],
+    [],
+    50,
+)
+def test_nothing_is_told_without_the_warnings_that_there_are(doubted, rules, tasks, tokens_max):
+    """However little room there is, an agent is not given rules as if all of them held."""
+    text = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000).text
+
+    assert not (doubted and text) or "ay no longer be true" in text
+
+
 HEADINGS = ("\n## May no longer be true", "\n## Rules", "\n## Open tasks")
 
 

@@ -88,7 +88,8 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     if not answer["brief"]:
         terminal.line(
-            "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks."
+            "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
+            f" or {count(args.tokens_max, 'token')} are no room for any."
         )
         return 0
     for line in str(answer["brief"]).splitlines():

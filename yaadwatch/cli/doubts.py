@@ -66,6 +66,8 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     found = count(len(answer["stale"]), "memory") if answer["stale"] else "Nothing"
     unknown = f", {len(answer['unknown'])} could not be judged" if answer["unknown"] else ""
     terminal.line(f"{found} in doubt{unknown}; last check {ago(answer.get('checked_at'), now)}.")
+    if unchecked := answer.get("unchecked"):
+        terminal.line(styled(f"Not checked now: {unchecked}", "yellow"))
     if looking := answer.get("looking"):
         terminal.line(
             f"{count(looking, 'statement')} of your agent files still to be held against the code"

@@ -169,9 +169,13 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if answer.get("scope") == "user":
         terminal.line("holds in every project of yours", indent=2)
-    elif not answer["anchors"]:
+    elif not answer["anchors"] and not answer.get("lacking"):
         terminal.line(
             "rests on no file, so no change will put it in doubt; name one with --file", indent=2
+        )
+    if answer.get("lacking"):
+        terminal.line(
+            styled(f"{answer['lacking']}; say it again once git is there", "yellow"), indent=2
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)

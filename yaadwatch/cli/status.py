@@ -67,14 +67,13 @@ def _ask(client: "Client") -> "dict[str, Any]":
 
 def _without_daemon() -> "dict[str, Any]":
     """Return what can be said without a daemon, in the same shape."""
-    from yaadwatch.client.presence import daemon_holds_lock
-    from yaadwatch.places import announced_pid
+    from yaadwatch.client.presence import daemon_holds_lock, holder
 
     if daemon_holds_lock():
-        pid = announced_pid()
+        who, end = holder()
         problem = {
-            "what": f"Process {pid} holds the daemon's lock and does not answer.",
-            "mend": f"If it is not just starting or ending: kill {pid}, then yaadwatch list",
+            "what": f"{who} holds the daemon's lock and does not answer.",
+            "mend": f"If it is not just starting or ending: {end}, then yaadwatch list",
         }
     else:
         problem = {

@@ -27,6 +27,23 @@ def daemon_holds_lock() -> bool:
     return False
 
 
+def holder(pid: int | None = None) -> tuple[str, str]:
+    """Return who holds the lock, for a message, and the command that ends it.
+
+    Args:
+        pid: as its file said before; else what it says now.
+    """
+    pid = places.announced_pid() if pid is None else pid
+    if pid is not None:
+        return f"Process {pid}", f"kill {pid}"
+    import shlex
+
+    return (
+        "A process that its file does not name",
+        f"fuser -k -TERM {shlex.quote(str(places.lock_file()))}",
+    )
+
+
 def wait_until_gone(seconds: float) -> bool:
     """Wait until nobody holds the lock, `seconds` at most; say whether nobody does."""
     deadline = time.monotonic() + seconds

@@ -219,7 +219,8 @@ def _daemon(facts: Facts) -> Found:
         case "silent":
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."
-            end = "yaadwatch stop" if daemon.pid is None else f"kill {daemon.pid}"
+            lock = shlex.quote(f"{facts.home.path}/{_LOCK}")
+            end = f"fuser -k -TERM {lock}" if daemon.pid is None else f"kill {daemon.pid}"
             advice = "Only if it is not just starting or ending."
             yield "problem", what, f"{end}; {_START}", advice
         case "odd":
@@ -237,6 +238,7 @@ def _daemon(facts: Facts) -> Found:
     told = [f"{store.root}: " for store in facts.stores if store.root and not _is_well(store)]
     for what, mend in daemon.problems:
         known = what in facts.settings.warnings or what.startswith(tuple(told))
+        known = known or (not facts.git and what.startswith(_NO_GIT))
         if not known and mend != DOCTOR:
             yield "problem", what, "", mend
 
@@ -259,7 +261,12 @@ def _service(facts: Facts) -> Found:
 
 def _git(facts: Facts) -> Found:
     if not facts.git:
-        yield "problem", "git cannot be run; nothing can be watched.", "", "Install git."
+        yield (
+            "problem",
+            "git cannot be run; no repository can be added or checked.",
+            "",
+            "Install git.",
+        )
 
 
 def _stores(facts: Facts) -> Found:
@@ -316,6 +323,9 @@ def _gathered(facts: Facts) -> Found:
         yield "problem", what, DOCTOR, "When the others are mended."
 
 
+_NO_GIT: Final = "git is not installed"
+"""How the daemon begins to say that it has no git, which is told already."""
+_LOCK: Final = "daemon.lock"
 _START: Final = "yaadwatch list"
 _VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
 CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (

@@ -13,6 +13,7 @@ _BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.
 _SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.$", re.IGNORECASE)
 _ABBREVIATION_CHARS = 8
+_SENTENCE_DOTS = (1, 4)
 
 _WORD = re.compile(r"[^\W_]+")
 # The plural of an acronym stays whole (`APIs`); digits belong to letters beside them (`v2`, `2FA`).
@@ -33,13 +34,25 @@ def normalise(text: str) -> str:
     """Return what two texts that say the same have in common.
 
     Unicode is composed (NFC), white space collapsed, list markers in front and full stops at the
-    end are dropped. Case is kept: `Token` and `token` may be two things. Doing it twice changes
-    nothing.
+    end are dropped. One that is a word (`eslint .`) or belongs to a path (`./...`, `src/..`) stays.
+    Case is kept: `Token` and `token` may be two things. Doing it twice changes nothing.
+
+    To change this takes a step of the schema: hashes of texts are stored.
     """
     plain = " ".join(unicodedata.normalize("NFC", text).split())
     while marker := _LIST_MARKER.match(plain):
         plain = plain[marker.end() :]
-    return plain.rstrip(" .")
+    bare = plain.rstrip(" .")
+    if not plain.endswith((" .", " ..", " ...", "/.", "/..", "/...", "....")) or not bare:
+        return bare
+    word = plain.rpartition(" ")[2]
+    head = word.rstrip(".")
+    if not head:
+        return plain
+    if not head.endswith("/"):
+        return bare
+    # Behind a path, one full stop is that of the sentence, and so is the fourth.
+    return plain[:-1] if len(word) - len(head) in _SENTENCE_DOTS else plain
 
 
 def text_hash(text: str) -> str:

@@ -18,16 +18,17 @@ from typing import Final
 from yaadwatch import places
 from yaadwatch.core import kept, privacy
 from yaadwatch.daemon import records
-from yaadwatch.daemon.arming import WatchedTree
 from yaadwatch.daemon.filling import Filler, Verbs
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.intake import Checked, Engine, Intake
 from yaadwatch.daemon.looker import Looker
 from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
-from yaadwatch.daemon.supervisor import Service
+from yaadwatch.daemon.supervisor import Service, attempt, in_words
+from yaadwatch.daemon.watching.arming import WatchedTree
+from yaadwatch.daemon.watching.engine import Checked, Engine
+from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.engine import watched
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
@@ -39,6 +40,7 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
+from yaadwatch.servers.disks import Disks
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.store.words import Words
@@ -51,6 +53,7 @@ from yaadwatch.system.supervision import Manager
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
+_SOCKET: Final = "socket"
 _LATER: Final = (
     "yaadwatch.engine.lineage",
     "yaadwatch.engine.syncing.lookback",
@@ -182,7 +185,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         # What git has to say of a session takes its time; nobody waits for it.
         asyncio.get_running_loop().run_in_executor(None, ending.left, home, call)
 
-    dispatcher = Dispatcher(home, mask, on_left=left)
+    dispatcher = Dispatcher(home, mask, on_left=left, disks=Disks(mounts.networks))
     path = manager.path or places.default_socket()
     socket = LocalSocket(
         path,
@@ -239,7 +242,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
             Service(name="filler", run=filler.run),
             Service(name="looker", run=looker.run),
             Service(name="scheduler", run=scheduler.run),
-            Service(name="socket", run=_keeper(socket)),
+            Service(name="socket", run=keeper(socket.renew, health)),
             Service(name="renewal", run=renewal.run),
         ),
     )
@@ -281,6 +284,12 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         except YaadError:  # a setting that is no pattern: `status` tells, no file is read
             return False
 
+    def is_place(path: str) -> bool:
+        try:
+            return path in reading.formats(home).places
+        except YaadError:
+            return False
+
     return Intake(
         Engine(
             trees=trees,
@@ -289,6 +298,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             sync=sync,
             is_rule=is_rule,
             is_passed=finding.is_passed,
+            is_place=is_place,
         ),
         settings=home.settings.watch,
         health=health,
@@ -306,7 +316,10 @@ def _follow(home: Home, layout: Layout) -> Project | None:
 def _look_back(home: Home, project: str) -> timedelta | None:
     from yaadwatch.engine.syncing import lookback
 
-    return lookback.go_on(home, project)
+    try:
+        return lookback.go_on(home, project)
+    finally:
+        processes.give_back_growth()
 
 
 def _filler(home: Home, health: Health) -> Filler:
@@ -388,7 +401,10 @@ def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) 
 
 
 def rest(home: Home) -> None:
-    """Close the stores that nobody uses, and give back what they took, and what was kept."""
+    """Close the stores that nobody uses, and give back what they took, and what was kept.
+
+    What a large piece of work took goes even while every store is in use.
+    """
     closed = home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
@@ -396,6 +412,8 @@ def rest(home: Home) -> None:
         closed += 1
     if closed:
         processes.give_back()
+    else:
+        processes.give_back_growth()
 
 
 def load() -> None:
@@ -412,11 +430,29 @@ def _keeping() -> ModuleType:
     return import_module("yaadwatch.engine.inout.keeping")
 
 
-def _keeper(socket: LocalSocket) -> Callable[[], Awaitable[None]]:
+def keeper(
+    renew: Callable[[], Awaitable[object]],
+    health: Health,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Callable[[], Awaitable[None]]:
+    """Return what sees to it that the socket can be reached, for as long as the daemon runs.
+
+    However often that goes wrong it is tried again: a part that is given up would leave a daemon
+    that nobody can reach, and that keeps the next one from starting.
+    """
+
     async def keep() -> None:
         while True:
-            await asyncio.sleep(SOCKET_LOOK_S)
-            await socket.renew()
+            await sleep(SOCKET_LOOK_S)
+            error = await attempt(renew())
+            if error is None:
+                health.well(_SOCKET)
+            else:
+                health.degraded(
+                    _SOCKET,
+                    f"The socket is gone and cannot be made anew: {in_words(error)}",
+                    mend="yaadwatch restart",
+                )
 
     return keep
 

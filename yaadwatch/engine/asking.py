@@ -7,6 +7,7 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
+from yaadwatch.system.git.command import NoGit
 from yaadwatch.system.git.listed import LeftOut
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.git.searching import WORDS_PER_SCAN
@@ -15,6 +16,8 @@ from yaadwatch.system.git.words.texts import may_be_text, words_in
 _READ_COST = 2
 """To read a changed file costs as much as to search so many files of a tree."""
 _STANDING = "standing"
+_STOPS_MAX = 8
+"""Places that a file is followed to, before the newest commits."""
 
 R = TypeVar("R")
 
@@ -121,6 +124,28 @@ class History:
     def departures(self, since: str, until: str) -> Sequence[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first."""
         return self._once(("departures", since, until), self._repository.departures, since, until)
+
+    def way_of(self, path: str, since: str, until: str) -> list[Departure]:
+        """Return what took a file from place to place in `since..until`, oldest first.
+
+        It ends with a removal, or where the file was taken last. Of a long history all is known
+        of the newest commits only: before those, it is asked of one file at a time.
+        """
+        found: list[Departure] = []
+        for _ in range(_STOPS_MAX):
+            for one in self.departures(since, until):
+                if one.path == path:
+                    found.append(one)
+                    path = one.to or path
+            if (found and found[-1].to is None) or self.blob_at(until, path) is not None:
+                break
+            key = ("departure", path, since, until)
+            older = self._once(key, self._repository.departure, path, since, until)
+            if older is None or older in found:
+                break
+            found.append(older)
+            path = older.to or path
+        return found
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> Sequence[str]:
         """Return the commits in `since..until` that touched a path, oldest first."""
@@ -254,6 +279,43 @@ class History:
                     self._slow[sort] = error
                 raise
         return cast("R", self._answers[key])
+
+
+class WithoutGit(History):
+    """What is known of a work tree where git cannot be run: whatever only it can tell is nothing.
+
+    For what is better done by half than not at all. What was asked lately is still known.
+    """
+
+    def tracked(self) -> Sequence[str]:
+        """Return the paths in the index, as far as they are known."""
+        return self._or(super().tracked, ())
+
+    def tracked_in(self, folder: str) -> Sequence[str]:
+        """Return those in `folder`, as far as they are known."""
+        return self._or(lambda: History.tracked_in(self, folder), ())
+
+    def untracked(self) -> Sequence[str]:
+        """Return the files that git neither tracks nor ignores, as far as they are known."""
+        return self._or(super().untracked, ())
+
+    def left_out(self) -> LeftOut:
+        """Return what may be missing without being deleted, as far as it is known."""
+        return self._or(super().left_out, LeftOut(sparse={}, modules=frozenset()))
+
+    def standing(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
+        """Return the text files that hold each word, as far as they are known."""
+        return self._or(lambda: History.standing(self, words, at=at), {})
+
+    def holding(self, word: str, likely: Iterable[str], *, at: str | None) -> Sequence[str]:
+        """Return the text files that hold `word`, as far as they are known."""
+        return self._or(lambda: History.holding(self, word, likely, at=at), ())
+
+    def _or(self, ask: Callable[[], R], nothing: R) -> R:
+        try:
+            return ask()
+        except NoGit:
+            return nothing
 
 
 def _after(paths: Sequence[str], changes: Sequence[Change]) -> list[str]:

@@ -28,6 +28,7 @@ from yaadwatch.store import nodes
 from yaadwatch.store import projects as registry
 from yaadwatch.system import config, files
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import NoGit
 from yaadwatch.system.git.layout import Layout
 
 TEAM_SETTINGS: Final = f"{STORE_FOLDER}/{config.FILE}"
@@ -57,7 +58,10 @@ def add(
     home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
     repository = home.repository(layout)
-    repository.verify()
+    try:
+        repository.verify()
+    except NoGit:
+        raise NoGit("nothing was added: git has to vouch for a repository once") from None
     folder = identity.store_folder(layout)
     if layout.root is not None and repository.is_tracked(STORE_FOLDER, but=TEAM_SETTINGS):
         raise YaadError(
@@ -157,12 +161,15 @@ def remove(home: Home, call: Call) -> dict[str, object]:
 
 
 def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Return every watched project; the answer is Projects."""
-    return {
-        "projects": [
-            telling.project_row(home, project) for project in home.user.read(registry.everything)
-        ]
-    }
+    """Return every watched project; the answer is Projects.
+
+    Raises:
+        YaadError: UNAVAILABLE when their list cannot be read, and there is no copy of it.
+    """
+    watched = home.user.read(registry.everything)
+    if not watched:
+        home.user.refuse_if_stands_in()
+    return {"projects": [telling.project_row(home, project) for project in watched]}
 
 
 def _as_known(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:

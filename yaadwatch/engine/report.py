@@ -36,6 +36,10 @@ _MEND_PARTIAL: Final = (
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
+_WITHOUT_GIT: Final = (
+    "files are still watched and compared, but which commit changed one, where one went and what "
+    "was committed is not known, and nothing can be added"
+)
 
 
 def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
@@ -129,7 +133,7 @@ def _later(home: Home) -> list[str]:
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
     problems = list(home.pulse.problems()) if home.pulse is not None else []
     if not home.git.is_there():
-        problems.append({"what": f"{NO_GIT}; nothing can be judged.", "mend": INSTALL_GIT})
+        problems.append({"what": f"{NO_GIT} of the daemon; {_WITHOUT_GIT}.", "mend": INSTALL_GIT})
     for row in rows:
         if row["state"] != "ok":
             mend = str(row.get("hint") or _GONE.format(path=_quoted(row)))

@@ -19,7 +19,6 @@ from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.nodes import Node
 from yaadwatch.store import (
     anchors,
     flags,
@@ -27,6 +26,7 @@ from yaadwatch.store import (
     provenance,
     sightings,
 )
+from yaadwatch.store.sqlite.faults import is_unwritable
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files
 
@@ -43,7 +43,8 @@ def stale(
 
     Those of branches that are not merged here are counted only, and so are rules of which is still
     being found out what they rested on when they were written (`looking`), or of which git could
-    not tell it (`not_looked`, with why).
+    not tell it (`not_looked`, with why). Where a check cannot be written down, for want of space,
+    what was known before is told, and why (`unchecked`).
 
     Args:
         home: what may be reached.
@@ -56,8 +57,7 @@ def stale(
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        if check:
-            check_space(home, space, None)
+        unchecked = _unchecked(home, space) if check else None
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
@@ -85,7 +85,19 @@ def stale(
         "looking": looking,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
         "checked_at": checked_at,
+        "unchecked": unchecked,
     }
+
+
+def _unchecked(home: Home, space: Space) -> str | None:
+    """Check a work tree; return why what was found could not be written down, if it could not."""
+    try:
+        check_space(home, space, None)
+    except YaadError as error:
+        if not is_unwritable(error):
+            raise
+        return error.message
+    return None
 
 
 def check(home: Home, call: Call) -> dict[str, object]:
@@ -159,7 +171,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     affected = {one.node for one in resting if one.path in folders and one.node in flagged}
     if head_stands:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
-    affected |= {anchor.node for anchor in db.read(anchors.on_paths, changed)}
+    affected |= {node for _, node in db.read(anchors.resting, changed)}
     if row.head and not head_stands:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden
@@ -169,7 +181,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         if (full and not _settled(flag, head, head_was)) or changed & _places(flag)
     }
     anchored = db.read(anchors.of_nodes, affected)
-    texts = db.read(nodes.many, affected)
+    texts = db.read(nodes.texts, affected)
     every = [anchor for own in anchored.values() for anchor in own]
     expect(tree, every)
     assessing.expect(every, head)
@@ -178,11 +190,11 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     now = home.clock.now()
     for node_id in sorted(affected):
         own = tuple(anchored[node_id])
-        node = texts.get(node_id)
+        text = texts.get(node_id)
         flag = None
-        if own and node is not None and node.archived_at is None and node_id not in hidden:
+        if own and text is not None and node_id not in hidden:
             flag = _judge(
-                node,
+                text,
                 own,
                 (tree, head),
                 worktree=worktree,
@@ -300,7 +312,7 @@ def _places(flag: Flag) -> set[str]:
 
 
 def _judge(
-    node: Node,
+    text: str,
     own: tuple[Anchor, ...],
     views: tuple[WorkTree, AtHead],
     *,
@@ -309,13 +321,13 @@ def _judge(
     head_was: str,
     now: datetime,
 ) -> Flag | None:
-    """Return the flag that a memory deserves in this work tree, or None.
+    """Return the flag that a memory which says `text` deserves in this work tree, or None.
 
     `head_was`: the HEAD of `before`, when HEAD is still there or has only grown: where it has not
     changed the files of a doubt since, the commits behind that need not be sought again.
     """
     tree, head = views
-    assessed = assessing.assess(node.text, own, tree, head)
+    assessed = assessing.assess(text, own, tree, head)
     worst = assessed.worst
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
@@ -330,7 +342,7 @@ def _judge(
         committed = assessing.committed(worst, head)
         evidence, uncommitted = tracing.explain(worst, committed, head)
     return Flag(
-        node=node.id,
+        node=own[0].node,
         worktree=worktree,
         verdict=worst.verdict,
         score=assessed.score,

@@ -1,8 +1,10 @@
 """Why is a memory in doubt? The commits between the anchor's and HEAD, and what no commit has."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from yaadwatch.core import privacy
 from yaadwatch.core.quoting import as_name
@@ -20,6 +22,8 @@ from yaadwatch.system.git.changes import Departure
 
 STEPS_MAX = 5
 """Commits shown as evidence for one doubt, the newest."""
+
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,8 @@ def explain(
             untouched = not steps and _untouched(anchor, head)
             if same and not steps and not untouched:
                 steps = _behind(anchor, head)
-        except YaadError:  # a time limit or a broken history costs the evidence, not the verdict
+        except YaadError as error:  # it costs the evidence, not the verdict
+            _log.warning("evidence.missing", extra={"path": anchor.path, "why": error.message})
             steps = []
     uncommitted = committed.verdict is not Verdict.UNKNOWN and (not same or untouched)
     found = [
@@ -189,12 +194,7 @@ def _departures(path: str, history: History, since: str, until: str) -> dict[str
     """Return the commits that renamed the file, one after the other, or removed it at last."""
     if history.blob_at(until, path) is not None:
         return {}
-    found = {}
-    for departure in history.departures(since, until):
-        if departure.path == path:
-            found[departure.commit] = departure
-            path = departure.to or path
-    return found
+    return {one.commit: one for one in history.way_of(path, since, until)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -249,7 +249,7 @@ class Home:
                 see `moved.follow`.
         """
         layout = require_repository(folder)
-        project = self.user.read(projects.by_common_dir, layout.common_dir)
+        project = self.user.known(projects.by_common_dir, layout.common_dir)
         if project is None:
             project = self.follow(layout)
         if project is None and not self.user.read(projects.everything):
@@ -264,9 +264,13 @@ class Home:
         return project, layout
 
     @contextlib.contextmanager
-    def space(self, call: Call) -> Iterator[Space]:
+    def space(self, call: Call, *, to_write: bool = False) -> Iterator[Space]:
         """Lend the work tree that a call is about; a linked work tree is registered when first
         seen.
+
+        Args:
+            call: where it comes from.
+            to_write: a few things are about to be written there: it may wait for who writes now.
 
         Raises:
             YaadError: see `project_at` and `Stores.use`.
@@ -275,14 +279,14 @@ class Home:
         layout = require_files(layout)
         with self.stores.use(project) as db:
             root = layout.root or layout.common_dir
-            worktree = db.read(worktrees.by_path, root)
+            read = db.read_before_write if to_write else db.read
+            worktree = read(worktrees.by_path, root)
             if worktree is None:
                 worktree = db.write(worktrees.add, root)
             if call.origin.startswith(AGENT):
                 self.at_work.seen(root, call.origin, call.session, self.clock.monotonic_s())
-            yield Space(
-                project=project, db=db, worktree=worktree, repository=self.repository(layout)
-            )
+            with contextlib.closing(self.repository(layout)) as repository:
+                yield Space(project=project, db=db, worktree=worktree, repository=repository)
 
     @contextlib.contextmanager
     def tree(self, project: str, worktree: int) -> Iterator[Space]:
@@ -306,7 +310,8 @@ class Home:
                     hint="If it moved: yaadwatch add NEW-PLACE. "
                     f"If it is gone: yaadwatch remove {shlex.quote(str(where))}",
                 )
-            yield Space(project=found, db=db, worktree=row, repository=self.repository(layout))
+            with contextlib.closing(self.repository(layout)) as repository:
+                yield Space(project=found, db=db, worktree=row, repository=repository)
 
 
 def _nobody_moved(layout: Layout) -> None:

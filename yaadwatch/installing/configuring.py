@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from yaadwatch.core.settings_text import assigning
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
-from yaadwatch.system import config, settings_files
+from yaadwatch.system import config, mounts, settings_files
+from yaadwatch.system.clock import Clock
 from yaadwatch.system.files import private_folder, replace_atomically
+from yaadwatch.system.git import layout
 
 
 def path() -> Path:
@@ -20,13 +23,22 @@ def path() -> Path:
     return places.home() / config.FILE
 
 
-def listed(environ: Mapping[str, str]) -> dict[str, Any]:
+def listed(environ: Mapping[str, str], folder: Path | None = None) -> dict[str, Any]:
     """Return the settings that the next daemon has if it is started from here; as Config.
+
+    Args:
+        environ: the variables that it would be started with.
+        folder: in a project; those that hold there.
 
     Raises:
         YaadError: as `system.config.load`.
     """
     loaded = config.load(path(), environ)
+    beside = None if folder is None else _beside(folder)
+    if beside is not None:
+        own = config.Beside(places.home(), Clock().now_ns)
+        found = own.load(beside, loaded.settings, loaded.sources)
+        loaded = replace(found, warnings=(*loaded.warnings, *found.warnings))
     usual = Settings()
     return {
         "settings": [
@@ -38,10 +50,20 @@ def listed(environ: Mapping[str, str]) -> dict[str, Any]:
             }
             for key, source in loaded.sources.items()
         ],
-        "project": None,
+        "project": None if beside is None else str(beside),
         "warnings": [privacy.mask(warning).text for warning in loaded.warnings],
         "running": False,
     }
+
+
+def _beside(folder: Path) -> Path | None:
+    """Return the folder that the store of a project is in, where one is there as usual."""
+    found = layout.find(folder) if mounts.near([folder]) else None
+    if found is None:
+        return None
+    named = found.common_dir.name == ".git"
+    place = found.common_dir.parent / ".yaad" if named else found.common_dir / "yaad"
+    return place if (place / "yaad.db").is_file() else None
 
 
 def known(key: str) -> str:

@@ -321,9 +321,10 @@ def _on_demand(world: World, why: str, *, dry_run: bool, linger: bool) -> Answer
 
 def _wait_until_gone() -> None:
     if not presence.wait_until_gone(STOP_TIME_S):
+        who, end = presence.holder()
         raise YaadError(
             Code.UNAVAILABLE,
-            f"Process {places.announced_pid()} holds the daemon's lock and has not ended after"
-            f" {STOP_TIME_S:g} s; it was left alone.",
-            hint=f"Its log says what it does. To end it: kill {places.announced_pid()}",
+            f"{who} holds the daemon's lock and has not ended after {STOP_TIME_S:g} s; it was left"
+            " alone.",
+            hint=f"Its log says what it does. To end it: {end}",
         )

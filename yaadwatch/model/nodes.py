@@ -24,6 +24,9 @@ KINDS = (
 THINGS = ("file", "entity")
 """The kinds of nodes that are no memories: what memories touch."""
 
+NOT_GIVEN = {"file": "what memories touch", "entity": "what memories touch", "session": "sessions"}
+"""The kinds that nobody gives a memory, and what each is kept for: such a one is never recalled."""
+
 HOT, WARM, COLD = 1, 2, 3
 
 PROJECT, USER = SCOPES = ("project", "user")

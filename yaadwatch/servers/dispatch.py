@@ -9,7 +9,7 @@ import logging
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -22,6 +22,7 @@ from yaadwatch.api.messages.wire import Hello
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
+from yaadwatch.servers.disks import Disks
 
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
@@ -32,6 +33,11 @@ USER_STORE: Final = ""
 """What the user store is called where events are told."""
 Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
+
+LOOK_S: Final = 2.0
+"""What is under way is looked at this often: a verb that took longer may wait for a disk."""
+STUCK_MAX: Final = 32
+"""Threads that wait for disks which do not answer, and yet keep no other request waiting."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -141,13 +147,20 @@ def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Job:
-    """A request whose verb runs in a thread, or waits for one."""
+    """A request whose verb runs in a thread, or waits for one.
+
+    `runs`: its verb was begun. `looks`: how often that was so when it was looked at. `is_over`: it
+    was answered, though its verb has not ended.
+    """
 
     call: Call
     request: Request
     line: Line
     then: "Callable[[Job, bytes], None]"
     is_dropped: bool = field(default=False, init=False)
+    runs: bool = field(default=False, init=False)
+    looks: int = field(default=0, init=False)
+    is_over: bool = field(default=False, init=False)
 
     def drop(self) -> None:
         """Do not begin it any more; when it has begun, tell nobody how it ended."""
@@ -163,6 +176,8 @@ class Dispatcher:
         verbs: the function for each operation.
         at_once: verbs that run at the same time; the others wait their turn.
         on_left: told of an agent whose session has ended.
+        disks: knows which disks do not answer.
+        look_s: what is under way is looked at this often.
     """
 
     def __init__(
@@ -173,13 +188,20 @@ class Dispatcher:
         verbs: Mapping[str, Verb] = VERBS,
         at_once: int = REQUESTS_AT_ONCE_MAX,
         on_left: Callable[[Call], None] | None = None,
+        disks: Disks | None = None,
+        look_s: float = LOOK_S,
     ) -> None:
+        self._disks = disks or Disks()
+        self._look_s = look_s
+        self._looking: asyncio.TimerHandle | None = None
         self._on_left = on_left
         self._home = home
         self._mask = mask
         self._verbs = verbs
         self._at_once = at_once
-        self._under_way = 0
+        self._under_way: set[Job] = set()
+        self._stuck = 0
+        """Threads whose job was answered in their place, because a disk does not answer."""
         # Not an executor: the futures of one, and the loop's around it, took as long as a verb.
         self._waiting: SimpleQueue[Job | None] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -204,10 +226,13 @@ class Dispatcher:
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
         job = Job(call=call, request=request, line=line, then=then)
-        if len(self._threads) < min(self._under_way + 1, self._at_once):
+        stuck = min(self._stuck, STUCK_MAX)
+        if len(self._threads) < min(len(self._under_way) + 1, self._at_once) + stuck:
             self._start_thread()
-        self._under_way += 1
+        self._under_way.add(job)
         self._waiting.put(job)
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(self._look_s, self._look)
         return job
 
     async def answer(
@@ -234,8 +259,11 @@ class Dispatcher:
         user's own.
 
         Raises:
-            YaadError: NOT_FOUND when nobody watches it.
+            YaadError: NOT_FOUND when nobody watches it, UNAVAILABLE when its disk does not answer.
         """
+        refused = self._disks.refusal("subscribe", hello.cwd)
+        if refused is not None:
+            raise refused
         project, _ = await asyncio.to_thread(self._home.project_at, Path(hello.cwd))
         return frozenset({project.id, USER_STORE})
 
@@ -269,7 +297,7 @@ class Dispatcher:
     @property
     def busy(self) -> bool:
         """Say whether a verb is being answered, or waits for its turn."""
-        return self._under_way > 0
+        return bool(self._under_way)
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
@@ -289,16 +317,61 @@ class Dispatcher:
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do what waits, one after the other, until told to end."""
         while (job := self._waiting.get()) is not None:
-            line = b"" if job.is_dropped else self.answered(job.call, job.request, job.line)
+            line = b"" if job.is_dropped else self._do(job)
             try:
                 loop.call_soon_threadsafe(self._done, job, line)
             except RuntimeError:  # the loop is closed: the daemon waits for us to end
                 return
 
+    def _do(self, job: Job) -> bytes:
+        """Return the line that answers a job; it is not begun where a disk does not answer."""
+        refused = self._disks.refusal(job.request.operation.name, str(job.call.folder))
+        if refused is not None:
+            return job.line(job.request.id, self._said(job.request.operation.name, refused))
+        job.runs = True
+        return self.answered(job.call, job.request, job.line)
+
     def _done(self, job: Job, line: bytes) -> None:
-        self._under_way -= 1
+        if job.is_over:  # the disk is back: one thread more than are needed
+            self._stuck -= 1
+            if self._stuck < STUCK_MAX:
+                self._waiting.put(None)
+                self._threads.pop()
+            return
+        self._under_way.discard(job)
         if not job.is_dropped:
             job.then(job, line)
+
+    def _look(self) -> None:
+        """Ask for the disks of whatever takes long."""
+        self._looking = None
+        for job in tuple(self._under_way):
+            job.looks += job.runs
+            if job.looks > 1:
+                name, folder = job.request.operation.name, str(job.call.folder)
+                self._disks.suspect(name, folder, partial(self._give_up, job))
+        if self._under_way:
+            self._looking = asyncio.get_running_loop().call_later(self._look_s, self._look)
+
+    def _give_up(self, job: Job, why: YaadError) -> bool:
+        """Answer a job whose verb waits for a disk; its thread is one more that is not there.
+
+        False: it has ended meanwhile.
+        """
+        if job not in self._under_way:
+            return False
+        _log.warning(
+            "request.given_up",
+            extra={"operation": job.request.operation.name, "reason": self._mask(why.message)},
+        )
+        self._under_way.discard(job)
+        job.is_over = True
+        self._stuck += 1
+        if self._stuck <= STUCK_MAX:
+            self._start_thread()
+        if not job.is_dropped:
+            job.then(job, job.line(job.request.id, self._said(job.request.operation.name, why)))
+        return True
 
     def answered(self, call: Call, request: Request, line: Line = as_rpc) -> bytes:
         """Return the line that answers a request: encoded where its verb runs, because a long

@@ -170,7 +170,7 @@ TOOLS: Final = (
         arguments={"tokens_max": ""},
         text="brief",
         nothing="There is nothing to tell: no doubts, no rules that are not in your files, no open"
-        " tasks.",
+        " tasks; or tokens_max leaves no room for any.",
     ),
     Tool(
         operation="stale",

@@ -1,6 +1,6 @@
 """What the memories rest on, as it was when they were last confirmed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -34,21 +34,7 @@ def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> N
                fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust,
                spread = excluded.spread
         """,
-        (
-            (
-                node,
-                anchor.path,
-                anchor.symbol,
-                anchor.commit,
-                anchor.blob,
-                anchor.method.value,
-                anchor.fingerprint,
-                anchor.line,
-                anchor.trust,
-                anchor.spread,
-            )
-            for node, anchor in anchors
-        ),
+        ((node, *_values(anchor)) for node, anchor in anchors),
     )
 
 
@@ -89,6 +75,45 @@ def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
         (json_list(paths),),
     )
     return [_anchor(row) for row in rows]
+
+
+def resting(conn: apsw.Connection, paths: Iterable[str]) -> list[tuple[str, str]]:
+    """Return path and node of each living node that rests on any of `paths`, in that order."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT path, node
+          FROM file_watch
+         WHERE path IN (SELECT value FROM json_each(?))
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY path, node
+        """,
+        (json_list(paths),),
+    )
+    return list(rows)
+
+
+def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> set[str]:
+    """Return those of some nodes that live, and whose anchors are these, as `of_nodes` has them.
+
+    They are compared as they stand in the table: to make an anchor of each takes twice as long.
+    """
+    rows = conn.execute(
+        """
+        SELECT n.id, w.path, w.symbol, w.commit_id, w.blob, w.method, w.fingerprint, w.line,
+               w.trust, w.spread
+          FROM nodes AS n
+          LEFT JOIN file_watch AS w ON w.node = n.id
+         WHERE n.id IN (SELECT value FROM json_each(?)) AND n.archived_ms IS NULL
+         ORDER BY n.id, w.id
+        """,
+        (json_list(known),),
+    )
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for node, *values in rows:
+        own = found.setdefault(node, [])
+        if values[0] is not None:
+            own.append(tuple(values))
+    return {node for node, own in found.items() if own == list(map(_values, known[node]))}
 
 
 def everything(conn: apsw.Connection) -> list[Anchor]:
@@ -178,6 +203,21 @@ def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
 def drop(conn: apsw.Connection, node: str) -> None:
     """Take every anchor of a node away."""
     conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
+
+
+def _values(anchor: Anchor) -> tuple[Any, ...]:
+    """Return what stands in the table of an anchor, behind its node."""
+    return (
+        anchor.path,
+        anchor.symbol,
+        anchor.commit,
+        anchor.blob,
+        anchor.method.value,
+        anchor.fingerprint,
+        anchor.line,
+        anchor.trust,
+        anchor.spread,
+    )
 
 
 def _anchor(row: tuple[Any, ...]) -> Anchor:

@@ -98,6 +98,20 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
     return {node.id: node for node in map(_node, rows)}
 
 
+def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what those of `ids` say that live, by id."""
+    rows = conn.execute(
+        """
+        SELECT id, text
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         ORDER BY id
+        """,
+        (json_list(ids),),
+    )
+    return dict(rows)
+
+
 def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
     """Return at most `limit` ids that begin or end with `fragment`, living or archived, sorted.
 

@@ -12,17 +12,15 @@ from yaadwatch.store.codec import from_ms_or_null, to_ms
 def everything(conn: apsw.Connection) -> list[Worktree]:
     """Return the work trees in the order in which they were added."""
     rows = conn.execute("SELECT id, path, head, branch, checked_ms FROM worktrees ORDER BY id")
-    return [
-        Worktree(
-            id=id, path=Path(path), head=head, branch=branch, checked_at=from_ms_or_null(checked_ms)
-        )
-        for id, path, head, branch, checked_ms in rows  # noqa: A001
-    ]
+    return [_tree(*row) for row in rows]
 
 
 def by_path(conn: apsw.Connection, path: Path) -> Worktree | None:
     """Return the work tree at this absolute path, or None."""
-    return next((tree for tree in everything(conn) if tree.path == path), None)
+    row = conn.execute(
+        "SELECT id, path, head, branch, checked_ms FROM worktrees WHERE path = ?", (str(path),)
+    ).fetchone()
+    return None if row is None else _tree(*row)
 
 
 def add(conn: apsw.Connection, path: Path) -> Worktree:
@@ -53,3 +51,15 @@ def move(conn: apsw.Connection, id: int, path: Path) -> None:
 def drop(conn: apsw.Connection, id: int) -> None:
     """Forget a work tree, with its flags, its sightings and the places in its files."""
     conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))
+
+
+def _tree(
+    id: int,
+    path: str,
+    head: str,
+    branch: str,
+    checked_ms: int | None,
+) -> Worktree:
+    return Worktree(
+        id=id, path=Path(path), head=head, branch=branch, checked_at=from_ms_or_null(checked_ms)
+    )

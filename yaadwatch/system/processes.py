@@ -8,6 +8,10 @@ from typing import Final
 _SCHEDULED: Final = 2
 """The clock of what a process ran; the kernel makes clocks of processes of this and their ids."""
 
+GROWTH_BYTES: Final = 8 * 1024 * 1024
+_once_given_back: list[int] = []
+"""How large this process was when it had given back what was free; nothing before that."""
+
 _STATM: Final = "/proc/self/statm"
 _STATM_BYTES: Final = 256
 
@@ -43,6 +47,18 @@ def give_back() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
+            _once_given_back[:] = [own_rss_bytes()]
+
+
+def give_back_growth() -> bool:
+    """Give free memory back if the process is 8 MiB larger than when it last did; say whether.
+
+    After a large piece of work half of what it took is free, and would stay with the process.
+    """
+    if own_rss_bytes() - sum(_once_given_back) < GROWTH_BYTES:
+        return False
+    give_back()
+    return True
 
 
 def children() -> list[int]:

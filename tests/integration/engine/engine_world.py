@@ -3,9 +3,11 @@
 Stores, git and files are the real ones; only the clock can be set.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -90,6 +92,8 @@ class SetClock(Clock):
 class World:
     """One home, as the daemon has it; `reopen` is a restart of that daemon."""
 
+    _first: Path | None = None
+
     def __init__(self, folder: Path, *, settings: Settings | None = None) -> None:
         self.folder = folder
         self.clock = SetClock()
@@ -124,11 +128,26 @@ class World:
     def repo(self, name: str = "repo", *, init: tuple[str, ...] = ()) -> "Tree":
         """Return a repository with one commit: NET in src/net.py, and a file of notes."""
         tree = self.tree(name)
-        tree.git("init", "-q", "-b", "main", *init)
-        tree.write("src/net.py", NET)
-        tree.write("notes.md", "Notes.\n")
-        tree.commit("one")
+        if init or any(tree.path.iterdir()):
+            tree.begin(*init)
+        else:
+            # Files as young as those that git has just made.
+            first = self._made_once()
+            shutil.copytree(first, tree.path, copy_function=shutil.copy, dirs_exist_ok=True)
         return tree
+
+    def _made_once(self) -> Path:
+        """Return what the repositories of a process are copies of: four commands for all."""
+        if World._first is None:
+            folder = Path(tempfile.mkdtemp(prefix="yaad-first-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            made = Tree(self, folder / "repo")
+            made.path.mkdir()
+            made.begin()
+            for sample in (made.path / ".git" / "hooks").glob("*.sample"):
+                sample.unlink()
+            World._first = made.path
+        return World._first
 
 
 class Tree:
@@ -149,6 +168,13 @@ class Tree:
     @property
     def store(self) -> Path:
         return self.path / ".yaad" / "yaad.db"
+
+    def begin(self, *init: str) -> None:
+        """Have git make a repository of it, with one commit."""
+        self.git("init", "-q", "-b", "main", *init)
+        self.write("src/net.py", NET)
+        self.write("notes.md", "Notes.\n")
+        self.commit("one")
 
     def git(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(

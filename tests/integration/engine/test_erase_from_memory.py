@@ -36,6 +36,7 @@ KEPT_ELSEWHERE = {
     "engine/inout/taking.py": "of one import",
     "model/settings.py": "settings",
     "servers/dispatch.py": "folders and names of agents",
+    "store/sqlite/database.py": "a store with nothing in it",
     "store/sqlite/migrations.py": "steps of the schema",
     "store/vectors/scan.py": "whether a package is there",
     "store/whole/rows.py": "times, and statements by columns",

@@ -14,6 +14,7 @@ from in_process import ask, command
 
 from yaadwatch.cli.inout import outside
 from yaadwatch.engine.inout import keeping, verifying
+from yaadwatch.engine.recall import verb as verb_of_recall
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.settings import TEXT_CHARS_MAX
@@ -300,6 +301,18 @@ def test_an_odd_header_is_made_to_fit_or_its_page_left_out(full, header):
     with full.db() as db:
         db.backup(full.path / "copy.db")
     assert TOKEN.encode() not in (full.path / "copy.db").read_bytes()
+
+
+def test_a_page_of_the_kind_of_sessions_comes_as_a_memory_that_is_found(full):
+    folder = full.path.parent / "mine"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\nname: a\ntype: session\n---\nThe quokka sleeps at noon.\n")
+
+    ask(full, "import", folder)
+
+    (found,) = verb_of_recall.recall(full.home, full.call, query="quokka noon")["results"]
+    assert found["text"] == "The quokka sleeps at noon."
+    assert found["kind"] != "session"
 
 
 def test_a_page_whose_key_is_taken_comes_without_it(full):

@@ -7,6 +7,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import HISTORY_COMMITS_MAX
 
 GO = """package net
 
@@ -48,6 +49,47 @@ def both(world):
 
 def verdicts(tree, memories):
     return [tree.verdict(memory) for memory in memories]
+
+
+def long_history(start):
+    """Return more commits than are all looked at, as `git fast-import` reads them."""
+    yield f"reset refs/heads/main\nfrom {start}\n"
+    for number in range(HISTORY_COMMITS_MAX + 50):
+        yield "commit refs/heads/main\ncommitter N <n@example.org> 1767225600 +0000\ndata 1\n.\n"
+        yield f"M 644 inline log/{number % 7}\ndata 5\n{number:05}\n"
+
+
+class TestLong:
+    """A history of more commits than can all be looked at one by one."""
+
+    @pytest.fixture
+    def moved(self, both):
+        repo, _ = both
+        memory = repo.remember("All that talks to the network is in src/net.go")
+        (repo.path / "lib").mkdir()
+        repo.git("mv", "src/net.go", "lib/transport.go")
+        repo.commit("net is transport")
+        text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+        repo.write("lib/transport.go", "package lib\n" + "var Unlike = 1\n" * 40)
+        repo.commit("all of it is new")
+        return repo, memory
+
+    def test_what_went_before_its_newest_commits_is_followed(self, moved):
+        repo, memory = moved
+
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/transport.go")
+        assert "net is transport" in subjects(doubt)
+
+    def test_so_is_what_was_removed_after_it_went(self, moved):
+        repo, memory = moved
+        repo.git("rm", "-q", "lib/transport.go")
+        repo.commit("no more transport")
+
+        assert repo.verdict(memory) == "gone"
+        assert subjects(repo.doubt(memory)) == ["net is transport", "no more transport"]
 
 
 class TestRewritten:

@@ -372,17 +372,17 @@ class TestGit:
         tree.write("src/net.py", NET)
         assert tree.verdict(memory) == "fresh"
 
-    def test_a_missing_git_is_one_clear_error(self, world, monkeypatch):
+    def test_a_missing_git_is_one_clear_error_where_it_is_needed(self, world, monkeypatch):
         tree = world.repo()
         tree.add()
         memory = tree.remember()
         new = world.repo("new")
         monkeypatch.setenv("PATH", str(world.folder / "nothing"))
 
-        for call in (tree.remember, new.add):
-            error = refusal(call)
-            assert error.code is Code.UNAVAILABLE
-            assert "git is not installed" in error.message
+        error = refusal(new.add)
+        assert error.code is Code.UNAVAILABLE
+        assert "git is not installed" in error.message
+        assert "nothing was added" in error.message
         assert tree.show(memory)["text"] == RETRY
         assert tree.verdict(memory) == "fresh"
         (tree.path / "src/net.py").unlink()

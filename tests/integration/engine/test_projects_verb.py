@@ -588,6 +588,18 @@ class TestBaseline:
         assert (linked["statements"], linked["state"]) == (0, "synced")
         assert linked["reason"] == "is the same file as CLAUDE.md"
 
+    def test_a_link_that_is_found_first_is_told_by_its_own_name(self, world):
+        tree = world.repo()
+        tree.write("AGENTS.md", RULES)
+        (tree.path / "CLAUDE.md").symlink_to("./AGENTS.md")
+
+        told = [(row["path"], row["statements"], row["reason"]) for row in tree.add()["files"]]
+
+        assert told == [
+            ("AGENTS.md", 2, None),
+            ("CLAUDE.md", 0, "is the same file as AGENTS.md"),
+        ]
+
     def test_a_link_inside_the_repository_is_read_where_it_leads(self, world):
         tree = world.repo()
         tree.write("docs/agents.md", RULES)

@@ -62,6 +62,18 @@ def test_saying_it_twice_is_one_memory_confirmed(repo):
     assert [row["change"] for row in repo.show(first["id"])["versions"]] == ["created", "confirmed"]
 
 
+def test_a_full_stop_that_is_a_word_makes_another_memory_and_that_of_a_sentence_does_not(repo):
+    """`eslint` alone looks at nothing, `go test ./` at one folder."""
+    said = ["Run eslint", "Run eslint .", "Run go test ./", "Run go test ./..."]
+
+    ids = [repo.remember(one) for one in said]
+    again = [repo.remember(f"{one}\n") for one in said]
+
+    assert len({*ids}) == 4
+    assert again == ids
+    assert repo.remember("Run eslint.") == ids[0]
+
+
 def test_saying_it_again_settles_a_doubt(repo):
     memory = repo.remember()
     repo.write("src/net.py", FIVE_TRIES)
@@ -283,6 +295,14 @@ def test_a_memory_cannot_be_taken_for_a_thing_that_memories_touch(repo, kind):
         repo.remember("Be careful here", kind=kind)
 
     assert refused.value.code is Code.BAD_REQUEST
+
+
+def test_a_memory_cannot_be_taken_for_a_session_which_no_question_finds(repo):
+    with pytest.raises(YaadError, match="kept for sessions") as refused:
+        repo.remember("Be careful here", kind="Session")
+
+    assert refused.value.code is Code.BAD_REQUEST
+    assert repo.memories() == []
 
 
 def test_tags_are_kept_once_each(repo):

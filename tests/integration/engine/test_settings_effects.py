@@ -11,9 +11,10 @@ import pytest
 from engine_world import World
 from tiny_model import build
 
-from yaadwatch.daemon import arming
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.intake import Checked, Engine, Intake
+from yaadwatch.daemon.watching import arming
+from yaadwatch.daemon.watching.engine import Checked, Engine
+from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.engine import recall, report
 from yaadwatch.engine.vectors import filling, verbs
 from yaadwatch.engine.workspace import Call
@@ -106,9 +107,9 @@ def test_how_long_a_burst_must_be_quiet_is_a_setting(home, quiet_ms, checked):
         try:
             await _advance_until(clock, lambda: checks and intake.idle)
             checks.clear()
-            seen = intake._watcher.events
+            seen = intake.trees.watcher.events
             (tree / "a.py").write_text("b")
-            await _until(lambda: intake._watcher.events > seen)
+            await _until(lambda: intake.trees.watcher.events > seen)
             await asyncio.sleep(0.2)
             clock[0] += 0.5
             for _ in range(100):

@@ -78,6 +78,29 @@ def test_without_a_daemon_it_is_what_the_next_one_would_have(home, monkeypatch):
     assert ran.lines[-1] == "The daemon is not running; the next one would have these."
 
 
+def test_without_a_daemon_what_a_project_sets_is_told_too(home, tmp_path, monkeypatch):
+    (home / FILE).write_text("[memory]\nhalf_life_days = 20\n")
+    root = tmp_path / "shop"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".yaad").mkdir()
+    (root / ".yaad/yaad.db").touch()
+    own = root / ".yaad" / FILE
+    own.write_text("[memory]\nhalf_life_days = 7\n[watch]\npoll_s = 3\n")
+    monkeypatch.chdir(root)
+
+    ran = command("config", "list", answers=alone())
+    value = command("config", "get", "memory.half_life_days", answers=alone())
+
+    (line,) = [line for line in ran.lines if line.startswith("memory.half_life_days")]
+    assert line.split()[1] == "7"
+    assert FILE in line
+    assert any("watch.poll_s cannot be set by a project" in line for line in ran.lines)
+    assert value.out == "7\n"
+    (root / ".yaad/yaad.db").unlink()
+    assert command("config", "get", "memory.half_life_days", answers=alone()).out == "20\n"
+
+
 def test_one_value_is_told_for_scripts(home):
     known = answers(row(value=30, source="/f"), row("memory.half_lives", ["task=7"], "/f", []))
 

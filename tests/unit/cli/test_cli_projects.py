@@ -434,6 +434,20 @@ def test_status_without_a_daemon_is_an_answer_in_the_same_shape(home):
     assert [row.keys() for row in program.json["problems"]] == [{"what", "mend"}]
 
 
+def test_a_daemon_whose_lock_does_not_say_which_process_it_is_is_found_by_that_file(home):
+    with open(places.lock_file(), "wb") as lock:
+        lock.write(b"zebra\n\0\0")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        ran = command("status", "--json", answers={"status": NobodyListens()})
+        stopped = command("stop", answers={"shutdown": NobodyListens()})
+
+    assert "None" not in str(ran.json["problems"]) + stopped.err
+    assert f"fuser -k -TERM {places.lock_file()}" in ran.json["problems"][0]["mend"]
+    assert f"To end it: fuser -k -TERM {places.lock_file()}" in " ".join(stopped.err.split())
+
+
 def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
     with open(places.lock_file(), "w") as lock:
         lock.write("4711\n/x\n")

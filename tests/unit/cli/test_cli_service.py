@@ -174,6 +174,38 @@ class TestLogs:
         assert [line.split()[-1] for line in command("logs").lines] == ["older", "newer"]
         assert len(command("logs", "-n", "1").lines) == 1
 
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            '{"at": "2026-11-23T20:37:04.000Z", "event": "half',
+            '{"at": "yesterday", "event": "x"}',
+            '{"at": 3, "event": null}',
+            '{"event": "x"}',
+            "[1]",
+            "\N{PILE OF POO}",
+        ],
+    )
+    def test_a_line_that_is_none_of_ours_is_shown_as_it_is(self, odd):
+        self.write(self.entry("fine"), odd + "\n", self.entry("good"))
+
+        lines = command("logs").lines
+
+        assert lines[0].endswith("fine")
+        assert odd in lines[1]
+        assert lines[-1].endswith("good")
+
+    @pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/etc/passwd")])
+    def test_what_is_no_file_is_not_read_and_told(self, make):
+        places.log_file().parent.mkdir(parents=True, exist_ok=True)
+        make(places.log_file())
+
+        for more in ([], ["--follow"]):
+            ran = command("logs", *more)
+            assert (ran.status, ran.out) == (3, "")
+            said = " ".join(ran.err.split())
+            assert "it is no plain file" in said
+            assert said.endswith("; yaadwatch restart")
+
     def test_what_matters_less_is_left_out(self):
         self.write(self.entry("fine"), self.entry("odd", "warning"), self.entry("bad", "error"))
 

@@ -28,6 +28,29 @@ def test_each_definition_is_found_by_its_whole_name(sample):
         assert f"{found.line}-{found.end_line}" == first[2], (name, lines)
 
 
+@pytest.mark.parametrize("path", ["a.js", "a.ts", "a.tsx"])
+@pytest.mark.parametrize(
+    ("source", "own"),
+    [
+        ("(function () { const kA = 1; })();", ["kA"]),
+        ("(() => { const kA = 1; })();", ["kA"]),
+        ("!function () { const kA = 1; }();", ["kA"]),
+        ("(function () { const kA = 1; }());", ["kA"]),
+        ("define(['x'], function (x) { const kA = 1; });", ["kA"]),
+        ("(function (f) { f({}); })(function (exports) { const kA = 1; });", ["kA"]),
+        ("(function () { function f() { const own = 1; } })();", ["f"]),
+        ("describe('x', () => { const own = 1; });", []),
+        ("(function (f) { var a = 1; f(); })(function () { function a() { } });", ["a"]),
+        ("(function () { var a = 1; })(); (function () { var a = 2; })();", []),
+        ("(function () { var a = 1; })(); class B { a() { } }", ["B", "B.a"]),
+        ("foo((function () { const own = 1; })());", []),
+        ("const f = () => { const own = 1; };", ["f"]),
+    ],
+)
+def test_what_a_function_around_a_whole_module_holds_is_the_modules(path, source, own):
+    assert [one.name for one in names(source.encode(), path)] == own
+
+
 @each_sample
 def test_a_broken_file_loses_no_definition_without_saying_so(sample):
     """What cannot be read may be unknown; it is never missing, and never changed."""

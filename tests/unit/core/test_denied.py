@@ -39,6 +39,10 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("`fetch_all` or `fetch_one` was removed", set(), {"fetch_all", "fetch_one"}),
         ("Never use `fetch_one` instead of `fetch_all`", {"fetch_one", "fetch_all"}, set()),
         ("Don't call `a.one` rather than `fetch_all`", {"fetch_all"}, set()),
+        ("Put the tag in place of `__VERSION__`", {"__VERSION__"}, set()),
+        ("`stamp_it` writes the tag in place of `__VERSION__`", {"stamp_it", "__VERSION__"}, set()),
+        ("Use `fetch_all` in place of `fetch_one`", {"fetch_all"}, {"fetch_one"}),
+        ("Put it down. Use `fetch_all` in place of `fetch_one`", {"fetch_all"}, {"fetch_one"}),
         ("No mocks: use `fetch_all` instead of `fetch_one`", {"fetch_all"}, {"fetch_one"}),
         ("`prune_old` removes the files that are no longer used", {"prune_old"}, set()),
         ("`prune_old` runs once sessions are gone", {"prune_old"}, set()),
@@ -48,6 +52,17 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("If `a.b` fails and `fetch_one` does not exist, stop", {"fetch_one"}, set()),
         ("`fetch_one` does not exist until `make_all` ran", {"fetch_one", "make_all"}, set()),
         ("`fetch_one` does not exist. When in doubt, ask", set(), {"fetch_one"}),
+        (
+            "Use `fetch_all`; do not replace it with Acme's `fetch_one` attribute",
+            {"fetch_all"},
+            {"fetch_one"},
+        ),
+        ("Keep `fetch_all`; never swap it out for `fetch_one`", {"fetch_all"}, {"fetch_one"}),
+        ("Never switch to `fetch_one`", {"fetch_one"}, set()),
+        ("If you do not replace it with `fetch_one`, it hangs", {"fetch_one"}, set()),
+        ("Do not replace it with `fetch_one` unless forced", {"fetch_one"}, set()),
+        ("`fetch_all` does not swap it with `fetch_one`", {"fetch_all", "fetch_one"}, set()),
+        ("Replace `fetch_one` with `fetch_all`", {"fetch_one", "fetch_all"}, set()),
     ],
 )
 def test_only_what_is_not_used_is_left_out(text, kept, left_out):

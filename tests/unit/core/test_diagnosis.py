@@ -59,7 +59,7 @@ def test_where_all_is_well_nothing_is_found():
             {"daemon": DaemonFacts(state="silent")},
             "daemon",
             "A process holds the daemon's lock",
-            "yaadwatch stop; yaadwatch list",
+            f"fuser -k -TERM {HOME}/daemon.lock; yaadwatch list",
         ),
         (
             {"home": HomeFacts(path=HOME, state="foreign")},
@@ -336,6 +336,7 @@ COMMANDS = (
     "mv",
     "chmod",
     "export",
+    "fuser",
     "kill",
     "tail",
     "uv",

@@ -96,7 +96,7 @@ def test_any_bytes_have_an_answer(old, new, word):
     ("path", "renamed", "added", "instead", "found"),
     [
         ("a/x.py", {"a/x.py": "b/y.py"}, ["b/y.py"], [], Successor("b/y.py", sure=True)),
-        ("a/x.py", {}, ["b/x.py"], [], Successor("b/x.py", sure=True)),
+        ("a/x.py", {}, ["b/x.py"], [], Successor("b/x.py", sure=False)),
         ("a/x.py", {}, ["c/x.py", "a/b/x.py"], [], Successor("a/b/x.py", sure=False)),
         ("a/x.py", {}, ["a/x/__init__.py", "a/x/y.py"], [], Successor("a/x", sure=True)),
         (
@@ -141,12 +141,27 @@ def test_what_took_the_place_of_a_file(path, renamed, added, instead, found):
     [
         ({"a/b/x": "c/b/x", "a/b/y": "c/b/y"}, [], Successor("c/b", sure=True)),
         ({"a/b/x": "c/x", "a/b/y": "d/y"}, [], Successor("d", sure=False, parts=("c", "d"))),
-        ({}, ["c/b/z"], Successor("c/b", sure=True)),
+        ({}, ["c/b/z"], Successor("c/b", sure=False)),
+        ({}, ["c/a/b/z"], Successor("c/a/b", sure=True)),
         ({"e/x": "f/x"}, [], None),
     ],
 )
 def test_where_a_folder_went(renamed, added, found):
     assert successors.of_folder("a/b", renamed, added) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "sure"),
+    [
+        ("src/core/prompts/commands.ts", "apps/desktop/sidecar/commands.ts", False),
+        ("src/core/prompts/commands.ts", "apps/core/commands.ts", True),
+        ("src/ui/chat-row.tsx", "apps/web/chat-row.tsx", True),
+        ("src/ui/ChatRow.tsx", "apps/web/ChatRow.tsx", True),
+        ("setup.md", "docs/setup.md", True),
+    ],
+)
+def test_a_name_that_many_things_have_does_not_say_alone_which_file_it_is(path, new, sure):
+    assert successors.of_file(path, {}, [new], []) == Successor(new, sure=sure)
 
 
 def test_a_file_that_nothing_follows_may_be_kept_in_another_one_nowadays():

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import Tree, repository
 
-from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan, report
 from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.watching.arming import ANY, ITSELF, Arms, key_of, plan, report
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.watch import NoWatcher
 

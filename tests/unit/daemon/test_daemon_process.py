@@ -263,7 +263,7 @@ import sys, threading, time
 from yaadwatch.daemon import main
 from yaadwatch.engine import report, upkeep
 from yaadwatch.engine.workspace import Home
-from yaadwatch.daemon.intake import Intake
+from yaadwatch.daemon.watching.intake import Intake
 def hang(*given, **named):
     open("hangs", "w").close()
     time.sleep(3600)

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from yaadwatch.daemon import folders
-from yaadwatch.daemon.folders import Folders
+from yaadwatch.daemon.watching import folders
+from yaadwatch.daemon.watching.folders import Folders
 from yaadwatch.engine.agent_files.finding import formats, is_passed
 
 

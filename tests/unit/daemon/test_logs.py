@@ -29,7 +29,7 @@ def lines(path: Path) -> list[dict]:
 def test_a_line_is_an_event_with_its_fields(log):
     path, _ = log
 
-    logging.getLogger("yaadwatch.daemon.intake").warning(
+    logging.getLogger("yaadwatch.daemon.watching.intake").warning(
         "check.failed", extra={"project": "p", "paths": {"a.py"}, "took_ms": 4, "at_all": None}
     )
 
@@ -38,7 +38,7 @@ def test_a_line_is_an_event_with_its_fields(log):
     assert line == {
         "level": "warning",
         "event": "check.failed",
-        "where": "yaadwatch.daemon.intake",
+        "where": "yaadwatch.daemon.watching.intake",
         "project": "p",
         "paths": ["a.py"],
         "took_ms": 4,

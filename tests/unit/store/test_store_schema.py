@@ -46,6 +46,8 @@ LOOKUPS = {
     "edges.superseded": lambda conn: edges.superseded(conn, ["a"]),
     "edges.pointed_at": lambda conn: edges.pointed_at(conn, ["a"]),
     "anchors.of_nodes": lambda conn: anchors.of_nodes(conn, ["a"]),
+    "anchors.resting": lambda conn: anchors.resting(conn, ["src/auth.py"]),
+    "anchors.unchanged": lambda conn: anchors.unchanged(conn, {"a": []}),
     "anchors.on_paths": lambda conn: anchors.on_paths(conn, ["src/auth.py"]),
     "flags.of_worktree": lambda conn: flags.of_worktree(conn, 1),
     "flags.drop_node": lambda conn: flags.drop_node(conn, "a"),

@@ -112,9 +112,46 @@ def test_only_living_memories_are_watched(conn):
     anchors.insert(conn, [_anchor("old", "src/old.py"), _anchor("old"), _anchor("b")])
 
     assert anchors.on_paths(conn, ["src/auth.py", "src/old.py"]) == [_anchor("b")]
+    assert anchors.resting(conn, ["src/auth.py", "src/old.py"]) == [("src/auth.py", "b")]
     assert anchors.everything(conn) == [_anchor("b")]
     assert anchors.paths(conn) == ["src/auth.py"]
     assert anchors.of_nodes(conn, ["old"])["old"] != []
+
+
+def test_a_memory_on_two_definitions_of_a_file_rests_on_it_once(conn):
+    anchors.insert(conn, [_anchor("b", symbol="verify"), _anchor("b", symbol="sign"), _anchor("a")])
+
+    assert anchors.resting(conn, ["src/auth.py"]) == [("src/auth.py", "a"), ("src/auth.py", "b")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"commit": "beef"},
+        {"blob": "beef"},
+        {"fingerprint": "f2"},
+        {"line": 9},
+        {"trust": "given"},
+        {"spread": 7},
+        {"symbol": "sign"},
+        {"path": "src/jwt.py"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_was_anchored_anew_is_not_unchanged(conn, other):
+    was = _anchor("a", symbol="verify")
+    now = replace(was, **other)
+    anchors.insert(conn, [now, _anchor("b")])
+
+    assert anchors.unchanged(conn, {"a": [was], "b": [_anchor("b")]}) == {"b"}
+    assert anchors.unchanged(conn, {"a": [now], "b": []}) == {"a"}
+
+
+def test_what_rests_on_nothing_is_unchanged_while_it_lives(conn):
+    anchors.insert(conn, [_anchor("old")])
+
+    known = {"a": [], "old": [_anchor("old")], "erased": []}
+    assert anchors.unchanged(conn, known) == {"a"}
 
 
 def test_ten_thousand_paths_fit_in_one_query(conn):

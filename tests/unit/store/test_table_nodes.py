@@ -68,6 +68,13 @@ def test_a_node_that_is_not_there_is_none(conn):
     assert nodes.many(conn, ["nobody"]) == {}
 
 
+def test_what_living_nodes_say_is_had_without_the_rest_of_them(conn):
+    nodes.insert(conn, node("spoken", text="Use jose"))
+    nodes.insert(conn, node("gone", text="Use jwt", archived_at=NOW))
+
+    assert nodes.texts(conn, ["gone", "nobody", "spoken"]) == {"spoken": "Use jose"}
+
+
 def test_the_number_of_a_node_is_the_one_it_was_given(conn):
     given_number = nodes.insert(conn, node("a"))
 

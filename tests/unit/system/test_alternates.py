@@ -8,7 +8,8 @@ from repositories import Repo
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.objects import alternates
-from yaadwatch.system.git.objects.store import COMMIT, Objects
+from yaadwatch.system.git.objects.store import Objects
+from yaadwatch.system.git.objects.trees import COMMIT
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from yaadwatch.system import processes
 
 
@@ -31,3 +33,28 @@ def test_asking_for_nothing_loads_nothing():
 
     assert "yaadwatch.system.files" in loaded
     assert "psutil" not in loaded
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is free memory given back")
+def test_what_a_large_piece_of_work_took_is_given_back_once():
+    """Freed, and below something that is not, as most of it is."""
+    code = """if True:
+        from yaadwatch.system import processes
+        processes.give_back()
+        small = processes.own_rss_bytes()
+        work = [bytes([n % 256]) * 4000 for n in range(20_000)]
+        last = bytes(4000)
+        large = processes.own_rss_bytes()
+        del work
+        print(large - small, processes.give_back_growth(), processes.own_rss_bytes() - small)
+        print(processes.give_back_growth())
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    took, given_back, left = told[0].split()
+
+    assert int(took) > 60_000_000
+    assert given_back == "True"
+    assert int(left) < processes.GROWTH_BYTES
+    assert told[1] == "False"

@@ -57,20 +57,22 @@ def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
             hint="How it is used: yaadwatch config --help",
         )
     if args.action == "list":
-        return _list(_ask(client), args, terminal)
+        return _list(_ask(args, client), args, terminal)
     if args.action == "get":
-        return _get(args.words[0], _ask(client), args, terminal)
+        return _get(args.words[0], _ask(args, client), args, terminal)
     return _change(args, client, terminal)
 
 
-def _ask(client: "Client") -> "dict[str, Any]":
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     """Return what holds for the daemon that runs, else for the next one."""
+    from pathlib import Path
+
     from yaadwatch.installing import configuring
 
     try:
         return client.call("config")
     except NobodyListens:
-        return configuring.listed(os.environ)
+        return configuring.listed(os.environ, Path(args.project or Path.cwd()))
 
 
 def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:

@@ -1,7 +1,10 @@
 """The command `logs`: what the daemon wrote about what it did."""
 
+import errno
 import json
 import os
+import shlex
+import stat
 import time
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
@@ -9,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import folder, when
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import log_file, start_log
 
 TYPE_CHECKING = False
@@ -74,12 +78,12 @@ def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, A
     found: list[tuple[str, dict[str, Any]]] = []
     read: set[tuple[int, int]] = set()
     for one in _files(path):
-        try:
-            with one.open("rb") as stream:
-                place = _place(os.fstat(stream.fileno()))
-                data = b"" if place in read else stream.read()  # it may just have been moved on
-        except FileNotFoundError:
+        stream = _open(one)
+        if stream is None:
             break
+        with stream:
+            place = _place(os.fstat(stream.fileno()))
+            data = b"" if place in read else stream.read()  # it may just have been moved on
         read.add(place)
         entries = [(line, _entry(line)) for line in _texts(data.split(b"\n")) if line]
         found = [pair for pair in entries if _level(pair[1]) >= least] + found
@@ -134,10 +138,28 @@ def _files(path: "Path") -> "list[Path]":
 
 
 def _open(path: "Path") -> "BinaryIO | None":
+    """Open a log; None when it is not there.
+
+    Raises:
+        YaadError: UNAVAILABLE when no plain file stands there, or it may not be read.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    why = "it is no plain file"
     try:
-        return path.open("rb")
+        descriptor = os.open(path, flags)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        why = why if error.errno == errno.ELOOP else str(error.strerror)
+    place = shlex.quote(str(path))
+    raise YaadError(
+        Code.UNAVAILABLE,
+        f"{path} cannot be read: {why}.",
+        hint=f"A daemon that starts makes a new one: mv {place} {place}.odd; yaadwatch restart",
+    )
 
 
 def _is_open(path: "Path", descriptor: int) -> bool:
@@ -159,9 +181,11 @@ def _place(found: os.stat_result) -> tuple[int, int]:
 def _entry(line: str) -> "dict[str, Any]":
     try:
         found = json.loads(line)
-    except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {"level": "info", "event": line}
+        is_ours = isinstance(found, dict) and isinstance(found["event"], str)
+        when(found["at"] if is_ours else None)
+    except (ValueError, KeyError, RecursionError):
+        is_ours = False  # half a line, after a crash; or somebody else's
+    return found if is_ours else {"level": "info", "event": line}
 
 
 def _level(entry: "dict[str, Any]") -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock, wait_until_gone
+from yaadwatch.client.presence import daemon_holds_lock, holder, wait_until_gone
 from yaadwatch.client.service import manager
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import announced_pid
@@ -171,8 +171,9 @@ def _told(args: Namespace, terminal: Terminal, text: str, answer: Mapping[str, o
 
 
 def _still_there(pid: int | None, what: str) -> YaadError:
+    who, end = holder(pid)
     return YaadError(
         Code.UNAVAILABLE,
-        f"Process {pid} holds the daemon's lock and {what}; it was left alone.",
-        hint=f"Its log says what it does. To end it: kill {pid}",
+        f"{who} holds the daemon's lock and {what}; it was left alone.",
+        hint=f"Its log says what it does. To end it: {end}",
     )

@@ -18,6 +18,7 @@ from yaadwatch.core.ingest.lettering import folded, is_shouted
 from yaadwatch.core.kept import kept
 
 _KEPT_WORDS: Final = 4096
+_KEPT_NUMBERS: Final = 16
 _KEPT_CHARS_MAX: Final = 40
 """Of so many words, none longer, the plain form is kept: texts use the same ones again."""
 
@@ -168,6 +169,7 @@ def beginning(text: str) -> tuple[str, ...]:
     return ()
 
 
+@kept(_KEPT_NUMBERS)  # of a statement it is asked for when it is compared, and when it is stored
 def number(text: str) -> int:
     """Return a number that few other statements have: 1 to 2**32 - 1, and 0 of an empty one.
 

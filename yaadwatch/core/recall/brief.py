@@ -148,9 +148,12 @@ def compose(
         note: a sentence of ours that comes first, when there is anything else.
     """
     sections = (
-        _Section(_DOUBTS, _by_commit(doubts), "yaadwatch stale"),
+        _Section(_DOUBTS, _by_commit(doubts), "yaadwatch stale", "may no longer be true"),
         _Section(
-            _CLASHES, [_Item(each.id, _clash(each)) for each in clashes], "yaadwatch contradictions"
+            _CLASHES,
+            [_Item(each.id, _clash(each)) for each in clashes],
+            "yaadwatch contradictions",
+            "cannot all be true",
         ),
         _Section(_RULES, [_Item(each.id, _statement(each)) for each in rules], "yaadwatch recall"),
         _Section(_TASKS, [_Item(each.id, _statement(each)) for each in tasks], "yaadwatch tasks"),
@@ -178,13 +181,15 @@ def compose(
         lines, items = section.within(left.less(kept))
         if not items:
             lines, items = section.within(left)
+        if section.urgent and section.items and not lines:
+            break  # no rule without the warning that belongs to it
         left = left.less(_cost(lines))
         body += lines
         told.append([item.id for item in items])
         shown |= {item.id: _cost(item.lines).tokens for item in items if item.id}
     if not body:
         return Brief(text="", doubts=0, rules=0, tasks=0, used=0, left=tokens_max)
-    counts = [len(ids) for ids in told]
+    counts = [len(ids) for ids in told] + [0] * (len(sections) - len(told))
     return Brief(
         text="\n".join(begin + body),
         doubts=counts[0],
@@ -249,12 +254,14 @@ class _Item:
 class _Section:
     """A heading and the items that stand under it.
 
-    `rest` is the command that lists what has no room.
+    `rest` is the command that lists what has no room. `urgent`: in a line, what there is; it is
+    told where there is no room for more, and nothing that comes later is told without it.
     """
 
     heading: tuple[str, ...]
     items: list[_Item]
     rest: str
+    urgent: str = ""
 
     def cost(self) -> _Cost:
         return _cost(self._whole()) if self.items else _NOTHING
@@ -277,7 +284,8 @@ class _Section:
                 told.append(item)
         if left.holds(_NOTHING):
             return [*self.heading, *lines, self._more(len(self.items) - len(told))], told
-        return [], []
+        short = [f"- {len(self.items)} {self.urgent}: {self.rest}"] if self.urgent else []
+        return (short, []) if room.holds(_cost(short)) else ([], [])
 
     def _whole(self) -> list[str]:
         lines = list(self.heading)

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 _MAY_BE: Final = (
-    *("instead of", "rather than", "in place of", "as opposed to"),
+    *("instead of", "rather than", "in place of", "as opposed to", "replace", "swap", "switch"),
     *("not exist", "n't exist", "no longer", "removed", "gone"),
 )
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.
@@ -25,6 +25,11 @@ _TO_USE = (
 _INSTEAD = re.compile(
     r"(?i)\b(?:instead of|rather than|in place of|as opposed to)\s{1,3}"
     rf"{_TO_USE}{{0,4}}({_NAMES})"
+)
+_NO_HEIR = re.compile(
+    r"(?i)(?:\bdo not|\bdon['’]t|\bnever)\s{1,3}(?:replace|swap|switch)\s{1,3}"
+    r"(?:it|them|this|that|these|those)\s{1,3}(?:out\s{1,3})?(?:with|by|for|to)\s{1,3}"
+    rf"(?:(?:the|an?|any|another|\w{{1,30}}['’]s)\s{{1,3}}){{0,3}}({_NAMES})"
 )
 # Only a word for what it is may stand behind a name: "`prune()` removes rows that are gone" is
 # about `prune()`, and no list of verbs is ever complete.
@@ -53,6 +58,12 @@ _NOT = re.compile(
     r"(?i)(?:\b(?:not|never|no|nobody|nothing|avoid|why|cannot|without)|n['’]t)\b"
     r"(?:[^.!?;:\n]|[.!?:](?=\S))*\Z"
 )
+_PUT = re.compile(
+    r"(?i)\b(?:put(?:s|ting)?|insert(?:s|ed|ing)?|substitut(?:es?|ed|ing)|paste[sd]?|type[sd]?"
+    r"|writ(?:es?|ten|ing)|fill(?:s|ed|ing)?|enter(?:s|ed|ing)?)\b"
+    r"(?:[^.!?;:\n]|[.!?:](?=\S))*\bin place of\b[^.!?;\n]*\Z"
+)
+"""What is put in place of a name needs the name to be there."""
 _SENTENCE_MAX = 200
 """Characters before a name in which a condition, or a `not`, is looked for; behind it the same."""
 
@@ -65,7 +76,7 @@ def without(text: str) -> str:
     lowered = text.lower()
     if not any(map(lowered.__contains__, _MAY_BE)):
         return text
-    for pattern in (_INSTEAD, _GONE):
+    for pattern in (_INSTEAD, _NO_HEIR, _GONE):
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
             if pattern is _GONE and _ONE.search(text, end, found.end()):
@@ -73,8 +84,11 @@ def without(text: str) -> str:
                 start = others.end() if others is not None else start
             before = text[max(0, start - _SENTENCE_MAX) : start]
             behind = text[found.end() : found.end() + _SENTENCE_MAX]
-            turned = _NOT.search(before) if pattern is _INSTEAD else _conditional(before, behind)
-            if not turned:
+            if pattern is _INSTEAD:
+                kept = bool(_NOT.search(before) or _PUT.search(before))
+            else:
+                kept = _conditional(before, behind)
+            if not kept:
                 text = text[:start] + " " * (end - start) + text[end:]
     return text
 

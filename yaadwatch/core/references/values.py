@@ -76,11 +76,21 @@ _RETURNED = (
     rf"(-?\d[\d_,]{{0,30}}(?:\.\d{{1,30}})?|(?i:true|false|{'|'.join(_WORDS)})|None|null|nil"
     r"|undefined|nullptr|NULL|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
 )
-_UNLESS = r",(?! (?:or|if|unless|when|while|else|otherwise|except|but)\b)"
+_ANOTHER = (
+    r" ?(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|-?\d[\w.]{0,30}(?<!\.))"
+    r"(?=`?\)?(?:[.;:,)]| (?:and|or)\b|\s*$))"
+)
+"""A further value: `'a', 'b'` is one of two, and "5, 6 is too much" is five."""
+_UNLESS = rf",(?! (?:or|if|unless|when|while|else|otherwise|except|but)\b|{_ANOTHER})"
 _NO_MORE = rf"(?=`?(?:\s*$|(?:[.;:)!]|{_UNLESS})(?!\w)))"
 _TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
 _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
-_END = r"(?=[ \t]{0,20}(?:[;,}#\r]|//|--|$))"
+_FURTHER = (
+    r"(?![ \t]{0,20},[ \t]{0,20}(?:-?\d[\w.]{0,30}|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
+    r"[ \t]{0,20}(?:[,;#\r]|//|$))"
+)
+"""Behind the first of several values, `'a', 'b'`, which is none by itself; `"a": 1, "b": 2` is."""
+_END = rf"(?=[ \t]{{0,20}}(?:[;,}}#\r]|//|--|$)){_FURTHER}"
 
 _WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
 _OFTEN = r"(?:(?:always|now|currently) `?)?"
@@ -90,7 +100,7 @@ _BY_DEFAULT = rf"`?,? ?(?:[—–-] )?\(?`?{_TYPED}`?(?i:defaults?)(?: value)?(?
 _TELLS = r"`?\s?(?:=|defaults to|is set to)\s?`?"
 _LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
 _NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
-_NO_OTHER = r"(?!,?`?,? ?(?:\bor\b|[|/]))"
+_NO_OTHER = rf"(?!,?`?,? ?(?:\bor\b|[|/])|(?:,|(?<=,)){_ANOTHER})"
 """What has one of several values has none that is told."""
 _STATED = re.compile(
     rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
@@ -102,6 +112,7 @@ _RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
 _PART_OF_A_PATH = re.compile(r"[\w.-]")
 _PART_OF_A_NAME = re.compile(r"[\w-]")
 _END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
+_TOLD_MAX = 24
 _SENTENCE_MAX = 400
 """Characters before and behind a value in which a condition is looked for."""
 _WHERE = (
@@ -115,6 +126,11 @@ _CASE = re.compile(
     r"|given)(?![\w`-])"
 )
 """The same for what a function returns, which may be said of one of its cases in more ways."""
+_TOLD = re.compile(
+    r"(?i)(?:^|[.!?:;,(>*+-]\s{0,3}|\d[.)]\s|\b(?:and|or|to|then|please|just|can|must|should|may)\s)"
+    r"(?:set|export|pass|put|add|change|try)\s(?:the\s)?`?\Z"
+)
+"""What stands before a name that somebody is to give a value: what it has now is not said."""
 _OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|but)\b")
 """How a sentence begins that tells what holds otherwise."""
 
@@ -220,10 +236,14 @@ def stated_for(text: str, name: str) -> str | None:
 
 
 def stated_at(text: str, name: str) -> list[Given]:
-    """Return where a text says that a name has a value; nothing where one is conditional."""
+    """Return where a text says that a name has a value; nothing where one is conditional.
+
+    "Set `debug = True` to see more" tells what to do, and not what is.
+    """
     found = list(_behind(name, text, _PART_OF_A_PATH, _STATED))
     if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
         return []
+    found = [(start, one) for start, one in found if not _is_to_be_done(text, start)]
     return [_given_at(one, one.lastindex or 0, _valued(*one.groups())) for _, one in found]
 
 
@@ -290,6 +310,11 @@ def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str])
     if condition.search(sentence) or condition.search(rest):
         return True
     return bool(more) and _OTHER_CASE.match(more[0]) is not None
+
+
+def _is_to_be_done(text: str, start: int) -> bool:
+    """Return whether somebody is told to give the value to the name at `start`."""
+    return _TOLD.search(text[max(0, start - _TOLD_MAX) : start]) is not None
 
 
 def _counted(said: str) -> str:

@@ -129,7 +129,7 @@ def names(source: bytes, path: str) -> Sequence[Named]:
 
 def _root(source: bytes, language: Language) -> "Node | None":
     syntax = grammar(language.module, language.function)
-    if not is_readable(source, syntax, nests=language.nests, indents=language.indents):
+    if not is_readable(source, nests=language.nests, indents=language.indents):
         return None
     return parse(source, syntax)
 

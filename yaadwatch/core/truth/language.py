@@ -1,7 +1,7 @@
 """What has to be known of a language to find its definitions: the shape of a row of the table."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -66,6 +66,7 @@ class Language:
         nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
         indents: the grammar crashes at hundreds of levels of indentation.
         is_settings: keys are what it defines.
+        wrappers: given the root and the source, the functions whose body is the whole of a module.
     """
 
     title: str
@@ -86,6 +87,7 @@ class Language:
     nests: bool = False
     indents: bool = False
     is_settings: bool = False
+    wrappers: "Callable[[Node, bytes], Iterable[Node]] | None" = None
 
     def role_of(self, node: "Node", rule: Rule) -> Role:
         """Return the role of a node that `rule` is about."""

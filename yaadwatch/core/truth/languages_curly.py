@@ -24,7 +24,7 @@ from yaadwatch.core.truth.naming import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -52,6 +52,39 @@ _JS_RULES: "Mapping[str, Rule]" = {
     "generator_function": _BLOCK,
     "decorator": _BLOCK,
 }
+_JS_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+_JS_AROUND = frozenset({"expression_statement", "parenthesized_expression", "unary_expression"})
+
+
+def _js_wrappers(root: "Node", source: bytes) -> "Iterator[Node]":
+    """Yield the functions that hold a module: `(function () {...})()`, `define([], () => {...})`.
+
+    What they are given may be one as well: `(function (factory) {...})(function (exports) {...})`.
+    """
+    for statement in root.named_children:
+        called = _js_bare(statement) if statement.type == "expression_statement" else None
+        if called is None or called.type != "call_expression":
+            continue
+        does = _js_bare(called.child_by_field_name("function"))
+        given = called.child_by_field_name("arguments")
+        inside = [
+            one for one in (given.named_children if given else ()) if one.type in _JS_FUNCTIONS
+        ]
+        if does is not None and does.type in _JS_FUNCTIONS:
+            yield does
+            yield from inside
+        elif does is not None and source[does.start_byte : does.end_byte] == b"define":
+            yield from inside
+
+
+def _js_bare(node: "Node | None") -> "Node | None":
+    """Return what stands in a statement, in parentheses, or behind `!`."""
+    while node is not None and node.type in _JS_AROUND:
+        argument = node.child_by_field_name("argument")
+        node = argument or (node.named_children[-1] if node.named_children else None)
+    return node
+
+
 JAVASCRIPT = Language(
     title="JavaScript",
     module="tree_sitter_javascript",
@@ -64,6 +97,7 @@ JAVASCRIPT = Language(
     before=frozenset({"decorator"}),
     dropped=frozenset({";"}),
     counted_in=frozenset({"for_statement"}),
+    wrappers=_js_wrappers,
 )
 
 _TS_RULES: "Mapping[str, Rule]" = {

@@ -4,7 +4,8 @@ Scopes are told by what encloses what, never by asking a node for its parent: th
 as long as the file is large.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,20 @@ class _Open:
 
 
 def definitions(root: "Node", source: bytes, language: Language) -> Iterator[Found]:
-    """Yield the definitions of a file, an outer one before those in it."""
+    """Yield the definitions of a file, an outer one before those in it.
+
+    What a function around a module assigns is one where nothing else in the file has its name.
+    """
+    modules = {one.id for one in language.wrappers(root, source)} if language.wrappers else set()
+    found = list(_definitions(root, source, language, modules))
+    named = Counter(one.name[-1] for one, _ in found)
+    yield from (one for one, wrapped in found if not wrapped or named[one.name[-1]] == 1)
+
+
+def _definitions(
+    root: "Node", source: bytes, language: Language, modules: Collection[int]
+) -> "Iterator[tuple[Found, bool]]":
+    """Yield the definitions, and of each whether it is a value of a function around a module."""
     rules = rules_by_type(language)
     stack: list[_Open] = []
     for node in _captured(root, language):
@@ -62,10 +76,11 @@ def definitions(root: "Node", source: bytes, language: Language) -> Iterator[Fou
         if rule is None:
             stack.append(_Open(end, stack[-1].name if stack else (), None, node))
             continue
-        role = language.role_of(node, rule)
+        role = Role.SCOPE if node.id in modules else language.role_of(node, rule)
         scope = stack[-1].name if stack else ()
         if role is Role.VALUE and _is_local(stack):
             continue
+        is_wrapped = role is Role.VALUE and any(one.node.id in modules for one in stack)
         names = [] if role in (Role.SHELL, Role.BLOCK) else list(rule.names(node, source))
         kind = _KINDS.get(role)
         if kind is not None:
@@ -73,7 +88,8 @@ def definitions(root: "Node", source: bytes, language: Language) -> Iterator[Fou
             is_lost = any(one.role is None for one in stack)
             for name in names[:_NAMES_MAX]:
                 whole = (*scope, *name)
-                yield Found(name=whole, kind=kind, node=node, shells=shells, is_lost=is_lost)
+                own = Found(name=whole, kind=kind, node=node, shells=shells, is_lost=is_lost)
+                yield own, is_wrapped
         if names or kind is None:
             inner = (*scope, *names[0]) if names else scope
             stack.append(_Open(end, inner, role, node))

@@ -70,12 +70,12 @@ def read_all(home: Home, space: Space) -> list[AgentFile]:
     """
     there = fleet(home, space, thorough=True)
     found = [_read(home, space, one) for one in there.files.values()]
-    found += [
-        AgentFile(
-            path=name, bridge=bridge.name, state="synced", reason=f"is the same file as {path}"
-        )
-        for name, bridge, path in there.also
-    ]
+    for name, bridge, path in there.also:
+        first = there.files.get(path)
+        if name == path and first is not None:  # found by a link to it, which is its other name
+            name, bridge = first.name, first.bridge  # noqa: PLW2901
+        same = f"is the same file as {path}"
+        found.append(AgentFile(path=name, bridge=bridge.name, state="synced", reason=same))
     return [one for one in found if one is not None]
 
 

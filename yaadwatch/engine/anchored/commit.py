@@ -75,11 +75,10 @@ class AtHead:
         direct = self.window(anchor.commit).changes.renamed.get(path)
         if direct is not None:
             return direct
-        for departure in self.history.departures(anchor.commit, self.head.commit):
-            if departure.path == path:
-                if departure.to is None:
-                    return None
-                path = departure.to
+        for departure in self.history.way_of(path, anchor.commit, self.head.commit):
+            if departure.to is None:
+                return None
+            path = departure.to
         return path if path != anchor.path and self.find(path) is not None else None
 
     def listing(self) -> Tree:

@@ -2,6 +2,7 @@
 
 import re
 
+from yaadwatch.core.kept import kept
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
@@ -20,6 +21,8 @@ _NO_CODE = re.compile(
     r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
     r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
 )
+_PATHS_KEPT_MAX = 16_384
+"""Each word of a text is looked for in the same files: what they are is asked a thousand times."""
 _DEFINES = (
     rb"\b(?:class|def|fn|func|fun|function|interface|type|struct|enum|union|trait|protocol|record|"
     rb"object|module|mod|namespace|macro_rules!|const|let|var|val|static|define)[ \t*]+"
@@ -67,6 +70,7 @@ def is_prose(path: str) -> bool:
     return path.lower().endswith(_PROSE) or is_ours(path)
 
 
+@kept(_PATHS_KEPT_MAX)
 def is_code(path: str) -> bool:
     """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
     return not is_prose(path) and not _NO_CODE.search(path)

@@ -4,7 +4,7 @@ Only files that memories rest on, or that a text names, are opened, each at most
 """
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.core import privacy
+from yaadwatch.core.kept import kept
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import hunks
@@ -242,6 +243,7 @@ class WorkTree:
 
 View = WorkTree | AtHead
 
+BRANCHES_KEPT = 16
 TREES_KEPT = 2
 TREE_PATHS_KEPT = 20_000
 """Of a larger tree, the way to look its paths up is made anew for each job."""
@@ -257,12 +259,30 @@ def _kept_tree(paths: tuple[str, ...]) -> Tree:
     return Tree.of(paths)
 
 
-def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
-    """Return both views of a work tree, for one job; the branch's name is masked."""
+@kept(BRANCHES_KEPT)
+def _masked(branch: str) -> str:
+    return privacy.mask(branch).text
+
+
+def look_at(
+    space: Place,
+    known: Iterable[Sighting],
+    now_ns: int,
+    *,
+    history: Callable[[Repository], History] = History,
+) -> tuple[WorkTree, AtHead]:
+    """Return both views of a work tree, for one job; the branch's name is masked.
+
+    Args:
+        space: whose files.
+        known: what was read earlier.
+        now_ns: now, in nanoseconds.
+        history: makes what git is asked through.
+    """
     found = space.repository.head()
-    found = replace(found, branch=privacy.mask(found.branch).text)
+    found = replace(found, branch=_masked(found.branch))
     names: dict[str, list[str]] = {}
-    head = AtHead(history=History(space.repository), head=found, names=names)
+    head = AtHead(history=history(space.repository), head=found, names=names)
     tree = WorkTree(
         space=space,
         known={sighting.path: sighting for sighting in known},

@@ -72,13 +72,12 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
     def commit(conn: Connection) -> Checked:
         row = row_of(conn, worktree)
         before = {flag.node: flag for flag in flags.of_worktree(conn, worktree)}
-        resting = anchors.of_nodes(conn, gathered.judged.keys())
-        texts = nodes.many(conn, gathered.judged.keys())
+        own = {node_id: judged_on for node_id, (judged_on, _) in gathered.judged.items()}
+        unchanged = anchors.unchanged(conn, own)
         raised = cleared = 0
         held = set()
-        for node_id, (judged_on, flag) in gathered.judged.items():
-            node = texts.get(node_id)
-            if node is None or node.archived_at is not None or tuple(resting[node_id]) != judged_on:
+        for node_id, (_, flag) in gathered.judged.items():
+            if node_id not in unchanged:
                 continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
             if node_id in gathered.held:
                 held.add(node_id)
@@ -97,7 +96,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
                     conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
                 )
         _strengthen(conn, held, now)
-        sightings.put(conn, worktree, _vouched(conn, gathered))
+        sightings.put(conn, worktree, _vouched(conn, gathered, unchanged))
         _forget_sightings(conn, worktree)
         if (row.head, row.branch) != (gathered.commit, gathered.branch):
             worktrees.set_head(conn, worktree, gathered.commit, gathered.branch)
@@ -135,17 +134,14 @@ def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
     nodes.strengthen(conn, held, now=now)
 
 
-def _vouched(conn: Connection, gathered: Gathered) -> list[Sighting]:
+def _vouched(conn: Connection, gathered: Gathered, unchanged: set[str]) -> list[Sighting]:
     """Return the sightings of files of which every memory was judged, as it is anchored now.
 
     Any other file must look changed to the next check: a memory of it was not judged, because it
     was anchored or restored meanwhile, or because the file was only read for another one.
     """
-    pending = {
-        anchor.path
-        for anchor in anchors.on_paths(conn, [sighting.path for sighting in gathered.seen])
-        if anchor not in gathered.judged.get(anchor.node, ((), None))[0]
-    }
+    seen = [sighting.path for sighting in gathered.seen]
+    pending = {path for path, node in anchors.resting(conn, seen) if node not in unchanged}
     return [sighting for sighting in gathered.seen if sighting.path not in pending]
 
 

@@ -22,7 +22,7 @@ from yaadwatch.engine.inout.coming import (
     usable_kind,
     usable_time,
 )
-from yaadwatch.model.nodes import THINGS, Node, Version, canonical_key
+from yaadwatch.model.nodes import NOT_GIVEN, Node, Version, canonical_key
 from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
@@ -217,7 +217,7 @@ def _take_former(coming: Coming, path: str, page: Page) -> None:
 
 def _kind(given: object) -> str | None:
     kind = usable_kind(given) if isinstance(given, str) else None
-    return None if kind in THINGS else kind
+    return None if kind in NOT_GIVEN else kind
 
 
 def _key(given: object) -> str | None:

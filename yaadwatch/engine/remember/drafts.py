@@ -23,9 +23,8 @@ class Draft:
 
     One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
     the statement is kept under; `expected_version`: the version of the memory under that key that
-    it is meant for, any when None. `session`: the id of the session that it is said in, if any;
-    `touched`: the files that were worked on in it. `cleaned`: what `clean` made of `text`, where
-    somebody has asked already.
+    it is meant for, any when None. `session`: the id of the session that it is said in, if any.
+    `cleaned`: what `clean` made of `text`, where somebody has asked already.
     """
 
     text: str
@@ -45,7 +44,6 @@ class Draft:
     baseline: bool = False
     has_id: bool = False
     session: str | None = None
-    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,8 @@ class Ready:
 
     `commit`: where it is learned; empty for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
-    mean; what it means is decided when it is stored.
+    mean; what it means is decided when it is stored. `lacking`: why not all was found that it rests
+    on; empty when all was.
     """
 
     draft: Draft
@@ -77,13 +76,14 @@ class Ready:
     entities: tuple[str, ...]
     match: Match | None
     commit: str = ""
+    lacking: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
     """What became of a draft; `decision` is 'new', 'same' or 'refines'.
 
-    `before`: the memory as it was, when it was given other words.
+    `before`: the memory as it was, when it was given other words. `lacking`: as of what is `Ready`.
     """
 
     node: Node
@@ -92,6 +92,7 @@ class Admitted:
     decision: str
     why: str
     before: Node | None = None
+    lacking: str = ""
 
 
 def clean(raw: str) -> Masked:

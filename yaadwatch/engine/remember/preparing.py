@@ -15,6 +15,7 @@ from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
+from yaadwatch.engine.asking import WithoutGit
 from yaadwatch.engine.remember import matching
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.workspace import Home, Space
@@ -28,8 +29,12 @@ from yaadwatch.model.settings import (
 )
 from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings
 from yaadwatch.store.whole import sizes
+from yaadwatch.system.git.command import NoGit
 
+FEW: Final = 4
+"""Statements that are looked up while nobody else writes: half a millisecond."""
 MANIFESTS_KEPT: Final = 16
 """Manifests of which is known what they list; to read a long one takes longer than all the rest."""
 MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
@@ -54,18 +59,29 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     hashes = [text_hash(draft.text) for draft in cleaned]
-    while (known := db.read(_look, cleaned, hashes, scope)) is None:
+    # A few are looked up where they are about to be written; of many, nobody waits for the end.
+    read = db.read_before_write if len(cleaned) <= FEW else db.read
+    while (known := read(_look, cleaned, hashes, scope)) is None:
         db.write(matching.begin)
     budget.refuse_beyond(home, db, known.used)
     head = None
+    lacking = ""
     if space is None:
         _refuse_files(cleaned)
         anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
         used: Mapping[str, str] = {}
     else:
         tree, head = look_at(space, (), home.clock.now_ns())
-        anchored = _anchored(cleaned, known, tree, head)
-        used = packages_of(tree)
+        try:
+            anchored = _anchored(cleaned, known, tree, head)
+            used = packages_of(tree)
+        except NoGit as error:
+            if any(draft.baseline or _is_of_file(draft) for draft in cleaned):
+                raise  # the file is still there once git is; then all of it is found
+            tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
+            lacking = f"{error.message.rstrip('.')}, so only files that the text names were sought"
+            anchored = _anchored(cleaned, known, tree, head, lacking=lacking)
+            used = packages_of(tree)
     commit = "" if head is None else head.head.commit
     ready = []
     for draft, digest, mask, match, rests_on in zip(
@@ -88,6 +104,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 entities=tuple(entities.entities(draft.text, used)),
                 match=match,
                 commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
+                lacking=lacking,
             )
         )
     return ready
@@ -110,19 +127,46 @@ def _is_of_file(draft: Draft) -> bool:
 
 
 def anchor_again(
-    home: Home, space: Space | None, node: Node, old: Sequence[Anchor], *, folder: str = ""
+    home: Home,
+    space: Space | None,
+    node: Node,
+    old: Sequence[Anchor],
+    *,
+    folder: str = "",
+    whole: bool = False,
 ) -> list[Anchor]:
     """Return what a memory rests on as things are now; its paths may start in `folder`.
 
     What its text names is found afresh; what was given by the caller or followed to another place
     is kept where it still exists; what is gone is dropped. A memory of the user's own store
-    (`space` None) rests on nothing.
+    (`space` None) rests on nothing. Where git cannot be run, files are looked for by
+    their paths alone, and what the text still names of the old is kept, unless it is to be
+    `whole`.
+
+    Raises:
+        NoGit: git cannot be run, and it is to be whole.
     """
     if space is None:
         return []
     tree, head = look_at(space, (), home.clock.now_ns())
     source = Source(text=node.text, folder=folder)
-    found = anchoring.anchor([source], tree, head.head.commit)[0]
+    try:
+        found = anchoring.anchor([source], tree, head.head.commit)[0]
+    except NoGit:
+        if whole:
+            raise
+        tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
+        spread = {(anchor.path, anchor.symbol): anchor.spread for anchor in old}
+        found = [
+            replace(anchor, spread=spread.get((anchor.path, anchor.symbol), 0))
+            for anchor in anchoring.anchor([source], tree, head.head.commit)[0]
+        ]
+        here = {(anchor.path, anchor.symbol) for anchor in found}
+        found += [
+            anchor
+            for anchor in named_by(node.text, old)
+            if anchor.trust == "text" and (anchor.path, anchor.symbol) not in here
+        ]
     return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
 
 
@@ -133,12 +177,14 @@ def _masked(tag: str) -> str:
 class _Known(NamedTuple):
     """What a store knows of some drafts: how much it holds, which memories they seem to mean.
 
-    `before`: what these memories rest on, by their id.
+    `before`: what these memories rest on, by their id. `touched`: the files that were worked on in
+    the sessions that the drafts are said in, by the id of the session.
     """
 
     used: int
     matches: Sequence[Match | None]
     before: Mapping[str, Sequence[Anchor]]
+    touched: Mapping[str, tuple[str, ...]]
 
 
 def _look(
@@ -157,7 +203,9 @@ def _look(
     ]
     meant = [one.node.id for one in matches if one is not None]
     before = anchors.of_nodes(conn, meant) if meant else {}
-    return _Known(sizes.used(conn), matches, before)
+    said_in = {draft.session for draft in drafts if draft.session is not None}
+    touched = {one: tuple(doings.files(conn, one)) for one in said_in} if scope == PROJECT else {}
+    return _Known(sizes.used(conn), matches, before, touched)
 
 
 def _refuse_files(drafts: Sequence[Draft]) -> None:
@@ -181,8 +229,13 @@ def _anchored(
     known: _Known,
     tree: WorkTree,
     head: AtHead,
+    *,
+    lacking: str = "",
 ) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that means a memory, on what that rested on before too."""
+    """Return what drafts rest on; one that means a memory, on what that rested on before too.
+
+    `lacking`: why not everything can be found; empty when it can.
+    """
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
@@ -191,14 +244,14 @@ def _anchored(
             folder=draft.folder,
             files=draft.files,
             symbols=draft.symbols,
-            touched=draft.touched,
+            touched=known.touched.get(draft.session or "", ()),
         )
         for draft in drafts
     ]
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
-        _require_symbols(draft, found)
+        _require_symbols(draft, found, lacking)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
         if match is not None and match.how not in (matching.SAME, matching.WITHIN):
             old = named_by(draft.text, old)
@@ -259,7 +312,7 @@ def named_in(home: Home, space: Space | None, said: str) -> list[str]:
     """Return the packages, addresses and ports that a masked text names."""
     if space is None:
         return entities.entities(said, {})
-    tree, _ = look_at(space, (), home.clock.now_ns())
+    tree, _ = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
     return entities.entities(said, packages_of(tree))
 
 
@@ -289,9 +342,15 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
         )
 
 
-def _require_symbols(draft: Draft, found: Sequence[Anchor]) -> None:
+def _require_symbols(draft: Draft, found: Sequence[Anchor], lacking: str) -> None:
     for symbol in draft.symbols:
         if not any(anchor.symbol == symbol for anchor in found):
+            if lacking:
+                raise YaadError(
+                    Code.UNAVAILABLE,
+                    f"{lacking}; {symbol} is in none of them, and nothing was stored.",
+                    hint="Name the file that defines it, or install git.",
+                )
             raise YaadError(
                 Code.NOT_FOUND,
                 f"{symbol} is defined in none of the files that were named, nor in exactly one "

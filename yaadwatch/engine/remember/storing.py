@@ -115,6 +115,7 @@ def store_over(
         decision=REFINES,
         why=item.why,
         before=known,
+        lacking=item.lacking,
     )
 
 
@@ -306,7 +307,14 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     writing.learn(conn, node, item.commit, now, fresh=True)
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=NEW, why=item.why)
+    return Admitted(
+        node=node,
+        anchors=rests_on,
+        masked=item.masked,
+        decision=NEW,
+        why=item.why,
+        lacking=item.lacking,
+    )
 
 
 def _add(making: Making, item: Ready, node: Node) -> set[str]:
@@ -334,4 +342,11 @@ def _said_again(
     if not within:
         relating.relate(conn, home, node, item.entities, now, known=hold, others=True)
     why = "said before, in more words" if within else "said before"
-    return Admitted(node=node, anchors=rests_on, masked=item.masked, decision=SAME, why=why)
+    return Admitted(
+        node=node,
+        anchors=rests_on,
+        masked=item.masked,
+        decision=SAME,
+        why=why,
+        lacking=item.lacking,
+    )

@@ -12,9 +12,8 @@ from yaadwatch.engine.remember import given, preparing, storing
 from yaadwatch.engine.remember.drafts import Admitted, Draft, clean_key
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import PROJECT, THINGS, USER, canonical_kind
+from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, USER, canonical_kind
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.sessions import doings
 
 
 def remember(
@@ -62,10 +61,11 @@ def remember(
             (another version, with the words it has; or another memory says the same) and REFUSED
             (a person said it, and an agent has other words) for what is under the key.
     """
-    if kind is not None and canonical_kind(kind) in THINGS:
+    kept_for = NOT_GIVEN.get(canonical_kind(kind)) if kind is not None else None
+    if kept_for is not None:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"The kind {canonical_kind(kind)} is kept for what memories touch; nothing was stored.",
+            f"The kind {canonical_kind(kind or '')} is kept for {kept_for}; nothing was stored.",
             hint="Leave the kind out, and it is chosen from the text.",
         )
     draft = Draft(
@@ -84,13 +84,9 @@ def remember(
     if scope == USER:
         admitted = admit(home, None, [draft])[0]
     else:
-        with home.space(call) as space:
+        with home.space(call, to_write=True) as space:
             learned = current.session_of(home, call, space, session)
-            placed = replace(
-                _placed(draft, call, space),
-                session=learned,
-                touched=tuple(space.db.read(doings.files, learned)),
-            )
+            placed = _placed(draft, call, space, learned)
             admitted = admit(home, space, [placed])[0]
     return _told(admitted)
 
@@ -109,6 +105,7 @@ def _told(admitted: Admitted) -> dict[str, object]:
         "anchors": [telling.anchor_row(anchor) for anchor in admitted.anchors],
         "masked": list(admitted.masked),
         "decision": admitted.decision,
+        "lacking": admitted.lacking or None,
         "supersedes": {"id": before.id, "version": before.version, "text": before.text}
         if before is not None
         else None,
@@ -139,8 +136,8 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
     return db.write(commit)
 
 
-def _placed(draft: Draft, call: Call, space: Space) -> Draft:
-    """Return a draft with its files as they are from the top of the work tree."""
+def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:
+    """Return a draft of a session, its files as they are from the top of the work tree."""
     here = given.folder_of(call, space)
     files = tuple(given.file_of(path, here, space) for path in draft.files)
-    return replace(draft, folder=here, files=files)
+    return replace(draft, folder=here, files=files, session=session)

@@ -165,7 +165,7 @@ def _backed(
     for path in paths:
         if told.get(path):
             continue
-        ids = {anchor.node for anchor in anchors.on_paths(conn, [path])} - hidden
+        ids = {node for _, node in anchors.resting(conn, [path])} - hidden
         resting = [
             node
             for node in nodes.many(conn, ids).values()

@@ -1,10 +1,13 @@
 """One store: runs functions on it, and hides threads, snapshots, transactions and lost files."""
 
 import os
+import zlib
 from collections.abc import Callable
+from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock, RLock, get_ident
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import apsw
 
@@ -20,6 +23,10 @@ from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
 P = ParamSpec("P")
 R = TypeVar("R")
 Role = Literal["user", "project"]
+
+
+_KNOWN_MAX: Final = 256
+"""Answers that are kept until the next change."""
 
 
 class _Undone(Exception):
@@ -53,6 +60,8 @@ class Database:
         self._refusal = refusal
         self._restored = 0
         self._closed = False
+        self._changes = 0  # of this file, made or tried
+        self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._writing = RLock()  # one transaction at a time
         self._writer_thread = 0  # whose transaction it is; 0 between transactions
         self._group = Group()
@@ -135,6 +144,52 @@ class Database:
             with self._writing:
                 self._stay_in_place()
         return self._read(look, *args, **kw)
+
+    def known(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Return what `read` does; asked once until something is written to this store.
+
+        For what is small, never changed in place, and in no text of a memory; of things that can be
+        told apart. A store has one writer, so that nothing changes behind it.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        key = (look, args, *kw.items())
+        changes = self._changes  # before it is read: what is written meanwhile makes it old
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == changes:
+            result: R = kept[1]
+            return result
+        result = self.read(look, *args, **kw)
+        if len(self._kept) >= _KNOWN_MAX:
+            self._kept = {}
+        self._kept[key] = (changes, result)
+        return result
+
+    def read_before_write(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Run `look(conn, ...)` on one snapshot, on the connection that writes; return its result.
+
+        Each commit makes other connections read anew every page that they had; this one has made
+        them all. It waits until nobody writes, and who wants to write waits for it: only for a
+        short look right before a write. What it changes is undone.
+
+        Raises:
+            YaadError: as for `read`.
+            RuntimeError: called from inside a write of the same thread.
+        """
+        if self._writer_thread == get_ident():
+            raise RuntimeError("what is inside a write reads what it is given")
+        with self._writing, told(self.path), self._pool.in_use():
+            conn = self._pool.writer
+            conn.execute("BEGIN")
+            try:
+                return look(conn, *args, **kw)
+            finally:
+                _roll_back(conn)
 
     def examine(self, look: Callable[[apsw.Connection], R]) -> R:
         """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
@@ -242,6 +297,7 @@ class Database:
         """Close the store. Calls in progress go on to their end."""
         with self._guard:
             self._closed = True
+            self._changes += 1
             self._pool.close()
 
     def strange(self) -> list[str]:
@@ -284,6 +340,7 @@ class Database:
                 try:
                     return group.commit(self._pool.writer, self.path)
                 finally:
+                    self._changes += 1
                     self._writer_thread = 0
 
     def _stay_in_place(self) -> None:
@@ -337,6 +394,7 @@ class Database:
                 if self._closed:
                     pool.close()
             self._restored += 1
+            self._changes += 1
             with pool.in_use():
                 _in_one_transaction(pool.writer, _append_restored, str(self.path))
 
@@ -361,19 +419,29 @@ def _open(path: Path) -> Pool:
 def _make(path: Path, role: Role, project: str) -> None:
     """Make an empty store at `path`: it is there with everything, or not at all."""
     make_folder(path.parent, "no store was made")
-    with put_in_place(path, "no store was made") as temporary:
-        conn = apsw.Connection(str(temporary))
-        try:
-            # Nobody sees the file before it is whole and on the disk.
-            conn.pragma("journal_mode", "memory")
-            conn.pragma("synchronous", 0)
-            conn.pragma("application_id", connections.APPLICATION_ID)
-            migrations.run(conn, migrations.chain())
-            meta.put(conn, "role", role)
-            if project:
-                meta.put(conn, "project", project)
-        finally:
-            conn.close()
+    empty = zlib.decompress(_empty(migrations.chain()))
+    with (
+        put_in_place(path, "no store was made", empty) as temporary,
+        closing(apsw.Connection(str(temporary))) as conn,
+    ):
+        # Nobody sees the file before it is whole and on the disk.
+        conn.pragma("journal_mode", "memory")
+        conn.pragma("synchronous", 0)
+        meta.put(conn, "role", role)
+        if project:
+            meta.put(conn, "project", project)
+
+
+@lru_cache(maxsize=1)
+def _empty(steps: tuple[migrations.Step, ...]) -> bytes:
+    """Return the file of an empty store of nobody, packed into some ten kilobytes.
+
+    To take all steps for each takes four times as long as to write down what they lead to.
+    """
+    with closing(apsw.Connection(":memory:")) as conn:
+        conn.pragma("application_id", connections.APPLICATION_ID)
+        migrations.run(conn, steps)
+        return zlib.compress(conn.serialize("main"))
 
 
 def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str) -> None:

@@ -1,8 +1,7 @@
 """What SQLite says of its file, in words for people and with what to do next."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 import apsw
 
@@ -11,9 +10,8 @@ from yaadwatch.model.errors import Code, YaadError
 UNTOUCHED = "nothing was changed"
 
 
-@contextmanager
-def told(path: Path, outcome: str = UNTOUCHED) -> Iterator[None]:
-    """Turn what can happen to the file of a store into a YaadError.
+class told:  # noqa: N801  (used like a function; one that yields costs three times as much)
+    """Turn what can happen to the file of a store, in a `with` block, into a YaadError.
 
     Args:
         path: the store, for the message.
@@ -22,24 +20,44 @@ def told(path: Path, outcome: str = UNTOUCHED) -> Iterator[None]:
     Raises:
         YaadError: UNAVAILABLE; no space, no permission, a damaged file, another program's lock.
     """
-    try:
-        yield
-    except apsw.FullError as error:
+
+    __slots__ = ("_outcome", "_path")
+
+    def __init__(self, path: Path, outcome: str = UNTOUCHED) -> None:
+        self._path = path
+        self._outcome = outcome
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Raise what `error` means; nothing where it is none of a store's."""
+        if error is not None:
+            _tell(self._path, self._outcome, error)
+
+
+def _tell(path: Path, outcome: str, error: BaseException) -> None:
+    if isinstance(error, apsw.FullError):
         raise unavailable(
             f"There is no space left for {path}; {outcome}.", "Free some space, then try again."
         ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         raise damaged(path, str(error), outcome) from error
-    except apsw.BusyError as error:
+    if isinstance(error, apsw.BusyError):
         raise unavailable(
             f"Another program holds {path} locked; {outcome}.", "End that program, then try again."
         ) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
         raise unavailable(
             f"{path} may not be written to ({error}); {outcome}.",
             "Look at the permissions of the file and of its folder.",
         ) from error
-    except (apsw.IOError, apsw.CantOpenError) as error:
+    if isinstance(error, apsw.IOError | apsw.CantOpenError):
         raise unavailable(
             f"{path} could not be read or written ({error}); {outcome}.",
             "Look at its disk and its permissions, then try again.",
@@ -49,6 +67,11 @@ def told(path: Path, outcome: str = UNTOUCHED) -> Iterator[None]:
 def is_damage(error: YaadError) -> bool:
     """Return whether `error` tells of a file that is no database, or is one no more."""
     return isinstance(error.__cause__, apsw.CorruptError | apsw.NotADBError)
+
+
+def is_unwritable(error: YaadError) -> bool:
+    """Return whether `error` tells of a file that can be read, and not be written to just now."""
+    return isinstance(error.__cause__, apsw.FullError | apsw.ReadOnlyError)
 
 
 def unavailable(message: str, hint: str = "") -> YaadError:

@@ -81,8 +81,8 @@ def drop_logs(path: Path) -> None:
 
 
 @contextmanager
-def put_in_place(path: Path, outcome: str) -> Iterator[Path]:
-    """Give an empty file beside `path`, 0600; it takes the place of `path` when all went well.
+def put_in_place(path: Path, outcome: str, content: bytes = b"") -> Iterator[Path]:
+    """Give a file beside `path`, 0600; it takes the place of `path` when all went well.
 
     What was written to it is on the disk before it is seen under its name.
 
@@ -95,6 +95,8 @@ def put_in_place(path: Path, outcome: str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         temporary.touch(mode=0o600, exist_ok=False)
     try:
+        with _telling(path, outcome):
+            temporary.write_bytes(content)
         yield temporary
         with _telling(path, outcome):
             _sync(temporary, os.O_RDWR)

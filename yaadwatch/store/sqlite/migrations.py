@@ -8,6 +8,7 @@ from typing import Final
 
 import apsw
 
+from yaadwatch.store.sqlite import hashes
 from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import put_in_place
 
@@ -85,6 +86,7 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
     # A step may rebuild a table that others refer to; what they refer to is checked at the end.
     enforced = conn.pragma("foreign_keys")
     conn.pragma("foreign_keys", 0)
+    hashes.give(conn)
     try:
         conn.execute("BEGIN IMMEDIATE")
         try:
@@ -95,6 +97,7 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
                 conn.execute("ROLLBACK")
             raise
     finally:
+        hashes.take_back(conn)
         conn.pragma("foreign_keys", enforced)
 
 

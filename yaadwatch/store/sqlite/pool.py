@@ -57,20 +57,12 @@ class Pool:
             YaadError: UNAVAILABLE when it was closed.
         """
         with self._guard:
-            if self._abandoned:
-                raise OutOfPlace(
-                    Code.UNAVAILABLE, f"{self._file.path} was just put back.", "Try again."
-                )
-            if self._closing:
-                raise unavailable(f"{self._file.path} was closed; nothing was changed.")
-            self._users += 1
+            self._enter()
         try:
             yield
         finally:
             with self._guard:
-                self._users -= 1
-                self._guard.notify_all()
-                self._close_if_unused()
+                self._leave()
 
     @contextmanager
     def reader(self) -> Iterator[apsw.Connection]:
@@ -80,17 +72,21 @@ class Pool:
             OutOfPlace: a further connection is needed, and the file is gone.
             YaadError: UNAVAILABLE when it was closed.
         """
-        with self.in_use():
-            conn = self._idle_reader() or self._new_reader()
-            try:
-                yield conn
-            finally:
-                with self._guard:
-                    kept = len(self._idle) < _READERS_KEPT
-                    if kept:
+        with self._guard:
+            self._enter()
+            conn = self._idle.pop() if self._idle else None
+        try:
+            conn = conn or self._new_reader()
+            yield conn
+        finally:
+            with self._guard:
+                try:
+                    if conn is not None and len(self._idle) < _READERS_KEPT:
                         self._idle.append(conn)
-                if not kept:
-                    conn.close()
+                    elif conn is not None:
+                        conn.close()
+                finally:
+                    self._leave()
 
     @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
@@ -136,9 +132,21 @@ class Pool:
             self._closing = True
             self._close_if_unused()
 
-    def _idle_reader(self) -> apsw.Connection | None:
-        with self._guard:
-            return self._idle.pop() if self._idle else None
+    def _enter(self) -> None:
+        """Count a user; `_guard` is held."""
+        if self._abandoned:
+            raise OutOfPlace(
+                Code.UNAVAILABLE, f"{self._file.path} was just put back.", "Try again."
+            )
+        if self._closing:
+            raise unavailable(f"{self._file.path} was closed; nothing was changed.")
+        self._users += 1
+
+    def _leave(self) -> None:
+        """Count a user no more; `_guard` is held."""
+        self._users -= 1
+        self._guard.notify_all()
+        self._close_if_unused()
 
     def _new_reader(self) -> apsw.Connection:
         # Asked before, so that nothing of ours happens to a file that took its place; and after,

@@ -4,6 +4,7 @@ For whoever has to say what is wrong where nothing works: a store that is damage
 version, or locked is an answer here, and no error.
 """
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -42,6 +43,11 @@ def look(path: Path, role: Literal["user", "project"]) -> Looked:
     try:
         if not path.exists() and not path.is_symlink():
             return Looked(path=path, state="absent")
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            return Looked(path=path, state="unusable", said="it is no file")
+        if found.st_size == 0:
+            return Looked(path=path, state="damaged", said="it is empty")
         newest = migrations.chain()[-1].version
         with told(path):
             version = connections.probe(path)

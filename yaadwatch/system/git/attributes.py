@@ -115,11 +115,14 @@ def said_above(layout: Layout, paths: Iterable[str]) -> Said:
 
 
 def _said_in(layout: Layout, folders: Iterable[str]) -> Said:
-    places: list[tuple[Path, str]] = [(layout.common_dir, "info/attributes")]
+    places: list[tuple[Path, str]] = []
+    if os.path.lexists(f"{layout.common_dir}/info/attributes"):
+        places.append((layout.common_dir, "info/attributes"))
     if layout.root is not None:
         top = str(layout.root)
         here = (f"{folder}{_NAME}" for folder in folders)
-        places += [(layout.root, path) for path in here if os.path.lexists(f"{top}/{path}")]
+        # Git follows no link here either; to ask only whether it is there is half as much work.
+        places += [(layout.root, path) for path in here if os.access(f"{top}/{path}", os.F_OK)]
     found = Said.NOTHING
     for folder, path in places:
         seen = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)

@@ -25,6 +25,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.compared import Compared
+from yaadwatch.system.git.conversation import Conversation, timed_out
 from yaadwatch.system.git.listed import LeftOut, Listed
 from yaadwatch.system.git.words.kept import Indexes
 from yaadwatch.system.git.words.remembered import Remembered
@@ -52,13 +53,25 @@ AT_ONCE_MAX = 2
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Of one git process, where the system can say so; what it maps from packs does not count."""
-NO_GIT = "git is not installed, or not on the PATH of the daemon"
+NO_GIT = "git is not installed, or not on the PATH"
 INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """Before a command where the system has that: it does not outlive a daemon that is killed."""
 _SYSTEM_PATH = "/usr/bin:/bin"
 _MESSAGE_BYTES_MAX = 16 * 1024
 _CHUNK_BYTES = 1024 * 1024
+
+
+class NoGit(YaadError):
+    """Git is not installed, or not on the PATH: nothing but the repository's files can be asked.
+
+    Args:
+        effect: what was not done for that, as a clause.
+    """
+
+    def __init__(self, effect: str = "") -> None:
+        message = f"{NO_GIT}; {effect}." if effect else f"{NO_GIT}."
+        super().__init__(Code.UNAVAILABLE, message, INSTALL_GIT)
 
 
 class GitFailed(Exception):
@@ -153,12 +166,7 @@ class GitRunner:
                 output, errors = self._listen(process, until)
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
-                raise YaadError(
-                    Code.TIMEOUT,
-                    f"git {command} took longer than {self._timeout_s:g} s in {cwd} and was ended;"
-                    " what needed its answer was not done.",
-                    hint="If the repository is that slow by nature, raise git.timeout_ms.",
-                ) from None
+                raise timed_out(command, self._timeout_s, cwd) from None
             except _TooMuch:
                 raise YaadError(
                     Code.TOO_LARGE,
@@ -166,15 +174,42 @@ class GitRunner:
                     "ended.",
                 ) from None
             finally:
-                with self._lock:
-                    self._running.discard(process)
-                _end(process)
+                self._over(process)
         if self._closed:
             raise _closed_error(command)
         told, complaints = _told(errors)
         if process.returncode not in allowed or (strict and complaints):
             raise GitFailed(command, process.returncode, told, complaints)
         return output
+
+    def converse(
+        self, arguments: Sequence[str], *, cwd: Path, work_tree: Path | None = None
+    ) -> Conversation:
+        """Begin a command that answers line by line, as guarded as all others, and return it.
+
+        It may use as much processor time in all as any other. What it complains of is not heard.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be started.
+        """
+        environment = _environment(cwd, isolated=False, work_tree=work_tree)
+        process = self._start(
+            arguments, cwd, environment, subprocess.PIPE, complaints=subprocess.DEVNULL
+        )
+        return Conversation(
+            process,
+            arguments[0],
+            cwd,
+            places=self._places,
+            timeout_s=self._timeout_s,
+            clock=self._clock,
+            end=self._over,
+        )
+
+    def _over(self, process: subprocess.Popen[bytes]) -> None:
+        # Without the lock: what is collected as garbage ends so, maybe in a thread that holds it.
+        self._running.discard(process)
+        _end(process)
 
     def rest(self) -> None:
         """Forget what is quickly found again, and takes megabytes in a large repository."""
@@ -185,7 +220,7 @@ class GitRunner:
         """End the running commands and start no more."""
         with self._lock:
             self._closed = True
-            for process in self._running:
+            for process in list(self._running):
                 _kill(process)
 
     def _start(
@@ -194,6 +229,8 @@ class GitRunner:
         cwd: Path,
         environment: dict[str, str],
         stdin: int | IO[bytes],
+        *,
+        complaints: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._closed:
@@ -205,7 +242,7 @@ class GitRunner:
                     env=environment,
                     stdin=stdin,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stderr=complaints,
                     start_new_session=True,
                 )
             except FileNotFoundError as error:
@@ -213,11 +250,7 @@ class GitRunner:
                     raise YaadError(
                         Code.UNAVAILABLE, f"{cwd} does not exist, so git cannot be asked about it."
                     ) from error
-                raise YaadError(
-                    Code.UNAVAILABLE,
-                    f"{NO_GIT}.",
-                    hint=INSTALL_GIT,
-                ) from error
+                raise NoGit from error
             except ValueError as error:
                 raise YaadError(
                     Code.BAD_REQUEST, "A name with such characters cannot be passed to git."
@@ -362,7 +395,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """Leave nothing of a command behind, also when it is over and its children are not."""
     _kill(process)
     process.wait()
-    for stream in (process.stdout, process.stderr):
+    for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
 

@@ -20,7 +20,7 @@ PATHS_MAX: Final = 50_000
 _HASH_BYTES: Final = 20
 """The end of a SHA-1, or of a SHA-256."""
 
-Key = tuple[Path, Path, int, bytes]
+Key = tuple[str, str, int, bytes]
 T = TypeVar("T", bound=Sized)
 
 
@@ -71,7 +71,7 @@ class Listed(Generic[T]):
             self._kept.clear()
 
 
-def key_of(root: Path, index: Path) -> Key | None:
+def key_of(root: Path, index: str) -> Key | None:
     """Return what the index of a work tree is known by; None when it is unhashed, or no plain file.
 
     A pipe or a device that stands in its place is never waited for.
@@ -89,7 +89,7 @@ def key_of(root: Path, index: Path) -> Key | None:
         return None
     finally:
         os.close(descriptor)
-    return (root, index, found.st_size, end) if len(end) == _HASH_BYTES and any(end) else None
+    return (str(root), index, found.st_size, end) if len(end) == _HASH_BYTES and any(end) else None
 
 
 def inside(paths: Sequence[str], folder: str) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.conversation import Conversation
 from yaadwatch.system.git.layout import Layout
 
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
@@ -79,6 +80,14 @@ class Git:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
+
+    def converse(self, arguments: list[str]) -> Conversation:
+        """Begin a command that answers line by line; whoever has it ends it.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be started.
+        """
+        return self._runner.converse(arguments, cwd=self._cwd, work_tree=self._layout.root)
 
     def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:
         """Return what `git diff-tree ARGUMENTS` prints of trees.

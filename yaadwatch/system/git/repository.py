@@ -96,27 +96,46 @@ class Repository(Snapshots):
         if self.layout.root is None:
             return []
         if folder:
-            key = listed.key_of(self.layout.root, self.layout.git_dir / "index")
+            key = self._index()
             known = self._runner.listed.known(key) if key is not None else None
             return self._listed("--", folder) if known is None else listed.inside(known, folder)
-        return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
+        return list(self._tracked())
+
+    def _tracked(self, index: listed.Key | None = None) -> tuple[str, ...]:
+        return self._of_index(self._runner.listed, lambda: tuple(self._listed()), index)
 
     def tracked_attributes(self) -> tuple[str, ...]:
         """Return the paths in the index that are files of attributes."""
-        return self._of_index(self._runner.attributes, lambda: attributes.among(self.tracked()))
+        return self._tracked_attributes()
 
-    def _of_index(self, kept: Listed[T], ask: Callable[[], T]) -> T:
-        """Return what git says of the index, asked once for each that it is."""
-        root, index = self.layout.root or self._cwd, self.layout.git_dir / "index"
-        before = listed.key_of(root, index)
+    def _tracked_attributes(self, index: listed.Key | None = None) -> tuple[str, ...]:
+        return self._of_index(
+            self._runner.attributes, lambda: attributes.among(self._tracked()), index
+        )
+
+    def _of_index(
+        self, kept: Listed[T], ask: Callable[[], T], index: listed.Key | None = None
+    ) -> T:
+        """Return what git says of the index, asked once for each that it is.
+
+        Args:
+            kept: what was asked before.
+            ask: asks git.
+            index: what it is known by, where that was asked just now.
+        """
+        before = index or self._index()
         known = kept.known(before) if before is not None else None
         if known is not None:
             return known
         found = ask()
         # One that was written meanwhile may have been asked before or after that.
-        if before is not None and listed.key_of(root, index) == before:
+        if before is not None and self._index() == before:
             kept.keep(before, found)
         return found
+
+    def _index(self) -> listed.Key | None:
+        """Return what the index is known by."""
+        return listed.key_of(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
 
     def _listed(self, *within: str) -> list[str]:
         found = changing.paths_in(self._git.ask(["ls-files", "-z", *within]))
@@ -290,6 +309,20 @@ class Repository(Snapshots):
         commits = self._git.ask(
             ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
         ).split()
+        return self._departed(commits)
+
+    def departure(self, path: str, since: str, until: str) -> Departure | None:
+        """Return how the last commit in `since..until` that touched a file took it away.
+
+        All of the history is looked at, however long; None: it did not go there.
+        """
+        between = "..".join(valid(since, until))
+        last = ["rev-list", "--topo-order", "--no-merges", "--max-count=1", between, "--", path]
+        found = self._departed(self._git.ask(last).split())
+        return next((one for one in found if one.path == path), None)
+
+    def _departed(self, commits: Sequence[bytes]) -> list[Departure]:
+        """Return the removals and renames of commits, given with the newest first."""
         cut = self._cut()
         commits = [commit for commit in commits if commit.decode() not in cut]
         if not commits:
@@ -361,20 +394,20 @@ class Repository(Snapshots):
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]] | None:
         """Return what `files_with` does for the work tree, where git need not be asked."""
-        root = self.layout.root
-        if root is None or listed.key_of(root, self.layout.git_dir / "index") is None:
+        root, index = self.layout.root, self._index()
+        if root is None or index is None:
             return None
-        paths = self.tracked()
+        paths = self._tracked(index)
         kept = self._runner.standing
         scans = -(-len(words) // searching.WORDS_PER_SCAN)
         if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root, scans):
             return None
-        left_out = self.left_out()
+        left_out = self._of_index(self._runner.left_out, self._left_out, index)
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
             return None  # git takes their texts from elsewhere, or none
         others = self.untracked() if untracked and new is None else new
-        holding = self.tracked_attributes()
-        said = attributes.said_here(self.layout, (*paths, *(others or ())), holding)
+        holding = self._tracked_attributes(index)
+        said = attributes.said_here(self.layout, (*paths, *others) if others else paths, holding)
         if said is Said.MORE:
             return None
         found = kept.files_with(root, paths, words, self._runner.now_ns(), others)

@@ -1,11 +1,10 @@
 """What did a repository hold at a commit? Answered in this process where that is safe, else by git.
 
-Two tools behind one door. Objects are read in this process where that is safe, see `objects`. The
+Two tools behind one door. Objects are read in this process where that is safe, see `objects`. A
 git command reads those of repositories that cannot be read so (other object formats, objects
-borrowed from another user's), a thousand times as slow.
+borrowed from another user's): one for all that a job asks, which `close` ends.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -17,7 +16,9 @@ from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.objects.store import BLOB, COMMIT, Objects, commit_of
+from yaadwatch.system.git.objects.asked import Asked
+from yaadwatch.system.git.objects.store import Objects
+from yaadwatch.system.git.objects.trees import BLOB, COMMIT, Trees
 from yaadwatch.system.git.question import Git
 
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -35,6 +36,7 @@ class Snapshots:
         self.layout = layout
         self._git = Git(layout, runner)
         self._objects: Objects | None = None
+        self._asked: Asked | None = None
         self._opened = False
         self._begun: tuple[tuple[str, str], list[Change], Iterator[Change]] | None = None
 
@@ -42,70 +44,43 @@ class Snapshots:
         """Return the id of the file `path` in `commit`; None when either is not there."""
         if not ID.fullmatch(commit) or NO_FILE.search(path):
             return None
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.blob_at(commit, path)
-        mode, kind, blob = self._entry(commit, path)
-        return blob if kind == "blob" and mode != "120000" else None
+        return self._reader(commit).blob_at(commit, path)
 
     def has_commit(self, commit: str) -> bool:
         """Return whether the commit is (still) there: false in a shallow or rewritten history."""
         if not ID.fullmatch(commit):
             return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.kind(commit) == COMMIT
-        return self._described(commit)[0] == "commit"
+        return self._reader(commit).kind(commit) == COMMIT
 
     def read_blob(self, blob: str, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
         """Return a blob's bytes; None when it is not in this repository, or larger than that."""
         if not ID.fullmatch(blob):
             return None
-        objects = self._open(blob)
-        if objects is not None:
-            return objects.blob(blob, bytes_max)
-        kind, size = self._described(blob)
-        if kind != "blob" or size > bytes_max:
-            return None
-        return self._git.ask(["cat-file", "blob", blob])
+        return self._reader(blob).blob(blob, bytes_max)
 
     def has_blob(self, blob: str) -> bool:
         """Return whether a blob is there: false where a partial clone left it out."""
         if not ID.fullmatch(blob):
             return False
-        objects = self._open(blob)
-        if objects is not None:
-            return objects.kind(blob) == BLOB
-        return self._described(blob)[0] == "blob"
+        return self._reader(blob).kind(blob) == BLOB
 
     def commit(self, commit: str) -> Commit | None:
         """Return a commit's author date and subject, or None when it is not there."""
         if not ID.fullmatch(commit):
             return None
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.commit(commit)
-        if self._described(commit)[0] != "commit":
-            return None
-        return commit_of(commit, self._git.ask(["cat-file", "commit", commit]))
+        return self._reader(commit).commit(commit)
 
     def has_file(self, commit: str, path: str) -> bool:
         """Return whether `commit` has a file, a link or a submodule at `path`."""
         if not ID.fullmatch(commit) or NO_FILE.search(path):
             return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.has_file(commit, path)
-        return self._entry(commit, path)[1] in ("blob", "commit")
+        return self._reader(commit).has_file(commit, path)
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether `commit` has a folder at `path`; false when either is not there."""
         if not ID.fullmatch(commit) or NO_FILE.search(path):
             return False
-        objects = self._open(commit)
-        if objects is not None:
-            return objects.has_folder(commit, path)
-        return self._entry(commit, path)[1] == "tree"
+        return self._reader(commit).has_folder(commit, path)
 
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""
@@ -158,16 +133,19 @@ class Snapshots:
         objects = self._open(old)
         return objects.differing(old, new) if objects is not None else None
 
-    def _entry(self, commit: str, path: str) -> tuple[str, str, str]:
-        """Return mode, kind and id of what git has at `path`; all '' when it is not there."""
-        if self._described(commit)[0] == "commit":
-            rows = self._git.ask(["ls-tree", "-z", "--full-tree", commit, "--", path])
-            for row in rows.split(b"\0"):
-                about, _, name = row.partition(b"\t")
-                if name == os.fsencode(path):
-                    mode, kind, named = about.decode().split()
-                    return mode, kind, named
-        return "", "", ""
+    def close(self) -> None:
+        """Leave no command of git behind; what is asked later begins another one."""
+        if self._asked is not None:
+            self._asked.close()
+
+    def _reader(self, id: str) -> Trees:
+        """Return what reads the objects: this process if it can read one of this id, else git."""
+        objects = self._open(id)
+        if objects is not None:
+            return objects
+        if self._asked is None:
+            self._asked = Asked(self._git, str(self.layout.common_dir / "objects"))
+        return self._asked
 
     def _open(self, id: str) -> Objects | None:
         """Return the objects as they are read in this process, if one of this id can be."""
@@ -177,12 +155,6 @@ class Snapshots:
             self._opened = True
             self._objects = Objects.open(self.layout)
         return self._objects
-
-    def _described(self, id: str) -> tuple[str, int]:
-        """Return what git says of an object: kind and size; '' and 0 when it is not there."""
-        answer = self._git.ask(["cat-file", "--batch-check"], given=id.encode() + b"\n")
-        _, kind, size = [*answer.decode("utf-8", "replace").split(), "", ""][:3]
-        return (kind, int(size)) if size.isdigit() else ("", 0)
 
 
 def _path(change: Change) -> str:

@@ -124,7 +124,16 @@ def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
     if not found:
         return None
     near = max(found, key=lambda new: (_common(path, new), new))
-    return Successor(near, sure=len(found) == 1)
+    is_alone = len(found) == 1
+    return Successor(near, sure=is_alone and (_common(path, near) > 0 or _is_telling(path)))
+
+
+def _is_telling(path: str) -> bool:
+    """Return whether a name alone says which thing it is: `chat-row.tsx`, but not `src/types.ts`.
+
+    A file at the top was called nothing but its name.
+    """
+    return "/" not in path or len(_words(path.rpartition("/")[2])) > 1
 
 
 def _most_alike(path: str, added: Iterable[str]) -> Successor | None:

@@ -9,34 +9,29 @@ without libgit2; pygit2 is imported for the first pack, because it costs the dae
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.objects import alternates, loose
+from yaadwatch.system.git.objects.trees import (
+    COMMIT,
+    FILES,
+    FOLDER,
+    OBJECT_BYTES_MAX,
+    SAME_MODE,
+    Trees,
+    tree_of,
+)
 
 if TYPE_CHECKING:
     import pygit2
 
-COMMIT, TREE, BLOB = 1, 2, 3
-SUBJECT_CHARS_MAX = 200
 _ID = re.compile(r"[0-9a-f]{40}")
-_OBJECT_BYTES_MAX = 64 * 1024 * 1024
-_AUTHOR = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
-_ENCODING = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
-_ENTRY = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 _ROW = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
-_FILES, _FOLDER = frozenset({b"100644", b"100755", b"100664"}), b"40000"
-_SAME_MODE = {b"100664": b"100644"}
-"""What very old trees have, and what git takes it for."""
-_Entry = tuple[bytes, str]
-"""Mode and id, as a tree has them; both empty for nothing."""
-_NOTHING: _Entry = (b"", "")
 _Mine = tuple[bytes, bytes]
-"""The same as a tree has it, the id in 20 bytes."""
+"""Mode, and the id in 20 bytes, as a tree has them; both empty for nothing."""
 _ABSENT: _Mine = (b"", b"")
 
 
@@ -44,18 +39,13 @@ ENTRIES_MAX = 300_000
 """Of trees that hold one another over and over, a few kilobytes are any number of files."""
 
 
-class Objects:
-    """The commits, trees and blobs of one repository, by SHA-1.
-
-    Every method may raise YaadError UNAVAILABLE when an object cannot be read.
-    """
+class Objects(Trees):
+    """The commits, trees and blobs of one repository, by SHA-1, read in this process."""
 
     def __init__(self, places: "Sequence[_Place]") -> None:
+        super().__init__(places[0].folder)
         self._places = places
-        self._folder = places[0].folder
         self._store: pygit2.Odb | None = None
-        self._trees: dict[str, dict[bytes, _Entry]] = {}
-        self._roots: dict[str, str] = {}
 
     @classmethod
     def open(cls, layout: Layout) -> "Objects | None":
@@ -78,28 +68,6 @@ class Objects:
             return None
         return objects
 
-    def kind(self, id: str) -> int | None:
-        """Return COMMIT, TREE, BLOB or another number of git's; None when it is not there."""
-        return self._look(id)[0]
-
-    def commit(self, id: str) -> Commit | None:
-        """Return a commit, or None when there is none of this id."""
-        data = self._read(id, COMMIT)
-        return commit_of(id, data) if data is not None else None
-
-    def blob_at(self, commit: str, path: str) -> str | None:
-        """Return the id of the regular file `path` in a commit; None when either is not there."""
-        mode, blob = self._entry(commit, path)
-        return blob if mode in _FILES else None
-
-    def has_file(self, commit: str, path: str) -> bool:
-        """Return whether a commit has a file, a link or a submodule at `path`."""
-        return self._entry(commit, path)[0] not in (b"", _FOLDER)
-
-    def has_folder(self, commit: str, path: str) -> bool:
-        """Return whether a commit has a folder at `path`; false when there is no such commit."""
-        return self._entry(commit, path)[0] == _FOLDER
-
     def paths_below(self, commit: str, folder: str) -> Iterator[str]:
         """Yield the files of a commit in a folder and those below it; all of them for ''.
 
@@ -108,8 +76,8 @@ class Objects:
         Raises:
             YaadError: TOO_LARGE after 300,000 files and folders.
         """
-        mode, tree = self._entry(commit, folder) if folder else (_FOLDER, self._root(commit))
-        pending = [(f"{folder}/" if folder else "", tree)] if mode == _FOLDER and tree else []
+        mode, tree = self._entry(commit, folder) if folder else (FOLDER, self._root(commit))
+        pending = [(f"{folder}/" if folder else "", tree)] if mode == FOLDER and tree else []
         seen = 0
         while pending:
             above, tree = pending.pop()
@@ -121,7 +89,7 @@ class Objects:
                     path = above + name.decode("utf-8")
                 except UnicodeDecodeError:
                     continue
-                if mode == _FOLDER:
+                if mode == FOLDER:
                     pending.append((f"{path}/", below))
                 else:
                     yield path
@@ -138,7 +106,7 @@ class Objects:
         before, after = self._read(old, COMMIT), self._read(new, COMMIT)
         if before is None or after is None:
             return None
-        return self._between(_tree_of(before), _tree_of(after))
+        return self._between(tree_of(before), tree_of(after))
 
     def _between(self, old: str, new: str) -> Iterator[Change]:
         """Yield the files that differ between two trees."""
@@ -154,10 +122,10 @@ class Objects:
             self._refuse_beyond(seen)
             for name in then.keys() | now.keys():
                 was, is_now = then.get(name, _ABSENT), now.get(name, _ABSENT)
-                if _FOLDER in (was[0], is_now[0]):
-                    trees = [row[1].hex() if row[0] == _FOLDER else "" for row in (was, is_now)]
+                if FOLDER in (was[0], is_now[0]):
+                    trees = [row[1].hex() if row[0] == FOLDER else "" for row in (was, is_now)]
                     pending.append((folder + name + b"/", trees[0], trees[1]))
-                    was, is_now = (_ABSENT if row[0] == _FOLDER else row for row in (was, is_now))
+                    was, is_now = (_ABSENT if row[0] == FOLDER else row for row in (was, is_now))
                 change = _change(folder + name, was, is_now)
                 if change is not None:
                     yield change
@@ -170,53 +138,11 @@ class Objects:
                 " looked at; what needed them was not done.",
             )
 
-    def blob(self, id: str, bytes_max: int) -> bytes | None:
-        """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
-        return self._read(id, BLOB, bytes_max)
-
-    def _entry(self, commit: str, path: str) -> _Entry:
-        """Return what a commit has at `path`; nothing when either is not there."""
-        tree = self._root(commit)
-        *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
-        for folder in folders:
-            mode, tree = self._tree(tree).get(folder, _NOTHING)
-            if mode != _FOLDER:
-                return _NOTHING
-        return self._tree(tree).get(name, _NOTHING)
-
-    def _root(self, commit: str) -> str:
-        """Return the tree of a commit; '' when there is no such commit."""
-        if commit not in self._roots:
-            data = self._read(commit, COMMIT)
-            if data is None:
-                return ""
-            self._roots[commit] = _tree_of(data)
-        return self._roots[commit]
-
-    def _tree(self, id: str) -> dict[bytes, _Entry]:
-        if id not in self._trees:
-            self._trees[id] = _entries(self._listed(id)) if id else {}
-        return self._trees[id]
-
     def _rows(self, id: str) -> list[bytes]:
         """Return what a tree holds, each as the tree has it; nothing when the id is ''."""
         return _ROW.findall(self._listed(id)) if id else []
 
-    def _listed(self, id: str) -> bytes:
-        """Return a tree.
-
-        Raises:
-            YaadError: UNAVAILABLE when it is not there.
-        """
-        data = self._read(id, TREE)
-        if data is None:
-            raise YaadError(
-                Code.UNAVAILABLE,
-                f"Tree {id} is missing from {self._folder}; git did not fetch it, or lost it.",
-            )
-        return data
-
-    def _read(self, id: str, kind: int, bytes_max: int = _OBJECT_BYTES_MAX) -> bytes | None:
+    def _read(self, id: str, kind: int, bytes_max: int = OBJECT_BYTES_MAX) -> bytes | None:
         if not _ID.fullmatch(id):
             return None
         own = self._loose(id, bytes_max)
@@ -356,40 +282,6 @@ def _places(own: str) -> list[_Place] | None:
     return found
 
 
-def commit_of(id: str, data: bytes) -> Commit:
-    """Return what a raw commit says: author date and the first line of its message.
-
-    A date that no calendar holds (a hostile history) becomes the epoch; characters that move a
-    terminal's cursor become spaces.
-    """
-    head, _, message = data.partition(b"\n\n")
-    written = _AUTHOR.search(head)
-    encoding = _ENCODING.search(head)
-    line = message.strip().partition(b"\n")[0]
-    try:
-        subject = line.decode(encoding.group(1).decode() if encoding else "utf-8", "replace")
-    except (LookupError, UnicodeError):
-        subject = line.decode("utf-8", "replace")
-    plain = "".join(char if char.isprintable() else " " for char in subject).strip()
-    return Commit(
-        id=id,
-        at=_instant(int(written.group(1)) if written else 0),
-        subject=plain[:SUBJECT_CHARS_MAX],
-    )
-
-
-def _instant(seconds: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.fromtimestamp(0, UTC)
-
-
-def _tree_of(commit: bytes) -> str:
-    """Return the id of the tree that a raw commit names."""
-    return commit[5:45].decode("ascii", "replace")
-
-
 def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
     """Return what became of a file; None when nothing did.
 
@@ -397,7 +289,7 @@ def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
     """
     mode, blob = was
     mode_now, blob_now = is_now
-    if blob == blob_now and _SAME_MODE.get(mode, mode) == _SAME_MODE.get(mode_now, mode_now):
+    if blob == blob_now and SAME_MODE.get(mode, mode) == SAME_MODE.get(mode_now, mode_now):
         return None
     try:
         name = path.decode()
@@ -406,15 +298,9 @@ def _change(path: bytes, was: _Mine, is_now: _Mine) -> Change | None:
     return Change(
         name if mode else None,
         name if mode_now else None,
-        blob.hex() if mode in _FILES else "",
-        blob_now.hex() if mode_now in _FILES else "",
+        blob.hex() if mode in FILES else "",
+        blob_now.hex() if mode_now in FILES else "",
     )
-
-
-def _entries(tree: bytes) -> dict[bytes, _Entry]:
-    """Return mode and id of what a tree holds, by name."""
-    rows = _ENTRY.findall(tree)
-    return {name: (_SAME_MODE.get(mode, mode), blob.hex()) for mode, name, blob in rows}
 
 
 def _by_name(rows: Iterable[bytes]) -> dict[bytes, _Mine]:

@@ -46,25 +46,39 @@ _ANYTHING: Final = b"\xff" * (1 << (_BITS - 3))
 """The bits of a file of which nothing is known: it may hold any word."""
 _WORD: Final = re.compile(rb"\w+")
 _GAP: Final = re.compile(rb"\W")
-_SIGNS: Final = attrgetter("st_mtime_ns", "st_size", "st_ctime_ns", "st_ino")
+_SIGNS: Final = attrgetter("st_mtime_ns", "st_size", "st_ctime_ns", "st_ino", "st_mode")
+
+
+_Looks = tuple[int, ...] | None
+"""How a file looks: times of writing and change, with its size between them, and more; None when
+there is none."""
 
 
 @dataclass(slots=True)
 class _File:
     """What is known of a file: how it looked when it was read, and which words it may hold."""
 
-    looked: tuple[int, ...] | None = None
+    looked: _Looks = None
     may_hold: bytes = _ANYTHING
     """A bit for each slot that one of its words has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Files:
-    """The files of a tree that may be texts, and where they are; what is known of each."""
+    """The files of a tree that may be texts, and where they are; what is known of each.
+
+    `settled`: how all of them looked when each was known as it is; mostly they look so again, and
+    then nothing is asked file by file. `absent`: those that are no plain files then. `whole`,
+    `again`: the bytes of all, and of those that are read at each question.
+    """
 
     paths: Sequence[str] = ()
     places: Sequence[str] = ()
     known: Mapping[str, _File] = field(default_factory=dict)
+    settled: Sequence[_Looks] | None = None
+    absent: Set[str] = frozenset()
+    whole: int = 0
+    again: int = 0
 
     def now(self, root: Path, paths: Sequence[str]) -> "_Files":
         """Return the same for these paths; what is known of those that were there stays."""
@@ -73,6 +87,36 @@ class _Files:
         known = {path: self.known.get(path) or _File() for path in paths if may_be_text(path)}
         top = str(root)
         return _Files(paths, [f"{top}/{path}" for path in known], known)
+
+    def changed(self) -> list[tuple[str, _File]]:
+        """Look at all of them; return those of which nothing is known as they are now."""
+        there = _looks_of(self.places)
+        if there == self.settled:
+            return []
+        self.whole = self.again = 0
+        unread = []
+        absent: set[str] = set()
+        for at, ((path, known), looks) in enumerate(zip(self.known.items(), there, strict=True)):
+            if looks is None or not stat.S_ISREG(looks[-1]):
+                absent.add(path)
+                continue
+            self.whole += looks[1]
+            if looks != known.looked:
+                unread.append((path, known))
+                continue
+            there[at] = known.looked  # one of them need be kept
+            if known.may_hold is _ANYTHING:
+                self.again += looks[1]
+        self.absent, self.settled = absent, None if unread else there
+        return unread
+
+    def that_may_hold(self, slots: "Sequence[_Slot]", but: Set[str]) -> list[str]:
+        """Return those that have the bits at all of these places; `but` and absent ones not."""
+        (at, bit), *others = slots
+        found = [(path, one.may_hold) for path, one in self.known.items() if one.may_hold[at] & bit]
+        for at, bit in others:
+            found = [one for one in found if one[1][at] & bit]
+        return [path for path, _ in found if path not in but and path not in self.absent]
 
 
 @dataclass(slots=True)
@@ -204,30 +248,23 @@ class _Question:
 
     def answer(self) -> dict[str, list[str]] | None:
         """Return which files hold each word; None where they are too much."""
-        whole = again = 0
         unread: list[tuple[str, _File]] = []
         perhaps: dict[str, list[str]] = {}
         for files_ in self.files:
-            there = list(map(_looks, files_.places))
-            whole += sum(looks[1] for looks in there if looks is not None)
-            same = []
-            for (path, known), looks in zip(files_.known.items(), there, strict=True):
-                if looks is not None and looks != known.looked:
-                    unread.append((path, known))
-                elif looks is not None:
-                    same.append((path, known.may_hold))
-                    if known.may_hold is _ANYTHING:
-                        again += looks[1]
+            changed = files_.changed()
+            unread += changed
+            but = {path for path, _ in changed}
             for word, slots in self.wanted.items():
-                for path in _that_may_hold(same, slots):
+                for path in files_.that_may_hold(slots, but):
                     perhaps.setdefault(path, []).append(word)
+        whole, again = (sum(one.whole for one in self.files), sum(one.again for one in self.files))
         if whole > TREE_BYTES_MAX or again > AGAIN_BYTES_MAX:
             return None
-        changed = self._read(unread)
-        unchanged = self._look_again(perhaps) if changed is not None else None
-        if changed is None or unchanged is None:
+        read = self._read(unread)
+        unchanged = self._look_again(perhaps) if read is not None else None
+        if read is None or unchanged is None:
             return None
-        return {word: sorted({*changed[word], *unchanged[word]}) for word in self.wanted}
+        return {word: sorted({*read[word], *unchanged[word]}) for word in self.wanted}
 
     def _read(self, unread: Sequence[tuple[str, _File]]) -> dict[str, list[str]] | None:
         """Return which of the changed files hold each word; None until all of them were read."""
@@ -235,7 +272,7 @@ class _Question:
         left = AT_ONCE_BYTES
         for path, known in unread:
             looks = _looks(f"{self.root}/{path}")
-            if looks is None:
+            if looks is None or not stat.S_ISREG(looks[-1]):
                 continue
             left -= looks[1]
             data, too_large = _observed(self.root, path) if left >= 0 else (None, True)
@@ -269,30 +306,26 @@ class _Question:
         return found
 
 
-def _that_may_hold(held: Sequence[tuple[str, bytes]], slots: Sequence[_Slot]) -> list[str]:
-    """Return the files, given with their bits, that have the bits at all of these places."""
-    found = held
-    for at, bit in slots:
-        found = [one for one in found if one[1][at] & bit]
-    return [path for path, _ in found]
-
-
 def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
     """Return the bytes of a file, and whether it has too many."""
     read = files.observe(root, path, bytes_max=TEXT_BYTES_MAX, now_ns=0)
     return read.data, read.kind == "too_large"
 
 
-def _looks(place: str) -> tuple[int, ...] | None:
-    """Return how a file looks: times of writing and change, with its size between them, and more.
-
-    None when there is no plain file at `place`.
-    """
+def _looks_of(places: Sequence[str]) -> list[_Looks]:
+    """Return how files look, all in one go where each of them is there."""
     try:
-        there = os.lstat(place)
+        return list(map(_SIGNS, map(os.lstat, places)))
+    except (OSError, ValueError):
+        return list(map(_looks, places))
+
+
+def _looks(place: str) -> _Looks:
+    """Return how what is at `place` looks; None when that is nothing."""
+    try:
+        return _SIGNS(os.lstat(place))
     except (OSError, ValueError):
         return None
-    return _SIGNS(there) if stat.S_ISREG(there.st_mode) else None
 
 
 def _words_of(data: bytes) -> Set[bytes] | None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from yaadwatch.daemon.bursts import Tree
 from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.watching.bursts import Tree
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.watch import NoWatcher, Watcher, watch_limit
 

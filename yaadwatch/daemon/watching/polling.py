@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeVar
 
-from yaadwatch.daemon.arming import WatchedTree, key_of
-from yaadwatch.daemon.bursts import Tree
-from yaadwatch.daemon.folders import Folders, Passed
 from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.watching.arming import WatchedTree, key_of
+from yaadwatch.daemon.watching.bursts import Tree
+from yaadwatch.daemon.watching.folders import Folders, Passed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,29 +60,41 @@ class Poller:
     Args:
         is_rule: whether a file at a path, in a folder further down, would be an agent file.
         is_passed: which folders, by their names, have none that count.
+        is_place: whether an agent file may come up at a path, in a project that has none there.
     """
 
     def __init__(
         self,
         is_rule: Callable[[str], bool] = lambda _: False,
         is_passed: Passed = lambda _: False,
+        is_place: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        self._is_place = is_place
         self._is_rule = is_rule
         self._is_passed = is_passed
         self._looks: dict[Tree, _Look] = {}
         self._folders: dict[Tree, Folders] = {}
 
-    def look(self, tree: WatchedTree) -> Differences:
-        """Look at a tree; return what differs from the last look. New anchors do not count."""
+    def look(self, tree: WatchedTree, *, whole: bool = True) -> Differences:
+        """Look at a tree; return what differs from the last look. New anchors do not count.
+
+        Args:
+            tree: the work tree.
+            whole: look, too, whether agent files came up where there were none; these are most of
+                the places of a project, and most of what a look costs.
+        """
         root = str(tree.root)
+        last = self._looks.get(key_of(tree))
+        passed = {} if last is None or whole else self._empty(last)
         now = _Look(
-            files=_signatures(root, tree.paths),
+            files=_signatures(root, tree.paths - passed.keys()) | passed,
             head=_head(tree),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
         )
-        before = self._looks.get(key_of(tree), now)
+        before = last or now
         self._looks[key_of(tree)] = now
-        came_up = self._came_up(tree, first=before is now)
+        looked = whole or last is None
+        came_up = self._came_up(tree, first=last is None) if looked else frozenset[str]()
         return Differences(
             paths=came_up.union(
                 path
@@ -97,6 +109,10 @@ class Poller:
         """Forget how a tree looked."""
         self._looks.pop(key, None)
         self._folders.pop(key, None)
+
+    def _empty(self, last: _Look) -> dict[str, int]:
+        """Return the places of agent files at which there was nothing."""
+        return {path: 0 for path, seen in last.files.items() if not seen and self._is_place(path)}
 
     def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
         """Return the agent files that came up further down, where nobody tells of them."""

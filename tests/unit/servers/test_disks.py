@@ -1,0 +1,118 @@
+"""Disks that do not answer: who is refused, who is told, and when that is over."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from yaadwatch.model.errors import Code
+from yaadwatch.servers.disks import Disks
+
+FAR = "/mnt/far"
+
+
+class Far:
+    """A network disk at FAR that answers when it is told to."""
+
+    def __init__(self):
+        self.answers = threading.Event()
+        self.looked = []
+
+    def networks(self, folder):
+        if folder.is_relative_to(FAR):
+            return {folder}
+        return {Path(FAR)} if Path(FAR).is_relative_to(folder) else set()
+
+    def look(self, place):
+        self.looked.append(place)
+        self.answers.wait(20)
+
+    def disks(self, patience_s):
+        return Disks(self.networks, self.look, patience_s)
+
+
+@pytest.fixture
+def far():
+    far = Far()
+    yield far
+    far.answers.set()
+
+
+async def told_of(disks, *suspects):
+    """Return what is said of operations that a disk keeps from ending."""
+    told = asyncio.Queue()
+    for operation, folder in suspects:
+        disks.suspect(operation, folder, told.put_nowait)
+    return [await asyncio.wait_for(told.get(), 20) for _ in suspects]
+
+
+async def until(true):
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+def test_what_is_on_a_disk_that_hangs_is_refused_until_it_answers(far):
+    async def story():
+        disks = far.disks(0.01)
+        assert disks.refusal("recall", f"{FAR}/shop") is None
+
+        told, again = await told_of(disks, ("recall", f"{FAR}/shop"), ("stale", f"{FAR}/shop"))
+
+        assert told.code is Code.UNAVAILABLE
+        assert told.message.startswith(f"The disk at {FAR} does not answer; `recall` waits")
+        assert "`stale` waits" in again.message
+        assert far.looked == [FAR]
+        for folder in (FAR, f"{FAR}/shop", f"{FAR}/other"):
+            assert "`show` was not begun" in disks.refusal("show", folder).message
+        assert disks.refusal("show", "/mnt/farther") is None
+        far.answers.set()
+        await until(lambda: disks.refusal("recall", f"{FAR}/shop") is None)
+
+    asyncio.run(story())
+
+
+def test_above_a_disk_that_hangs_only_what_it_kept_from_ending_is_refused(far):
+    async def story():
+        disks = far.disks(0.01)
+
+        await told_of(disks, ("stale", "/mnt"))
+
+        assert disks.refusal("stale", "/mnt") is not None
+        assert disks.refusal("recall", "/mnt") is None
+        assert disks.refusal("stale", "/srv") is None
+
+    asyncio.run(story())
+
+
+def test_what_ended_by_itself_was_kept_by_no_disk(far):
+    async def story():
+        disks = far.disks(0.01)
+        told = []
+
+        def ended(why):
+            told.append(why)
+            return False
+
+        disks.suspect("remember", "/mnt", ended)
+        await until(lambda: told)
+
+        assert disks.refusal("remember", "/mnt") is None
+
+    asyncio.run(story())
+
+
+def test_what_takes_long_while_all_disks_answer_is_left_alone(far):
+    async def story():
+        disks = far.disks(20)
+        told = []
+        far.answers.set()
+
+        disks.suspect("add", f"{FAR}/shop", told.append)
+        await until(lambda: far.looked and not disks._asked)
+
+        assert told == []
+        assert disks.refusal("add", f"{FAR}/shop") is None
+
+    asyncio.run(story())

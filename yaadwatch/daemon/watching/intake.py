@@ -1,0 +1,242 @@
+"""From hints to checks: what may have changed is looked at soon, once, and never forgotten.
+
+Hints come from the watcher's thread into a bounded set; the loop turns them into bursts, and each
+burst that is over into one check of its work tree, in a thread. Losing hints only delays: an
+overflow, a failed check and the hourly sweep all end in "look at everything".
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.supervisor import attempt, log_crash
+from yaadwatch.daemon.watching.arming import Mode, Silent
+from yaadwatch.daemon.watching.bursts import Bursts, Tree
+from yaadwatch.daemon.watching.checks import Checks
+from yaadwatch.daemon.watching.engine import Engine
+from yaadwatch.daemon.watching.hearing import Hearing
+from yaadwatch.daemon.watching.trees import Trees
+from yaadwatch.model.settings import Watch
+
+_log: Final = logging.getLogger(__name__)
+
+_LOOK_S: Final = 0.05
+"""While something is open, hints are looked at at least this often, or once a quiet period."""
+
+
+class Intake:
+    """Keeps the work trees watched and checked. Made and used on the loop, unless a method says so.
+
+    Args:
+        engine: does the checking.
+        settings: how files are watched.
+        health: is told what is degraded.
+        monotonic_s: the clock of hints, in seconds.
+        silent: the places at or below a folder from which on nobody tells about changes.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        settings: Watch,
+        health: Health,
+        monotonic_s: Callable[[], float],
+        silent: Silent,
+    ) -> None:
+        self._health = health
+        self._monotonic_s = monotonic_s
+        self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
+        self._changed_projects: set[str] = set()
+        self._registry_changed = False
+        self._learning: asyncio.Task[None] | None = None
+        self.bursts = Bursts(settings.quiet_ms / 1000)
+        self.hearing = Hearing(self._cares, monotonic_s)
+        self.trees = Trees(
+            engine,
+            self.bursts,
+            self.hearing,
+            settings=settings,
+            health=health,
+            monotonic_s=monotonic_s,
+            silent=silent,
+            dropped=self._dropped,
+        )
+        self._checks = Checks(
+            engine,
+            self.trees,
+            self.bursts,
+            self.hearing,
+            health=health,
+            monotonic_s=monotonic_s,
+            unknown=self._learn_anew,
+        )
+
+    async def start(self) -> None:
+        """Watch every project, then note that everything has to be checked."""
+        await self.trees.start()
+
+    async def run(self) -> None:
+        """Turn hints into checks until cancelled."""
+        while True:
+            now = self._monotonic_s()
+            self._interpret()
+            if (self._changed_projects or self._registry_changed) and self._learning is None:
+                self._learning = asyncio.create_task(self._learn())
+            checks = self._checks
+            due = self.bursts.due(now, lock=self._lock, running=checks.running, room=checks.room)
+            for batch in due:
+                checks.begin(batch)
+            await self._pause()
+
+    async def stop(self) -> None:
+        """End the watching; a check under way runs to its end in its thread."""
+        self.trees.close()
+        self._checks.cancel()
+        if self._learning is not None:
+            self._learning.cancel()
+        self.trees.stop()
+        self._checks.stop()
+
+    def anchors_changed(self, project: str) -> None:
+        """Note that other files matter in a project now; learnt after a quiet period."""
+        self._changed_projects.add(project)
+        self.hearing.nudge()
+
+    def rules_changed(self, project: str) -> None:
+        """Note that agent files may have to say something else now."""
+        now = self._monotonic_s()
+        for key in self.trees.known:
+            if key[0] == project:
+                self.bursts.hint(key, (), now)
+        self.hearing.nudge()
+
+    def quiet(self, folder: Path) -> None:
+        """Note that an agent that worked in `folder` has left: what waited for it can be done."""
+        now = self._monotonic_s()
+        for key, tree in self.trees.known.items():
+            if folder.is_relative_to(tree.root):
+                self.bursts.hint(key, (), now)
+        self.hearing.nudge()
+
+    def registry_changed(self) -> None:
+        """Note that projects may have come or gone."""
+        self._registry_changed = True
+        self.hearing.nudge()
+
+    def store_written(self, project: str) -> None:
+        """Note that a project may now say where its work trees are, if it has moved."""
+        if self.trees.moved(project):
+            self.anchors_changed(project)
+
+    async def refresh(self, project: str | None) -> None:
+        """Learn which files matter in one project, or in all; see `Trees.refresh`."""
+        await self.trees.refresh(project)
+
+    async def sweep(self) -> None:
+        """Learn everything anew, and note that everything has to be checked."""
+        await self.trees.refresh(None)
+        self.trees.everything()
+
+    async def poll(self) -> None:
+        """Look at anchored files; what looks different is a hint; see `Trees.poll`."""
+        await self.trees.poll()
+
+    async def check_now(self, project: str, worktree: int) -> None:
+        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+
+        Raises:
+            YaadError: the check could not be done.
+        """
+        if (project, worktree) not in self.trees.known:
+            await self.trees.refresh(project)
+        await self._checks.head(project, worktree)
+
+    def mode(self, project: str) -> Mode:
+        """Return how changes in a project are noticed; see `Trees.mode`. Any thread."""
+        return self.trees.mode(project)
+
+    def hangs(self, project: str) -> bool:
+        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
+        return self.trees.hangs(project)
+
+    def lag_ms(self, project: str) -> int | None:
+        """Return the time from the last change to the end of its check, in ms. Any thread."""
+        lag_s = self._checks.lag_s(project)
+        return None if lag_s is None else round(lag_s * 1000)
+
+    @property
+    def idle(self) -> bool:
+        """Return whether nothing waits to be checked and no check runs."""
+        waiting = self.bursts or self.hearing or self._changed_projects
+        return not (waiting or self._checks.running or self._learning or self._registry_changed)
+
+    def _cares(self, folder: Path, name: str) -> bool:
+        return self.trees.cares(folder, name)
+
+    def _dropped(self, key: Tree) -> None:
+        self._checks.forget(key)
+
+    def _learn_anew(self, project: str) -> None:
+        self._changed_projects.add(project)
+
+    async def _pause(self) -> None:
+        """Wait until something is due, or is heard."""
+        if not self.bursts:
+            await self.hearing.pause(None)
+            return
+        # Without room for another check only the end of one matters, which nudges; what is due
+        # already would else be looked for without a pause.
+        full = self._checks.room <= 0
+        at = None if full else self.bursts.next_at(self._checks.running)
+        wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
+        await self.hearing.pause(min(wait_s, self._look_s))
+
+    def _interpret(self) -> None:
+        """Turn what was heard into bursts."""
+        heard = self.hearing.take()
+        for (folder, name), at in heard.hints.items():
+            for key, meaning in self.trees.arms.meanings(folder, name):
+                if meaning.trees:
+                    self._changed_projects.add(key[0])
+                self.trees.take(key, meaning, at)
+        if heard.lost:
+            _log.warning("watch.overflowed", extra={"effect": "everything is checked"})
+            self._health.degraded(
+                "watch.overflow",
+                "The system lost hints about changed files; everything is being checked.",
+                mend="yaadwatch status",
+            )
+            self.trees.everything()
+        elif not self.bursts and self._checks.all_hang:
+            self._health.well("watch.overflow")
+
+    async def _learn(self) -> None:
+        await asyncio.sleep(self._look_s)
+        error = await attempt(self._refresh_changed())
+        if error is not None:
+            log_crash("watch.not_refreshed", error, effect="tried again by the next sweep")
+        self._learning = None
+        self.hearing.nudge()
+
+    async def _refresh_changed(self) -> None:
+        changed, self._changed_projects = self._changed_projects, set()
+        if self._registry_changed:
+            self._registry_changed = False
+            changed |= await self.trees.who_came_or_went()
+        for project in sorted(changed):
+            await self.trees.refresh(project)
+
+    def _lock(self, key: Tree) -> Hashable | None:
+        """Return which index lock is there; never asks a network file system, which may hang."""
+        tree = self.trees.known.get(key)
+        if tree is None or not self.trees.arms.is_told(key):
+            return None
+        try:
+            found = (tree.git_dir / "index.lock").lstat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns

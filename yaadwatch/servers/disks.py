@@ -1,0 +1,129 @@
+"""Which disks do not answer? Who asks for what is on one is told, and keeps nobody else waiting.
+
+A network file system whose server is gone keeps whoever touches it until it is unmounted, and a
+thread that waits there cannot be ended. So when a verb takes long, the network disks at, above and
+below its folder are asked for an answer, each question in a thread of its own.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+from yaadwatch.model.errors import Code, YaadError
+
+PATIENCE_S: Final = 2.0
+"""A disk that has not answered by then is taken for one that hangs."""
+MEND: Final = "umount --lazy the disk that hangs, then: yaadwatch restart"
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """A question under way.
+
+    Args:
+        folder: whose disks are asked.
+        place: the disk whose answer is waited for.
+        hangs: whether that took too long.
+        kept: the operations that it is known to keep from ending.
+        then: whom to tell.
+    """
+
+    folder: str
+    place: str
+    hangs: bool = False
+    kept: set[str] = field(default_factory=set)
+    then: list[tuple[str, Callable[[YaadError], bool | None]]] = field(default_factory=list)
+
+
+class Disks:
+    """Knows which disks do not answer. Used on the loop, unless a method says so.
+
+    Args:
+        networks: the places at or below a folder that are on network file systems.
+        look: asks the disk that a folder is on for anything that only it can tell.
+        patience_s: so long an answer is waited for.
+    """
+
+    def __init__(
+        self,
+        networks: Callable[[Path], Collection[Path]] = lambda _: (),
+        look: Callable[[str], object] = os.statvfs,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._networks = networks
+        self._look = look
+        self._patience_s = patience_s
+        self._asked: dict[str, _Asked] = {}
+
+    def refusal(self, operation: str, folder: str) -> YaadError | None:
+        """Return why an operation is not begun; None: it may be. Any thread.
+
+        Nothing is, in a folder on a disk that hangs. In one above such a disk, what did not end
+        there before.
+        """
+        for asked in tuple(self._asked.values()) if self._asked else ():
+            if asked.hangs and (
+                _is_at_or_below(folder, asked.place)
+                or (folder == asked.folder and operation in asked.kept)
+            ):
+                return _does_not_answer(asked.place, f"`{operation}` was not begun")
+        return None
+
+    def suspect(
+        self, operation: str, folder: str, then: Callable[[YaadError], bool | None]
+    ) -> None:
+        """Find out whether a disk keeps an operation from ending; `then` is called if so.
+
+        It returns False when the operation has ended meanwhile: then no disk keeps it.
+        """
+        asked = self._asked.get(folder)
+        if asked is None:
+            asked = self._asked[folder] = _Asked(folder, folder)
+            loop = asyncio.get_running_loop()
+            Thread(target=self._ask, args=(asked, loop), name="disk", daemon=True).start()
+            loop.call_later(self._patience_s, self._too_long, asked)
+        asked.then.append((operation, then))
+        if asked.hangs:
+            self._tell(asked)
+
+    def _ask(self, asked: _Asked, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait for every disk in question; in a thread of its own."""
+        try:
+            folder = Path(asked.folder)
+            above = [one for one in self._networks(Path("/")) if folder.is_relative_to(one)]
+            for place in (*above, *self._networks(folder)):
+                asked.place = str(place)
+                self._look(asked.place)
+        except OSError:
+            pass  # an error is an answer
+        try:
+            loop.call_soon_threadsafe(self._answered, asked)
+        except RuntimeError:  # the loop is closed: nobody asks any more
+            return
+
+    def _answered(self, asked: _Asked) -> None:
+        self._asked.pop(asked.folder, None)
+
+    def _too_long(self, asked: _Asked) -> None:
+        if self._asked.get(asked.folder) is asked:
+            asked.hangs = True
+            self._tell(asked)
+
+    def _tell(self, asked: _Asked) -> None:
+        told, asked.then = asked.then, []
+        for operation, then in told:
+            effect = f"`{operation}` waits for it, and may end once it does"
+            if then(_does_not_answer(asked.place, effect)) is not False:
+                asked.kept.add(operation)
+
+
+def _is_at_or_below(folder: str, place: str) -> bool:
+    return folder == place or folder.startswith(f"{place.rstrip('/')}/")
+
+
+def _does_not_answer(place: str, effect: str) -> YaadError:
+    return YaadError(Code.UNAVAILABLE, f"The disk at {place} does not answer; {effect}.", hint=MEND)
