@@ -161,8 +161,9 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     from types import SimpleNamespace
 
     from yaadwatch.daemon.health import Health
-    from yaadwatch.daemon.intake import Engine, Intake
-    from yaadwatch.daemon.polling import Poller
+    from yaadwatch.daemon.watching.engine import Engine
+    from yaadwatch.daemon.watching.intake import Intake
+    from yaadwatch.daemon.watching.polling import Poller
     from yaadwatch.model.settings import Watch
 
     paths = frozenset(f"src/d{number % 40}/f{number}.py" for number in range(200))
@@ -215,7 +216,7 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
                 await asyncio.sleep(0.001)
             lags.append((checked[0] - began) * 1e3 - settings.quiet_ms)
         found = {
-            "watches": len(made._watcher.folders),
+            "watches": len(made.trees.watcher.folders),
             "settle_p50": statistics.median(lags),
             "settle_max": max(lags),
             "watched": await cost(folder / "src/d0"),
