@@ -86,7 +86,7 @@ def _definitions(
         if kind is not None:
             shells = _shells(stack)
             is_lost = any(one.role is None for one in stack)
-            for name in names[:_NAMES_MAX]:
+            for name in filter(None, names[:_NAMES_MAX]):  # `$` is none
                 whole = (*scope, *name)
                 own = Found(name=whole, kind=kind, node=node, shells=shells, is_lost=is_lost)
                 yield own, is_wrapped
