@@ -16,6 +16,7 @@ from yaadwatch.system.git import command
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import Departure
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.commits.past import TOUCHED_COMMITS_MAX
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository, blob_id
 
@@ -553,6 +554,67 @@ def test_departures_of_any_name(repo, runner, name):
         Departure(commit=renamed, path=name, to="to " + name),
         Departure(commit=last, path="to " + name, to=None),
     ]
+
+
+def test_of_a_folder_is_told_what_left_it(repo, runner):
+    repo.write("src/b.py", OTHER)
+    first = repo.add("src/a.py", TEXT)
+    repo.move("src/a.py", "src/inner/a.py")
+    repo.commit()
+    repo.move("src/b.py", "srcs.py")
+    moved = repo.commit()
+    (repo.path / "src/inner/a.py").unlink()
+    last = repo.commit()
+
+    assert repo.open(runner).departures_in("src", first, last) == [
+        Departure(commit=moved, path="src/b.py", to="srcs.py"),
+        Departure(commit=last, path="src/inner/a.py", to=None),
+    ]
+
+
+def test_what_was_taken_back_was_touched(repo, runner):
+    first = repo.add("a.py", TEXT)
+    repo.add("a.py", OTHER)
+    repo.add("a.py", TEXT)
+    repo.git("checkout", "-q", "-b", "topic", first)
+    repo.add("größe\n.py", TEXT)
+    (repo.path / "größe\n.py").unlink()
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "--no-edit", "topic")
+    opened = repo.open(runner)
+    last = opened.head().commit
+
+    assert opened.differing(first, last) == []
+    assert opened.touched(first, last) == {"a.py", "größe\n.py"}
+    assert opened.touched(last, last) == frozenset()
+
+
+def test_what_a_merge_has_from_neither_side_was_touched(repo, runner):
+    repo.write("b.py", OTHER)
+    first = repo.add("a.py", TEXT)
+    repo.git("checkout", "-q", "-b", "topic")
+    repo.add("c.py", TEXT)
+    repo.git("checkout", "-q", "main")
+    repo.add("d.py", TEXT)
+    repo.git("merge", "-q", "--no-commit", "topic")
+    repo.write("a.py", OTHER)
+    repo.commit()
+    opened = repo.open(runner)
+
+    assert opened.touched(first, opened.head().commit) == {"a.py", "c.py", "d.py"}
+
+
+def test_what_very_many_commits_touched_is_not_told(repo, runner):
+    first = repo.add("a.py", TEXT)
+    for _ in range(TOUCHED_COMMITS_MAX):
+        repo.git("commit", "-q", "--allow-empty", "-m", "nothing")
+    opened = repo.open(runner)
+    most = opened.head().commit
+    last = repo.add("a.py", OTHER)
+
+    assert opened.touched(first, most) == frozenset()
+    assert opened.touched(first, last) is None
 
 
 def test_a_rename_to_a_name_that_is_not_utf8_is_a_departure_to_nowhere(repo, runner):

@@ -103,6 +103,8 @@ def ask_everything(repo, runner):
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
         "departure": lambda: opened.departure("a.py", first, last),
+        "departures_in": lambda: opened.departures_in("src", first, last),
+        "touched": lambda: opened.touched(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
         "files_at": lambda: opened.files_at(first),
         "paths_below": lambda: list(opened.paths_below(last, "src")),

@@ -7,13 +7,11 @@ renames. Nothing here lets git read a work-tree file through a filter of the rep
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.model.settings import HISTORY_COMMITS_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import attributes, blamed, indexed, listed, searching
 from yaadwatch.system.git import changes as changing
@@ -21,18 +19,16 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
 from yaadwatch.system.git.attributes import Said
 from yaadwatch.system.git.blamed import Wrote
-from yaadwatch.system.git.changes import Change, Departure, path_texts
-from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.diff import hunks_between
+from yaadwatch.system.git.changes import path_texts
+from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.commits.past import RENAMES, Past
+from yaadwatch.system.git.commits.snapshots import ID, NO_FILE, valid
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.listed import LeftOut, Listed, T
 from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.snapshots import ID, NO_FILE, Snapshots, valid
 from yaadwatch.system.git.words import standing
-from yaadwatch.system.git.words.remembered import is_whole
 
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
-_RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -42,7 +38,7 @@ def blob_id(data: bytes, object_format: str = "sha1") -> str:
     return digest.hexdigest()
 
 
-class Repository(Snapshots):
+class Repository(Past):
     """One work tree (or bare repository) and its history. Open one for each job, not for ever.
 
     Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
@@ -51,9 +47,7 @@ class Repository(Snapshots):
 
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         super().__init__(layout, runner)
-        self._runner = runner
         self._cwd = layout.root or layout.git_dir
-        self._renames: dict[tuple[str, str], dict[str, str]] = {}
         self._says: dict[str, Said] = {}
         self._is_text: dict[str, bool] = {}
         self._covers: dict[str, bool] = {}
@@ -180,11 +174,6 @@ class Repository(Snapshots):
             return None  # a branch without an upstream, a name that git cannot read
         return found if ID.fullmatch(found) else None
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """Return the commit at which two parted; None when they have nothing in common."""
-        found = self._git.ask(["merge-base", *valid(one, other)], allowed=(0, 1))
-        return found.decode().strip() or None
-
     def wrote(self, commit: str, path: str) -> list[Wrote]:
         """Return for each line of a file in a commit which commit wrote it; see `blamed.lines`."""
         return blamed.lines(self._git, valid(commit)[0], path)
@@ -202,15 +191,6 @@ class Repository(Snapshots):
         """
         staged = index or self.layout.git_dir / "index"
         return staging.snapshot(self._git, staged, self.head().commit)
-
-    def file_changes(self, old: str, new: str) -> list[Change]:
-        """Return the files that differ between two commits, renames found by git.
-
-        Where git does not have the content of a file (a partial clone), only files that were
-        renamed without a change are found renamed.
-        """
-        options = ["-r", "-z", "--raw", "--no-abbrev", *valid(old, new)]
-        return changing.parsed(self._compared(options, (old, new)))
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -286,62 +266,9 @@ class Repository(Snapshots):
         found = self._git.ask(["ls-files", "-z", "--", path])
         return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
 
-    def renames(self, old: str, new: str) -> dict[str, str]:
-        """Return the files that were renamed between two commits, old path to new path."""
-        key = (old, new)
-        if key not in self._renames:
-            found = self._git.compare(["-r", *_RENAMES, *valid(old, new)])
-            self._renames[key] = changing.renamed_pairs(found)
-        return self._renames[key]
-
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
-        return changing.renamed_pairs(self._git.ask(["diff-index", "--cached", *_RENAMES, "HEAD"]))
-
-    def departures(self, since: str, until: str) -> list[Departure]:
-        """Return the removals and renames of files in `since..until`, oldest first.
-
-        At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
-        first commits of a shallow history did cannot be told; they are left out.
-        """
-        between = "..".join(valid(since, until))
-        limit = f"--max-count={HISTORY_COMMITS_MAX}"
-        commits = self._git.ask(
-            ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
-        ).split()
-        return self._departed(commits)
-
-    def departure(self, path: str, since: str, until: str) -> Departure | None:
-        """Return how the last commit in `since..until` that touched a file took it away.
-
-        All of the history is looked at, however long; None: it did not go there.
-        """
-        between = "..".join(valid(since, until))
-        last = ["rev-list", "--topo-order", "--no-merges", "--max-count=1", between, "--", path]
-        found = self._departed(self._git.ask(last).split())
-        return next((one for one in found if one.path == path), None)
-
-    def _departed(self, commits: Sequence[bytes]) -> list[Departure]:
-        """Return the removals and renames of commits, given with the newest first."""
-        cut = self._cut()
-        commits = [commit for commit in commits if commit.decode() not in cut]
-        if not commits:
-            return []
-        listed = b"\n".join(reversed(commits)) + b"\n"
-        options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
-        return changing.departures(self._compared(options, (), given=listed))
-
-    def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
-        """Return the ids of the commits in `since..until` that touched a path, oldest first.
-
-        At most 50, the newest; the first commits of a shallow history are left out.
-        """
-        between = "..".join(valid(since, until))
-        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
-        arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
-        cut = self._cut()
-        found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
-        return [commit for commit in found if commit not in cut]
+        return changing.renamed_pairs(self._git.ask(["diff-index", "--cached", *RENAMES, "HEAD"]))
 
     def files_with(
         self,
@@ -497,51 +424,3 @@ class Repository(Snapshots):
         """Return commits for which all of the words are remembered."""
         near = self._runner.remembered.near(self.layout.common_dir, words)
         return [commit for commit in near if self.has_commit(commit)]
-
-    @cached_property
-    def _may_remember(self) -> bool:
-        return is_whole(self.layout.common_dir)
-
-    def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
-        """Return git's hunks between two texts, white space ignored; `name` gives the language.
-
-        The header of a hunk are the lines that it may be inside of. Neither the repository's
-        configuration nor its attributes play a part.
-        """
-        try:
-            return hunks_between(self._runner, old, new, name)
-        except GitFailed as failure:
-            raise YaadError(
-                Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
-            ) from failure
-
-    def _compared(
-        self, options: list[str], commits: Iterable[str], *, given: bytes | None = None
-    ) -> bytes:
-        """Return what git says of commits, with renames as far as it has the files.
-
-        It is asked once, where it has all of them.
-
-        Args:
-            options: of `git diff-tree`.
-            commits: those that may be gone since.
-            given: what it reads.
-        """
-        kept, folder = self._runner.compared, self.layout.common_dir
-        question = (*options, hashlib.sha256(given or b"").hexdigest())
-        known = kept.known(folder, question) if self._may_remember else None
-        if known is not None and all(map(self.has_commit, commits)):
-            return known
-        try:
-            answer = self._git.compare(["-M", *options], given=given)
-            if self._may_remember:
-                kept.keep(folder, question, answer)
-            return answer
-        except YaadError as error:
-            if error.code is not Code.UNAVAILABLE:
-                raise
-            return self._git.compare(["-M100%", *options], given=given)
-
-    def _cut(self) -> frozenset[str]:
-        """Return the commits that seem to have made everything, because what came before is cut."""
-        return layouts.cut_at(self.layout)

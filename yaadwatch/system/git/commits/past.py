@@ -1,0 +1,184 @@
+"""What happened between two commits: what differs, what was renamed, which commits did it.
+
+The git command answers: it walks history, and detects renames.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from yaadwatch.model.anchors import Hunk
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.system.git import changes as changing
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.changes import Change, Departure
+from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.commits.diff import hunks_between
+from yaadwatch.system.git.commits.snapshots import Snapshots, valid
+from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.words.remembered import is_whole
+
+RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
+TOUCHED_COMMITS_MAX = 200
+"""Commits whose files are told one by one; those of a longer stretch are soon sought anew."""
+
+
+class Past(Snapshots):
+    """The commits of a repository and what lies between two of them.
+
+    Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
+    UNAVAILABLE when git, or an object, cannot be had.
+    """
+
+    def __init__(self, layout: Layout, runner: GitRunner) -> None:
+        super().__init__(layout, runner)
+        self._runner = runner
+        self._renames: dict[tuple[str, str], dict[str, str]] = {}
+
+    def file_changes(self, old: str, new: str) -> list[Change]:
+        """Return the files that differ between two commits, renames found by git.
+
+        Where git does not have the content of a file (a partial clone), only files that were
+        renamed without a change are found renamed.
+        """
+        options = ["-r", "-z", "--raw", "--no-abbrev", *valid(old, new)]
+        return changing.parsed(self._compared(options, (old, new)))
+
+    def renames(self, old: str, new: str) -> dict[str, str]:
+        """Return the files that were renamed between two commits, old path to new path."""
+        key = (old, new)
+        if key not in self._renames:
+            found = self._git.compare(["-r", *RENAMES, *valid(old, new)])
+            self._renames[key] = changing.renamed_pairs(found)
+        return self._renames[key]
+
+    def departures(self, since: str, until: str) -> list[Departure]:
+        """Return the removals and renames of files in `since..until`, oldest first.
+
+        At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
+        first commits of a shallow history did cannot be told; they are left out.
+        """
+        between = "..".join(valid(since, until))
+        limit = f"--max-count={HISTORY_COMMITS_MAX}"
+        commits = self._git.ask(
+            ["rev-list", "--topo-order", "--no-merges", limit, between, "--"]
+        ).split()
+        return self._departed(commits)
+
+    def departure(self, path: str, since: str, until: str) -> Departure | None:
+        """Return how the last commit in `since..until` that touched a file took it away.
+
+        All of the history is looked at, however long; None: it did not go there.
+        """
+        between = "..".join(valid(since, until))
+        last = ["rev-list", "--topo-order", "--no-merges", "--max-count=1", between, "--", path]
+        found = self._departed(self._git.ask(last).split())
+        return next((one for one in found if one.path == path), None)
+
+    def departures_in(self, folder: str, since: str, until: str) -> list[Departure]:
+        """Return what the last 50 commits in `since..until` that touched a folder took out of it.
+
+        All of the history is looked at, however long. The oldest stands first; what was renamed
+        inside of the folder is left out.
+        """
+        between = "..".join(valid(since, until))
+        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
+        last = ["rev-list", "--topo-order", "--no-merges", limit, between, "--", folder]
+        inside = f"{folder}/"
+        return [
+            one
+            for one in self._departed(self._git.ask(last).split())
+            if one.path.startswith(inside) and not (one.to or "").startswith(inside)
+        ]
+
+    def _departed(self, commits: Sequence[bytes]) -> list[Departure]:
+        """Return the removals and renames of commits, given with the newest first."""
+        cut = self._cut()
+        commits = [commit for commit in commits if commit.decode() not in cut]
+        if not commits:
+            return []
+        listed = b"\n".join(reversed(commits)) + b"\n"
+        options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
+        return changing.departures(self._compared(options, (), given=listed))
+
+    def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
+        """Return the ids of the commits in `since..until` that touched a path, oldest first.
+
+        At most 50, the newest; the first commits of a shallow history are left out.
+        """
+        between = "..".join(valid(since, until))
+        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
+        arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
+        cut = self._cut()
+        found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
+        return [commit for commit in found if commit not in cut]
+
+    def touched(self, since: str, until: str) -> frozenset[str] | None:
+        """Return the files that commits in `since..until` touched, also what was taken back.
+
+        None when those are more than 200 commits. Of a merge only that is told which it has from
+        none of those it merged.
+        """
+        most = TOUCHED_COMMITS_MAX
+        between = "..".join(valid(since, until))
+        commits = self._git.ask(["rev-list", f"--max-count={most + 1}", between, "--"])
+        if commits.count(b"\n") > most:
+            return None
+        if not commits:
+            return frozenset()
+        options = ["--stdin", "--no-commit-id", "-r", "-c", "-z", "--name-only", "--no-renames"]
+        return frozenset(changing.paths_in(self._git.compare(options, given=commits)))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the commit at which two parted; None when they have nothing in common."""
+        found = self._git.ask(["merge-base", *valid(one, other)], allowed=(0, 1))
+        return found.decode().strip() or None
+
+    def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
+        """Return git's hunks between two texts, white space ignored; `name` gives the language.
+
+        The header of a hunk are the lines that it may be inside of. Neither the repository's
+        configuration nor its attributes play a part.
+        """
+        try:
+            return hunks_between(self._runner, old, new, name)
+        except GitFailed as failure:
+            raise YaadError(
+                Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
+            ) from failure
+
+    def _compared(
+        self, options: list[str], commits: Iterable[str], *, given: bytes | None = None
+    ) -> bytes:
+        """Return what git says of commits, with renames as far as it has the files.
+
+        It is asked once, where it has all of them.
+
+        Args:
+            options: of `git diff-tree`.
+            commits: those that may be gone since.
+            given: what it reads.
+        """
+        kept, folder = self._runner.compared, self.layout.common_dir
+        question = (*options, hashlib.sha256(given or b"").hexdigest())
+        known = kept.known(folder, question) if self._may_remember else None
+        if known is not None and all(map(self.has_commit, commits)):
+            return known
+        try:
+            answer = self._git.compare(["-M", *options], given=given)
+            if self._may_remember:
+                kept.keep(folder, question, answer)
+            return answer
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return self._git.compare(["-M100%", *options], given=given)
+
+    def _cut(self) -> frozenset[str]:
+        """Return the commits that seem to have made everything, because what came before is cut."""
+        return layouts.cut_at(self.layout)
+
+    @cached_property
+    def _may_remember(self) -> bool:
+        return is_whole(self.layout.common_dir)
