@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from yaadwatch.core.references.tree import Tree
+from yaadwatch.core.truth.doubt import successors
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
@@ -146,6 +147,32 @@ class History:
             found.append(older)
             path = older.to or path
         return found
+
+    def departures_in(self, folder: str, since: str, until: str) -> Sequence[Departure]:
+        """Return the last removals and renames in `since..until` out of a folder, oldest first."""
+        key = ("departures_in", folder, since, until)
+        return self._once(key, self._repository.departures_in, folder, since, until)
+
+    def touched(self, since: str, until: str) -> frozenset[str] | None:
+        """Return the files that commits in `since..until` touched; None when they are too many."""
+        return self._once(("touched", since, until), self._repository.touched, since, until)
+
+    def way_of_folder(self, path: str, since: str, until: str) -> str | None:
+        """Return where most of a folder's files were taken in `since..until`, and stand now.
+
+        It is followed from place to place. None: it is there, or most of them went nowhere, or
+        each somewhere else.
+        """
+        for stop in range(_STOPS_MAX):
+            if self.has_folder(until, path):
+                return path if stop else None
+            left = self.departures_in(path, since, until)
+            moved = {one.path: one.to for one in left if one.to is not None}
+            went = successors.of_folder(path, moved, ())
+            if went is None or not went.sure or 2 * len(moved) <= len(left):
+                return None
+            path = went.path
+        return None
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> Sequence[str]:
         """Return the commits in `since..until` that touched a path, oldest first."""

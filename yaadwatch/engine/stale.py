@@ -278,7 +278,7 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
     if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):
         return False
     try:
-        return all(head.same_in(head_was, place) for place in places)
+        return head.untouched_since(head_was, places)
     except YaadError:  # then it is sought anew
         return False
 

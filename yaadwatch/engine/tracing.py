@@ -182,6 +182,7 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
     else:
         place = anchor.path
         gone = [row for row in departures if row.path.startswith(f"{place}/")]
+        gone = gone or list(history.departures_in(place, since, until))
     for commit_id, files in Counter(row.commit for row in gone).items():
         commit = history.commit(commit_id)
         if commit is not None:

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 from engine_world import NET, World, dump, table
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from yaadwatch.core.truth.doubt import weights
@@ -222,6 +222,7 @@ def stories(world):
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(story=st.lists(steps, min_size=2, max_size=14))
+@example(story=[("delete", "src/net.py"), ("commit",), ("check",), ("revert",), ("revert",)])
 def test_verdicts_do_not_depend_on_which_checks_ran(stories, story):
     """A check of everything after any checks, and any loss of hints, equals the first check ever.
 

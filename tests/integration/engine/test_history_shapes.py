@@ -92,6 +92,60 @@ class TestLong:
         assert subjects(repo.doubt(memory)) == ["net is transport", "no more transport"]
 
 
+class TestLongWithFolders:
+    """What became of a folder before the newest commits of a long history."""
+
+    @pytest.fixture
+    def tools(self, both):
+        repo, _ = both
+        for name in ("hammer", "saw", "drill"):
+            repo.write(f"tools/hand/{name}.txt", f"{name}\n" * 30)
+        repo.commit("tools")
+        return repo, repo.remember("What one holds in a hand is in tools/hand/")
+
+    @staticmethod
+    def much_later(repo):
+        text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+
+    @staticmethod
+    def wholly_new(repo, folder):
+        for path in (repo.path / folder).iterdir():
+            path.write_text(f"All of it is new: {path.name}\n" * 9)
+        repo.commit("new texts")
+
+    def test_it_is_followed_from_place_to_place(self, tools):
+        repo, memory = tools
+        repo.git("mv", "tools/hand", "tools/manual")
+        repo.commit("by hand is manual")
+        (repo.path / "apps").mkdir()
+        repo.git("mv", "tools", "apps/tools")
+        repo.commit("an app of its own")
+        self.wholly_new(repo, "apps/tools/manual")
+        self.much_later(repo)
+
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "apps/tools/manual")
+        assert "took 3 files out of tools/hand" in [one["summary"] for one in doubt["evidence"]]
+        assert subjects(doubt) == ["by hand is manual"]
+
+    def test_one_whose_files_were_mostly_removed_went_nowhere(self, tools):
+        repo, memory = tools
+        repo.git("rm", "-q", "tools/hand/saw.txt", "tools/hand/drill.txt")
+        repo.commit("no more saws")
+        (repo.path / "old").mkdir()
+        repo.git("mv", "tools/hand/hammer.txt", "old/hammer.txt")
+        repo.commit("the last one")
+        self.wholly_new(repo, "old")
+        self.much_later(repo)
+
+        doubt = repo.doubt(memory)
+        assert doubt["verdict"] == "gone"
+        assert "suggestion" not in doubt
+        assert subjects(doubt) == ["no more saws", "the last one"]
+
+
 class TestRewritten:
     def test_the_same_files_under_new_commits_are_fresh(self, both):
         repo, memories = both

@@ -1,6 +1,6 @@
 """The files as a commit has them, each looked up at most once for a job."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from yaadwatch.core.references.tree import Tree
@@ -57,11 +57,24 @@ class AtHead:
             return None
         return self.history.read_blob(found.blob)
 
-    def same_in(self, commit: str, path: str) -> bool:
-        """Return whether the file at `path` is the same in another commit."""
+    def untouched_since(self, commit: str, places: Iterable[str]) -> bool:
+        """Return whether no commit after `commit`, from which HEAD grew, touched these places.
+
+        That all is as it was does not tell it: what was done may have been taken back. False also
+        when it cannot be told.
+
+        Args:
+            commit: an ancestor of HEAD, or HEAD.
+            places: files, or folders with all that is in them; '' is the whole tree.
+        """
         if commit == self.head.commit:
             return True
-        return self.history.blob_at(commit, path) == self.history.blob_at(self.head.commit, path)
+        touched = self.history.touched(commit, self.head.commit)
+        return touched is not None and not any(
+            not place or path == place or path.startswith(f"{place}/")
+            for place in places
+            for path in touched
+        )
 
     def window(self, since: str) -> Window:
         """Return what happened between another commit, which is there, and this one."""

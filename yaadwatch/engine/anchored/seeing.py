@@ -187,11 +187,26 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
     window = head.window(anchor.commit)
     changes = window.changes
     if anchor.method is Method.FOLDER:
-        return successors.of_folder(anchor.path, changes.renamed, changes.added, changes.removed)
+        return _folder_successor(anchor, head)
     uses = window.uses(word_of(anchor))
     instead = _paths(uses.replaced, head)
     found = successors.of_file(anchor.path, changes.renamed, changes.added, instead)
     return found or successors.by_custom(anchor.path)
+
+
+def _folder_successor(anchor: Anchor, head: AtHead) -> Successor | None:
+    """Return where a folder went: what differs now tells it, unless that lacks most of its files.
+
+    Then its files changed as well since they moved; the commits that moved them tell it.
+    """
+    changes = head.window(anchor.commit).changes
+    inside = f"{anchor.path}/"
+    removed = [path for path in changes.removed if path.startswith(inside)]
+    if sum(old.startswith(inside) for old in changes.renamed) <= len(removed):
+        went = head.history.way_of_folder(anchor.path, anchor.commit, head.head.commit)
+        if went is not None:
+            return Successor(went, sure=True)
+    return successors.of_folder(anchor.path, changes.renamed, changes.added, removed)
 
 
 def _paths(words: Iterable[str], head: AtHead) -> list[str]:
