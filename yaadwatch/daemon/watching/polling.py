@@ -8,7 +8,7 @@ gives none, so look before the first check.
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeVar
@@ -49,9 +49,21 @@ NOTHING: Final = Differences(paths=frozenset(), head=False, replaced=False)
 
 @dataclass(slots=True, kw_only=True)
 class _Look:
+    """How a work tree looked; `empty`: places of agent files at which there was nothing."""
+
     files: dict[str, int]
+    empty: dict[str, int]
     head: int
     root: int
+    named: "_Named"
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a file HEAD said when it looked so: it is replaced as a whole, never written into."""
+
+    looked: int = 0
+    text: bytes = b""
 
 
 class Poller:
@@ -85,11 +97,15 @@ class Poller:
         """
         root = str(tree.root)
         last = self._looks.get(key_of(tree))
-        passed = {} if last is None or whole else self._empty(last)
+        passed = {} if last is None or whole else last.empty
+        seen = _signatures(root, tree.paths.difference(passed)) | passed
+        named = _named(tree, last.named if last is not None else _Named())
         now = _Look(
-            files=_signatures(root, tree.paths - passed.keys()) | passed,
-            head=_head(tree),
+            files=seen,
+            empty=passed or self._empty(seen),
+            head=_head(tree, named.text),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
+            named=named,
         )
         before = last or now
         self._looks[key_of(tree)] = now
@@ -110,9 +126,9 @@ class Poller:
         self._looks.pop(key, None)
         self._folders.pop(key, None)
 
-    def _empty(self, last: _Look) -> dict[str, int]:
+    def _empty(self, files: Mapping[str, int]) -> dict[str, int]:
         """Return the places of agent files at which there was nothing."""
-        return {path: 0 for path, seen in last.files.items() if not seen and self._is_place(path)}
+        return {path: 0 for path, seen in files.items() if not seen and self._is_place(path)}
 
     def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
         """Return the agent files that came up further down, where nobody tells of them."""
@@ -236,17 +252,24 @@ def _identity(path: str) -> int:
     return hash((found.st_dev, found.st_ino))
 
 
-def _head(tree: WatchedTree) -> int:
-    git_dir, common_dir = str(tree.git_dir), str(tree.common_dir)
+def _named(tree: WatchedTree, last: _Named) -> _Named:
+    """Return what HEAD says; it is read where it looks different from `last`."""
+    path = f"{tree.git_dir}/HEAD"
+    looks = _signature(path)
+    if looks and looks == last.looked:
+        return last
     try:
-        with open(f"{git_dir}/HEAD", "rb") as stream:  # noqa: PTH123
-            text = stream.read(_HEAD_BYTES_MAX)
+        with open(path, "rb") as stream:  # noqa: PTH123
+            return _Named(looks, stream.read(_HEAD_BYTES_MAX))
     except OSError:
-        text = b""
-    seen: list[object] = [text]
-    seen += [_signature(f"{git_dir}/{name}") for name in _GIT_FILES]
-    seen += [_signature(f"{common_dir}/{name}") for name in _COMMON_FILES]
-    reference = os.fsdecode(text.strip()).removeprefix("ref: ")
+        return _Named()
+
+
+def _head(tree: WatchedTree, named: bytes) -> int:
+    git_dir, common_dir = str(tree.git_dir), str(tree.common_dir)
+    places = dict.fromkeys(f"{git_dir}/{name}" for name in _GIT_FILES)
+    places |= dict.fromkeys(f"{common_dir}/{name}" for name in _COMMON_FILES)
+    reference = os.fsdecode(named.strip()).removeprefix("ref: ")
     if reference.startswith("refs/heads/") and ".." not in reference and "\0" not in reference:
-        seen.append(_signature(f"{common_dir}/{reference}"))
-    return hash(tuple(seen))
+        places[f"{common_dir}/{reference}"] = None
+    return hash((named, *map(_signature, places)))
