@@ -28,7 +28,9 @@ def daemon_holds_lock() -> bool:
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:
-    """Return who holds the lock, for a message, and the command that ends it.
+    """Return who holds the lock, and how it is ended, for a message.
+
+    Where nobody knows its pid no command is given that ends it: others may have the file open, too.
 
     Args:
         pid: as its file said before; else what it says now.
@@ -40,7 +42,7 @@ def holder(pid: int | None = None) -> tuple[str, str]:
 
     return (
         "A process that its file does not name",
-        f"fuser -k -TERM {shlex.quote(str(places.lock_file()))}",
+        f"see which process has it open (fuser {shlex.quote(str(places.lock_file()))}), kill that",
     )
 
 

@@ -220,9 +220,12 @@ def _daemon(facts: Facts) -> Found:
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."
             lock = shlex.quote(f"{facts.home.path}/{_LOCK}")
-            end = f"fuser -k -TERM {lock}" if daemon.pid is None else f"kill {daemon.pid}"
             advice = "Only if it is not just starting or ending."
-            yield "problem", what, f"{end}; {_START}", advice
+            if daemon.pid is None:
+                advice = f"{advice} Of those that have the lock open, kill the daemon; {_START}"
+                yield "problem", what, f"fuser {lock}", advice
+            else:
+                yield "problem", what, f"kill {daemon.pid}; {_START}", advice
         case "odd":
             yield "problem", daemon.said, f"yaadwatch stop; {_START}", ""
         case "absent" if facts.home.state != "absent":

@@ -59,7 +59,7 @@ def test_where_all_is_well_nothing_is_found():
             {"daemon": DaemonFacts(state="silent")},
             "daemon",
             "A process holds the daemon's lock",
-            f"fuser -k -TERM {HOME}/daemon.lock; yaadwatch list",
+            f"fuser {HOME}/daemon.lock",
         ),
         (
             {"home": HomeFacts(path=HOME, state="foreign")},
