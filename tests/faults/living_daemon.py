@@ -78,7 +78,11 @@ class Living(Machine):
         self.process.wait(PATIENCE_S)
 
     def stop(self):
-        """End the daemon as `kill PID` does; return its status."""
+        """End the daemon as `kill PID` does; return its status.
+
+        It must be the one that `live` started: after a restart, another one would go on unseen.
+        """
+        assert self.process.poll() is None, "it ended by itself, or was replaced by a restart"
         self.process.terminate()
         return self.process.wait(PATIENCE_S)
 

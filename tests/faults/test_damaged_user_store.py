@@ -174,9 +174,11 @@ def test_one_that_is_gone_comes_back_from_its_newest_copy_that_is_whole(machine,
     kept.ask("remember", text="Never use tabs", scope="user")
 
 
-def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine, shop):
+def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine):
+    places.home().mkdir(parents=True)
     (places.home() / "config.toml").write_text("[watch]\npoll_s = 5\n")
-    mend(machine, "yaadwatch restart")
+    machine.live()
+    Shop.new(machine, files=1)
 
     def copies():
         return list(places.backups("user").glob("*-projects.db"))
@@ -184,8 +186,10 @@ def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine, shop)
     (first,) = wait_until(copies, "a copy")
     Shop.new(machine, "other", files=1)
     wait_until(lambda: copies() and copies() != [first], "a copy that knows the other, too")
-    damage(machine)
+    left = damage(machine)
     machine.live()
 
     assert len(machine.call("status")["projects"]) == 2
+    assert "is read from a copy" in problem(machine)["what"]
+    assert places.user_store().read_bytes() == left
     assert len(copies()) == 1
