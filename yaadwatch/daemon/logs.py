@@ -1,8 +1,10 @@
 """The daemon's log: one JSON object a line, an event name and its fields, masked and rotated."""
 
+import itertools
 import json
 import logging
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -29,6 +31,8 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
         path: the file; its folder is there.
         mask: what is written passes through it.
         echo: where warnings and errors are told to people as well; None for nowhere.
+
+    What stands there and is no plain file (a folder, a link, a pipe) is put aside.
 
     Raises:
         OSError: the file cannot be written.
@@ -73,6 +77,8 @@ class _Private(RotatingFileHandler):
     def doRollover(self) -> None:  # noqa: N802
         """Move the logs on; where that cannot be done, begin anew in the same file."""
         try:
+            for number in range(1, self.backupCount + 1):
+                _put_aside_what_is_odd(f"{self.baseFilename}.{number}")
             super().doRollover()
         except OSError:
             if self.stream is None:
@@ -85,16 +91,33 @@ class _Private(RotatingFileHandler):
             super().handleError(record)
 
     def _open(self) -> TextIOWrapper:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        _put_aside_what_is_odd(self.baseFilename)
+        # Whoever puts something there now has it refused: a pipe would make us wait for a reader.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(self.baseFilename, flags, 0o600)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
 
 
 def _is_gone(stream: TextIOWrapper, path: str) -> bool:
     """Tell whether what `stream` writes to is no longer at `path`, and can be made there again."""
     try:
-        return not os.path.samestat(os.fstat(stream.fileno()), os.stat(path))  # noqa: PTH116
+        return not os.path.samestat(os.fstat(stream.fileno()), os.lstat(path))
     except FileNotFoundError:
         return os.path.isdir(os.path.dirname(path))  # noqa: PTH112, PTH120
+
+
+def _put_aside_what_is_odd(path: str) -> None:
+    """Give what is no plain file the first free name `PATH.odd`, `PATH.odd2` ...: nothing is lost.
+
+    `logs` does not read it either: it may lead to what is no log, or never end.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return
+    except FileNotFoundError:
+        return
+    names = (f"{path}.odd{number if number > 1 else ''}" for number in itertools.count(1))
+    Path(path).rename(next(name for name in names if not os.path.lexists(name)))
 
 
 class JsonLines(logging.Formatter):

@@ -204,7 +204,31 @@ class TestLogs:
             assert (ran.status, ran.out) == (3, "")
             said = " ".join(ran.err.split())
             assert "it is no plain file" in said
-            assert said.endswith("; yaadwatch restart")
+            assert said.endswith(": yaadwatch restart")
+
+    @pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/etc/passwd")])
+    def test_older_lines_that_are_no_file_are_passed_over_and_told(self, make):
+        self.write(self.entry("oldest"), number=2)
+        make(places.log_file().with_name("daemon.log.1"))
+        self.write(self.entry("newest"))
+
+        ran = command("logs")
+
+        assert [line.split()[-1] for line in ran.lines] == ["oldest", "newest"]
+        assert "daemon.log.1 cannot be read: it is no plain file" in " ".join(ran.err.split())
+
+    def test_what_comes_is_followed_past_what_is_no_file(self):
+        from yaadwatch.cli.service import logs
+
+        path = places.log_file()
+        self.write(self.entry("first"))
+        with logs._open(path) as stream:
+            path.with_name("daemon.log.1").mkdir()
+            path.rename(path.with_name("daemon.log.2"))
+            self.write(self.entry("second"))
+
+            with logs._next(path, stream) as following:
+                assert b"second" in following.read()
 
     def test_what_matters_less_is_left_out(self):
         self.write(self.entry("fine"), self.entry("odd", "warning"), self.entry("bad", "error"))

@@ -115,9 +115,51 @@ def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
     assert all(file.stat().st_size <= logs.BYTES_MAX for file in tmp_path.iterdir())
 
 
-def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow_for_ever(tmp_path, capsys):
+ODD = {
+    "folder": Path.mkdir,
+    "link": lambda path: path.symlink_to(path.parent / "elsewhere"),
+    "pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_is_no_file_is_put_aside_and_written_in_by_nobody(tmp_path, kind):
     path = tmp_path / "daemon.log"
-    (tmp_path / "daemon.log.3" / "full").mkdir(parents=True)
+    (tmp_path / "elsewhere").write_text("not ours\n")
+    ODD[kind](path)
+    (tmp_path / "daemon.log.odd").touch()
+
+    handlers = logs.begin(path, mask_tree, echo=None)
+    logging.getLogger("yaadwatch").warning("first")
+    path.unlink()
+    ODD[kind](path)
+    logging.getLogger("yaadwatch").warning("second")
+    logs.end(handlers)
+
+    assert [line["event"] for line in lines(path)] == ["second"]
+    for aside in ("daemon.log.odd2", "daemon.log.odd3"):
+        assert not (tmp_path / aside).is_file() or (tmp_path / aside).is_symlink()
+    assert (tmp_path / "elsewhere").read_text() == "not ours\n"
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_logs_are_moved_on_past_what_is_no_file(tmp_path, kind):
+    path = tmp_path / "daemon.log"
+    (tmp_path / "elsewhere").write_text("not ours\n")
+    ODD[kind](tmp_path / "daemon.log.2")
+    handlers = logs.begin(path, mask_tree, echo=None)
+    for number in range(100):
+        logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
+    logs.end(handlers)
+
+    kept = [path, *(tmp_path / f"daemon.log.{number}" for number in range(1, 4))]
+    assert [line["n"] for file in reversed(kept) for line in lines(file)][-20:] == [*range(80, 100)]
+    assert (tmp_path / "daemon.log.2.odd").lstat()
+    assert (tmp_path / "elsewhere").read_text() == "not ours\n"
+
+
+def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow_for_ever(tmp_path, capsys):
+    path = tmp_path / ("d" * 254)  # none longer is a name
     handlers = logs.begin(path, mask_tree, echo=None)
     for number in range(120):
         logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import shlex
 import stat
 import time
 from argparse import ArgumentTypeError, Namespace
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from yaadwatch.client.connection import Client
+
+    Line = tuple[str, dict[str, Any]]
+    """One as it stands, and what it says."""
 
 LINES = 50
 LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -57,7 +59,9 @@ def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
     """Print the end of the log, and go on with it if asked to."""
     path = log_file()
     least = LEVELS.index(args.level)
-    last = _lines(path, args.lines, least)
+    last, passed_over = _lines(path, args.lines, least)
+    for error in passed_over:
+        terminal.err.write(f"yaadwatch: {error.message} The lines before it are told.\n")
     for line, entry in last:
         _tell(line, entry, terminal, as_json=args.json)
     if not args.json:
@@ -73,12 +77,21 @@ def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
     return 0
 
 
-def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, Any]]]":
-    """Return the last `count` lines that matter so much, from this file and those before it."""
-    found: list[tuple[str, dict[str, Any]]] = []
+def _lines(path: "Path", count: int, least: int) -> "tuple[list[Line], list[YaadError]]":
+    """Return the last `count` lines that matter so much, from this file and those before it; and
+    why some of those before it could not be read.
+    """
+    found: list[Line] = []
+    passed_over: list[YaadError] = []
     read: set[tuple[int, int]] = set()
     for one in _files(path):
-        stream = _open(one)
+        try:
+            stream = _open(one)
+        except YaadError as error:
+            if one == path:
+                raise
+            passed_over.append(error)
+            continue
         if stream is None:
             break
         with stream:
@@ -89,7 +102,7 @@ def _lines(path: "Path", count: int, least: int) -> "list[tuple[str, dict[str, A
         found = [pair for pair in entries if _level(pair[1]) >= least] + found
         if len(found) >= count:
             break
-    return found[-count:] if count else []
+    return found[-count:] if count else [], passed_over
 
 
 def _following(path: "Path") -> Iterator[str]:
@@ -128,7 +141,8 @@ def _next(path: "Path", stream: "BinaryIO | None") -> "BinaryIO | None":
         for one in _files(path):
             if _is_open(one, stream.fileno()):
                 return _open(newer)
-            newer = one
+            if _is_plain(one):
+                newer = one
     return _open(path)
 
 
@@ -154,17 +168,23 @@ def _open(path: "Path") -> "BinaryIO | None":
         return None
     except OSError as error:
         why = why if error.errno == errno.ELOOP else str(error.strerror)
-    place = shlex.quote(str(path))
     raise YaadError(
         Code.UNAVAILABLE,
         f"{path} cannot be read: {why}.",
-        hint=f"A daemon that starts makes a new one: mv {place} {place}.odd; yaadwatch restart",
+        hint="A daemon that starts puts it aside and begins a new one: yaadwatch restart",
     )
+
+
+def _is_plain(path: "Path") -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _is_open(path: "Path", descriptor: int) -> bool:
     try:
-        return _place(path.stat()) == _place(os.fstat(descriptor))
+        return _place(path.lstat()) == _place(os.fstat(descriptor))
     except FileNotFoundError:
         return False
 
