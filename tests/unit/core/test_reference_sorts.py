@@ -245,6 +245,15 @@ def test_a_text_says_which_value_a_name_has(text, value):
 
 
 @pytest.mark.parametrize(
+    ("said", "read"),
+    [("LIMIT = 5, ", values.stated_for), ("LIMIT() returns 5. ", values.returned_for)],
+)
+def test_a_text_that_says_one_value_at_very_many_places_is_no_claim(said, read):
+    assert read(said * values.STATED_MAX, "LIMIT") == "5"
+    assert read(said * (values.STATED_MAX + 1), "LIMIT") is None
+
+
+@pytest.mark.parametrize(
     ("source", "number"),
     [
         ("LIMIT = 5\n", "5"),

@@ -113,6 +113,8 @@ _PART_OF_A_PATH = re.compile(r"[\w.-]")
 _PART_OF_A_NAME = re.compile(r"[\w-]")
 _END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
 _TOLD_MAX = 24
+STATED_MAX = 64
+"""Places at which one text may give one name a value; past that it is a table, and no claim."""
 _SENTENCE_MAX = 400
 """Characters before and behind a value in which a condition is looked for."""
 _WHERE = (
@@ -238,9 +240,10 @@ def stated_for(text: str, name: str) -> str | None:
 def stated_at(text: str, name: str) -> list[Given]:
     """Return where a text says that a name has a value; nothing where one is conditional.
 
-    "Set `debug = True` to see more" tells what to do, and not what is.
+    Nothing either where it says so at more than `STATED_MAX` places. "Set `debug = True` to see
+    more" tells what to do, and not what is.
     """
-    found = list(_behind(name, text, _PART_OF_A_PATH, _STATED))
+    found = _places(name, text, _PART_OF_A_PATH, _STATED)
     if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
         return []
     found = [(start, one) for start, one in found if not _is_to_be_done(text, start)]
@@ -259,10 +262,18 @@ def returned_at(text: str, name: str) -> list[Given]:
     """Return where a text says that a function returns a literal; as `stated_at`."""
     if "return" not in text:
         return []
-    found = list(_behind(name, text, _PART_OF_A_NAME, _RETURNS))
+    found = _places(name, text, _PART_OF_A_NAME, _RETURNS)
     if any(_is_conditional(text, start, one.end(), _CASE) for start, one in found):
         return []
     return [_given_at(one, 1, _counted(one[1])) for _, one in found]
+
+
+def _places(
+    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
+) -> list[tuple[int, re.Match[str]]]:
+    """Return what `_behind` yields; nothing where that is too much."""
+    found = list(islice(_behind(name, text, no_end, pattern), STATED_MAX + 1))
+    return found if len(found) <= STATED_MAX else []
 
 
 def _behind(
