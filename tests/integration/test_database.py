@@ -348,6 +348,25 @@ def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_st
     assert caught.value.code is Code.UNAVAILABLE
 
 
+def test_nothing_counts_as_known_while_a_write_may_have_been_committed_already(db):
+    asked = []
+
+    def look(conn):
+        asked.append(1)
+        return _count(conn)
+
+    def meanwhile(conn):
+        events.append(conn, HAPPENED)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(db.known, look).result() == 0
+
+    db.known(look)
+    db.write(meanwhile)
+
+    assert len(asked) == 2
+    assert [db.known(look), db.known(look), len(asked)] == [1, 1, 3]
+
+
 def test_what_is_known_while_somebody_writes_is_no_older_than_the_last_answer(db):
     """Each thread sees what it has written itself, however the others ask meanwhile."""
 

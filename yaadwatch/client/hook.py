@@ -110,12 +110,20 @@ def _named(error: BaseException) -> str:
 
 
 def complain(what: str) -> None:
-    """Say in one line, on standard error and in the log, why nothing was told."""
+    """Say in one line, in the log and on standard error, why nothing was told.
+
+    First in the log, which `doctor` reads: few agents show what a hook says that ended well, and
+    its time may be over in between.
+    """
     line = " ".join(what.split())
+    _log(line)
     sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
+
+
+def _log(why: str) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
-        _append(places.hook_log(), json.line({"at": stamp, "event": "hook.failed", "why": line}))
+        _append(places.hook_log(), json.line({"at": stamp, "event": "hook.failed", "why": why}))
     except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
         return
 

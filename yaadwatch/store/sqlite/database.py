@@ -60,7 +60,7 @@ class Database:
         self._refusal = refusal
         self._restored = 0
         self._closed = False
-        self._changes = 0  # of this file, made or tried
+        self._changes = 0  # goes up when one is begun and when it is over; odd in between
         self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._writing = RLock()  # one transaction at a time
         self._writer_thread = 0  # whose transaction it is; 0 between transactions
@@ -158,6 +158,8 @@ class Database:
         """
         key = (look, args, *kw.items())
         changes = self._changes  # before it is read: what is written meanwhile makes it old
+        if changes % 2:  # it may have been committed already
+            return self.read(look, *args, **kw)
         kept = self._kept.get(key)
         if kept is not None and kept[0] == changes:
             result: R = kept[1]
@@ -297,7 +299,7 @@ class Database:
         """Close the store. Calls in progress go on to their end."""
         with self._guard:
             self._closed = True
-            self._changes += 1
+            self._changes += 2
             self._pool.close()
 
     def strange(self) -> list[str]:
@@ -337,6 +339,7 @@ class Database:
             self._stay_in_place()
             with self._pool.in_use(), told(self.path):
                 self._writer_thread = get_ident()
+                self._changes += 1
                 try:
                     return group.commit(self._pool.writer, self.path)
                 finally:
@@ -394,7 +397,7 @@ class Database:
                 if self._closed:
                     pool.close()
             self._restored += 1
-            self._changes += 1
+            self._changes += 2
             with pool.in_use():
                 _in_one_transaction(pool.writer, _append_restored, str(self.path))
 
