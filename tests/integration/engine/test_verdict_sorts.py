@@ -106,6 +106,43 @@ def test_a_folder_that_was_renamed_and_not_committed_has_moved_too(site, staged)
     assert site.doubt(memory)["suggestion"]["path"] == "web/pages"
 
 
+RENAMES = {
+    "command": ("Makefile", "lint:", "tidy:", "make tidy"),
+    "script": ("package.json", '"check"', '"types"', "npm run types"),
+}
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "in the work tree"])
+@pytest.mark.parametrize("sort", RENAMES)
+def test_a_target_that_has_another_name_is_proposed_by_it_and_accepted(site, sort, committed):
+    path, old, new, command = RENAMES[sort]
+    memory = site.remember(SAYINGS[sort])
+
+    site.write(path, FILES[path].replace(old, new))
+    if committed:
+        site.commit("another name")
+
+    doubt = site.doubt(memory)
+    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", not committed)
+    assert doubt["suggestion"]["text"] == f"Run `{command}` before you push"
+    assert doubt["reason"].endswith(f"; {new.strip(chr(34) + chr(58))} does the same")
+    (done,) = site.reanchor(memory)["reanchored"]
+    assert done["text"] == f"Run `{command}` before you push"
+    assert site.verdict(memory) == "fresh"
+    site.write(path, FILES[path])
+    assert site.verdict(memory) == "gone"
+
+
+def test_a_build_file_that_moved_may_have_given_its_target_another_name(site):
+    memory = site.remember(SAYINGS["command"])
+
+    site.git("mv", "Makefile", "GNUmakefile")
+    site.write("GNUmakefile", FILES["Makefile"].replace("lint:", "tidy:"))
+    site.commit("another name in another file")
+
+    assert site.doubt(memory)["suggestion"]["text"] == "Run `make tidy` before you push"
+
+
 def test_a_folder_that_comes_back_and_goes_again_is_in_doubt_again(site):
     memory = site.remember(SAYINGS["directory"])
     drop_views(site)

@@ -6,7 +6,7 @@ package.json. Where that file is, and whether it defines the name, is asked else
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 WORDS_MAX = 24
@@ -44,6 +44,9 @@ _WITH_OPTION = {
 }
 _OF_ANOTHER = frozenset(("--filter", "-F", "--workspace"))
 """With these the script is that of a package of the workspace, which its file alone names."""
+_BETWEEN = r"(?:[^\s`&|;]{1,80}[ \t]{1,3}){0,8}?"
+"""Other words of the command, before the one that is meant."""
+_OPTIONS = r"(?:-[^\s`&|;]{0,80}[ \t]{1,3}){0,4}"
 _TAKES_VALUE = frozenset(
     ("-C", "-f", "-j", "-o", "--directory", "--file", "--filter", "-F", "--prefix", "--cwd", "-w")
 )
@@ -65,6 +68,24 @@ def commands(span: str) -> Iterator[Command]:
             words = words[1:]
         if len(words) > 1:
             yield from _of(words[0].rpartition("/")[2], words[1:])
+
+
+def renamed(text: str, tools: Collection[str], old: str, new: str) -> str:
+    """Return `text` with a target put as `new` wherever it tells one of these tools to run it.
+
+    Where a script stands without the word `run` it is left: `npm test` is a word of npm's own, and
+    so may the new name be.
+    """
+    for tool in sorted({*tools, "gmake"} if "make" in tools else tools):
+        if tool in _DIRECT:
+            between = _BETWEEN
+        elif tool in _SCRIPTS:
+            between = rf"{_BETWEEN}(?:{'|'.join(sorted(_SCRIPTS[tool]))})[ \t]{{1,3}}{_OPTIONS}"
+        else:
+            continue
+        said = rf"(?<![\w./@-])({tool}[ \t]{{1,3}}{between}){re.escape(old)}(?![\w:/@-]|\.\w)"
+        text = re.sub(said, lambda found: found[1] + new, text)
+    return text
 
 
 def _of(tool: str, rest: list[str]) -> Iterator[Command]:

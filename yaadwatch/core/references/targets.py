@@ -1,8 +1,9 @@
 """Does a build file define what a command runs: a rule, a script, a session, a package?"""
 
+import itertools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
 _JUST = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
@@ -13,6 +14,9 @@ _KEY = re.compile(r"^[\"']?([A-Za-z_][\w:.-]*)[\"']?\s*=", re.MULTILINE)
 _NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
 _NOX = re.compile(r"^def (\w+)|name=[\"']([\w.:-]+)[\"']", re.MULTILINE)
 _RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
+_PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
+STEPS_CHARS_MAX = 8_000
+"""Characters of what a target does that are compared."""
 _TASK_TABLES = re.compile(
     r"project\.(?:gui-)?scripts|tool\.poetry\.scripts|tool\.\w+(?:\.\w+)*\.(?:scripts|tasks)|tasks"
     r"|tool\.poe\.tasks|alias|tool\.tox\.env\.(.+)|env\.(.+)"
@@ -52,35 +56,92 @@ def defines_target(path: str, text: str, target: str) -> bool:
 
 def targets_of(path: str, text: str) -> frozenset[str]:
     """Return the targets that a build file defines; none when it is of no known sort."""
+    return frozenset(_defined(path, text))
+
+
+def tools_of(path: str) -> frozenset[str]:
+    """Return the tools whose targets a build file at `path` defines."""
+    name = path.rpartition("/")[2]
+    return frozenset(
+        tool
+        for tool, places in PLACES.items()
+        if any(f"/{path}".endswith(f"/{place}") or name == place for place in places)
+    )
+
+
+def renamed(path: str, then: str, now: str, target: str) -> str:
+    """Return the one target that does now just what `target` did, which is defined no more.
+
+    Args:
+        path: of the build file.
+        then: what it said when it defined `target`.
+        now: what it says.
+        target: a name.
+
+    Returns:
+        A name of letters that every tool takes; '' where none does the same, where several do, and
+        where it is not known what a target of such a file does.
+    """
+    steps, defined = _defined(path, then).get(target, ""), _defined(path, now)
+    same = [name for name, its in defined.items() if its == steps]
+    if not steps or target in defined or len(same) != 1:
+        return ""
+    return same[0] if _PLAIN.fullmatch(same[0]) else ""
+
+
+def _defined(path: str, text: str) -> Mapping[str, str]:
+    """Return the targets of a build file, each with what it does; '' where that is not known."""
     name = path.rpartition("/")[2]
     if name in PLACES["make"]:
-        return frozenset(word for rule in _MAKE.findall(text) for word in rule.split())
+        return _rules(text, _MAKE, "\t")
     if name in PLACES["just"]:
-        return frozenset(_JUST.findall(text))
+        return _rules(text, _JUST, " \t")
     if name in PLACES["task"]:
-        return frozenset(_YAML_TASK.findall(text))
+        return _rules(text, _YAML_TASK, " ", but=2)
     if name.endswith((".json", ".jsonc")):
         return _scripts(text)
     if name in ("tox.ini", "setup.cfg"):
-        return frozenset(_tox(text))
+        return dict.fromkeys(_tox(text), "")
     if name in ("noxfile.py", "tasks.py"):
-        return frozenset(part for found in _NOX.findall(text) for part in found if part)
+        return {part: "" for found in _NOX.findall(text) for part in found if part}
     if name == "Rakefile":
-        return frozenset(_RAKE.findall(text))
-    return _tables(text) if name.endswith(".toml") else frozenset()
+        return dict.fromkeys(_RAKE.findall(text), "")
+    return _tables(text) if name.endswith(".toml") else {}
 
 
-def _scripts(text: str) -> frozenset[str]:
+def _rules(text: str, begins: re.Pattern[str], indent: str, *, but: int = 0) -> dict[str, str]:
+    """Return the rules of a file in which what a rule does is indented below its first line.
+
+    Args:
+        text: of the file.
+        begins: matches the beginning of that line, up to what stands behind the names.
+        indent: the characters with which a line of what it does begins.
+        but: so many of them begin another rule.
+    """
+    found: dict[str, str] = {}
+    for rule in begins.finditer(text):
+        first, *rest = text[rule.end() : rule.end() + STEPS_CHARS_MAX].split("\n")
+        inside = itertools.takewhile(
+            lambda line: not line.strip() or line[but : but + 1] in tuple(indent), rest
+        )
+        steps = [line.strip() for line in (first.partition("#")[0], *inside) if line.strip()]
+        for name in rule.group(1).split():
+            found[name] = "\n".join(steps)
+    return found
+
+
+def _scripts(text: str) -> dict[str, str]:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
-        return frozenset()
-    found: set[str] = set()
+        return {}
+    found: dict[str, str] = {}
     if isinstance(read, dict):
         for key in ("scripts", "tasks"):
             if isinstance(read.get(key), dict):
-                found |= read[key].keys()
-    return frozenset(found)
+                found |= {name: json.dumps(does) for name, does in read[key].items() if does}
+                found |= dict.fromkeys((name for name, does in read[key].items() if not does), "")
+    return found
 
 
 def _tox(text: str) -> Iterable[str]:
@@ -90,17 +151,20 @@ def _tox(text: str) -> Iterable[str]:
         yield from re.findall(r"[\w.-]+", found.group(2) or "")
 
 
-def _tables(text: str) -> frozenset[str]:
+def _tables(text: str) -> dict[str, str]:
     """Return the keys of the tables of a TOML file that list scripts, and the names of packages."""
-    found = set(_NAME.findall(text))
+    found = dict.fromkeys(_NAME.findall(text), "")
     tables = list(_TABLE.finditer(text))
-    ends = [table.start() for table in tables[1:]] + [len(text)]
-    for table, end in zip(tables, ends, strict=True):
+    for at, table in enumerate(tables, 1):
+        end = tables[at].start() if at < len(tables) else len(text)
         name = table.group(1).strip("[] ")
         listing = _TASK_TABLES.fullmatch(name)
         if listing:
-            found |= set(_KEY.findall(text, table.end(), end))
-            found |= {group.strip("\"' ") for group in listing.groups() if group}
+            for key in _KEY.finditer(text, table.end(), end):
+                # More than a line of it is not taken apart.
+                does = text[key.end() : end].partition("\n")[0].strip()
+                found[key.group(1)] = does if does.endswith(('"', "'", "}")) else ""
+            found |= dict.fromkeys((one.strip("\"' ") for one in listing.groups() if one), "")
         elif name.startswith(("tasks.", "tool.poe.tasks.")):
-            found.add(name.rpartition(".")[2])
-    return frozenset(found)
+            found[name.rpartition(".")[2]] = ""
+    return found

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from yaadwatch.core.quoting import as_name, as_names
-from yaadwatch.core.references import values
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.commands import renamed
+from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggestion, Verdict
 
@@ -165,6 +167,9 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     if has_other_value(judgement):
         revalued = _revalued(text, [judgement])
         return Suggestion(path=None, text=revalued) if revalued else None
+    if judgement.heir and judgement.anchor.method is Method.TARGET:
+        rewritten = _commanded(text, judgement)
+        return Suggestion(path=None, text=rewritten) if rewritten else None
     if judgement.heir and judgement.anchor.symbol:
         rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
         return Suggestion(path=None, text=rewritten) if rewritten != text else None
@@ -325,6 +330,22 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
     return re.sub(alone, lambda found: found.group(1) + new, text)
 
 
+def _commanded(text: str, judgement: Judgement) -> str | None:
+    """Return `text` with its commands running the target that is there now; None unless all do.
+
+    None as well where the text runs that one already.
+    """
+    old, new = judgement.anchor.symbol, judgement.heir
+    tools = targets.tools_of(judgement.anchor.path)
+    rewritten = renamed(text, tools, old, new)
+    wanted = [
+        replace(one, target=new) if one.target == old and one.tool in tools else one
+        for one in mentions(text).commands
+    ]
+    said = mentions(rewritten).commands
+    return rewritten if rewritten != text and said == tuple(wanted) else None
+
+
 def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None and seen.elsewhere:
         *others, last = map(as_name, seen.elsewhere)
@@ -378,7 +399,11 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         Method.TARGET: f"{path} does not define {name} any more",
         Method.VALUE: f"{path} does not say {name} any more",
     }.get(anchor.method, f"{name} stands nowhere in the code any more")
-    return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+    if anchor.method is Method.TARGET and seen.heir:
+        reason = f"{reason}; {seen.heir} does the same"
+    return Judgement(
+        anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely, heir=seen.heir
+    )
 
 
 def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:

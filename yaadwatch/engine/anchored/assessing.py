@@ -11,7 +11,7 @@ from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import Anchor, Suggestion, Verdict
+from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 from yaadwatch.model.errors import YaadError
 
 
@@ -78,7 +78,7 @@ def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
     judged = judging.judge(anchor, seen)
     proposed = judging.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
-    misplaced = misplaced and not judging.has_other_value(judged)
+    misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
     return Sight(judgement=judged, seen=seen, misplaced=misplaced)
 
 
@@ -90,7 +90,9 @@ def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggest
         (
             one
             for one in every
-            if one.verdict is Verdict.MOVED or (valued and one.verdict in DOUBTS)
+            if one.verdict is Verdict.MOVED
+            or (one.heir and one.anchor.method is Method.TARGET)
+            or (valued and one.verdict in DOUBTS)
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )

@@ -270,8 +270,12 @@ def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
     text, seen = _text(anchor, view, head)
     if text is None:
         return seen
-    there = targets.defines_target(seen.place or anchor.path, text, anchor.symbol)
-    return replace(seen, span=Span.SAME if there else Span.MISSING)
+    place = seen.place or anchor.path
+    if targets.defines_target(place, text, anchor.symbol):
+        return replace(seen, span=Span.SAME)
+    then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
+    heir = targets.renamed(place, then.decode("utf-8", "replace"), text, anchor.symbol)
+    return replace(seen, span=Span.MISSING, heir=heir)
 
 
 def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
