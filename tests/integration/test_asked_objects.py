@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import weakref
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -125,9 +126,11 @@ def test_nothing_of_it_is_left_when_the_job_ends(long, runner):
     repository = long.open(runner)
     all_of(repository, long.last)
     assert talking(long).is_running()
+    talk = weakref.ref(repository._asked._talk)
 
     repository.close()
     assert children(long) == []
+    assert talk() is None
     repository.close()
     assert all_of(repository, long.last)[0]
     assert talking(long).is_running()

@@ -10,7 +10,7 @@ _SCHEDULED: Final = 2
 
 GROWTH_BYTES: Final = 8 * 1024 * 1024
 _once_given_back: list[int] = []
-"""How large this process was when it had given back what was free; nothing before that."""
+"""The least that this process took at a look since it gave back what was free; nothing before."""
 
 _STATM: Final = "/proc/self/statm"
 _STATM_BYTES: Final = 256
@@ -39,26 +39,34 @@ def rss_bytes(pid: int | None = None) -> int:
         return 0
 
 
-def give_back() -> None:
-    """Give memory that is free in this process back to the system, where the C library can."""
-    if sys.platform == "linux":
-        import ctypes
+def give_back() -> bool:
+    """Give memory that is free in this process back to the system; say whether the C library can.
 
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
-            _once_given_back[:] = [own_rss_bytes()]
+    That of macOS and musl cannot be told to.
+    """
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None:
+        return False
+    trim(0)
+    _once_given_back[:] = [own_rss_bytes()]
+    return True
 
 
 def give_back_growth() -> bool:
-    """Give free memory back if the process is 8 MiB larger than when it last did; say whether.
+    """Give free memory back if the process is 8 MiB larger than it was since; say whether.
 
     After a large piece of work half of what it took is free, and would stay with the process.
     """
-    if own_rss_bytes() - sum(_once_given_back) < GROWTH_BYTES:
-        return False
-    give_back()
-    return True
+    now = own_rss_bytes()
+    if now - sum(_once_given_back) >= GROWTH_BYTES:
+        return give_back()
+    # What it gave up by itself since then is room that the next piece of work takes again.
+    _once_given_back[:] = [min(now, *_once_given_back)] if _once_given_back else []
+    return False
 
 
 def children() -> list[int]:

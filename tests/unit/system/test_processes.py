@@ -36,6 +36,27 @@ def test_asking_for_nothing_loads_nothing():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is free memory given back")
+def test_what_the_process_gave_up_by_itself_is_no_room_for_the_next_piece_of_work():
+    """A mapping of its own goes to the system when it is freed; small pieces stay."""
+    code = """if True:
+        from yaadwatch.system import processes
+        whole = bytearray(60_000_000)
+        processes.give_back()
+        del whole
+        print(processes.give_back_growth())
+        work = [bytes([n % 256]) * 4000 for n in range(10_000)]
+        last = bytes(4000)
+        del work
+        print(processes.give_back_growth())
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert told == ["False", "True"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is free memory given back")
 def test_what_a_large_piece_of_work_took_is_given_back_once():
     """Freed, and below something that is not, as most of it is."""
     code = """if True:

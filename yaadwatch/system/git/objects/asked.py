@@ -5,6 +5,7 @@ Those of other formats than SHA-1, and those of repositories that are another us
 
 import re
 import weakref
+from collections.abc import Callable
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.conversation import Conversation, Ended
@@ -36,13 +37,14 @@ class Asked(Trees):
         super().__init__(folder)
         self._git = git
         self._talk: Conversation | None = None
+        self._end: Callable[[], object] | None = None  # ends it, once
         self._one_by_one = False
 
     def close(self) -> None:
         """End the command; the next question begins another one."""
-        talk, self._talk = self._talk, None
-        if talk is not None:
-            talk.end()
+        self._talk = None
+        if self._end is not None:
+            self._end()  # once, and not again when this is collected
 
     def _look(self, id: str) -> tuple[int | None, int]:
         if not _ID.fullmatch(id):
@@ -98,7 +100,7 @@ class Asked(Trees):
             self.close()
         if self._talk is None:
             self._talk = self._git.converse(["cat-file", "--batch-command"])
-            weakref.finalize(self, self._talk.end)
+            self._end = weakref.finalize(self, self._talk.end)
         return self._talk
 
 
