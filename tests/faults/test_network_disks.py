@@ -128,3 +128,24 @@ def test_what_does_not_touch_a_disk_that_hangs_is_answered_in_a_project_above_it
 
     wait_until(doubted, "a doubt")
     assert machine.stop() == 0
+
+
+def test_a_disk_beside_the_folder_that_was_asked_about_is_told_too(machine):
+    """One asks in `docs/`, and the check waits for `src/`; others are answered meanwhile."""
+    machine.live()
+    shop, near = Shop.new(machine, "shop", files=2), Shop.new(machine, "near", files=1)
+    docs = shop.root / "docs"
+    docs.mkdir()
+
+    def check():
+        with pytest.raises(YaadError) as raised:
+            machine.call("stale", cwd=docs, check=True)
+        return raised.value
+
+    with hanging(shop.root / "src"), ThreadPoolExecutor(ASKED) as pool:
+        told = list(pool.map(lambda _: check(), range(ASKED)))
+        assert near.ask("recall", query="which rate is applied")["results"]
+
+    place = f"The disk at {shop.root}/src does not answer"
+    assert [error.message for error in told if place not in error.message] == []
+    assert machine.stop() == 0

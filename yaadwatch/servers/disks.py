@@ -2,13 +2,15 @@
 
 A network file system whose server is gone keeps whoever touches it until it is unmounted, and a
 thread that waits there cannot be ended. So when a verb takes long, the network disks at, above and
-below its folder are asked for an answer, each question in a thread of its own.
+below its folder, its work tree and its repository are asked for an answer, each question in a
+thread of its own.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import Final
@@ -44,6 +46,8 @@ class Disks:
 
     Args:
         networks: the places at or below a folder that are on network file systems.
+        around: the folders that an operation in a folder may touch besides; it may look at that
+            one, of which the disk has answered.
         look: asks the disk that a folder is on for anything that only it can tell.
         patience_s: so long an answer is waited for.
     """
@@ -51,10 +55,12 @@ class Disks:
     def __init__(
         self,
         networks: Callable[[Path], Collection[Path]] = lambda _: (),
+        around: Callable[[Path], Iterable[Path]] = lambda _: (),
         look: Callable[[str], object] = os.statvfs,
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._networks = networks
+        self._around = around
         self._look = look
         self._patience_s = patience_s
         self._asked: dict[str, _Asked] = {}
@@ -72,6 +78,12 @@ class Disks:
             ):
                 return _does_not_answer(asked.place, f"`{operation}` was not begun")
         return None
+
+    def ended(self, operation: str, folder: str) -> None:
+        """Note that an operation did end, of which it was told that a disk keeps it from that."""
+        asked = self._asked.get(folder)
+        if asked is not None:
+            asked.kept.discard(operation)
 
     def suspect(
         self, operation: str, folder: str, then: Callable[[YaadError], bool | None]
@@ -93,9 +105,7 @@ class Disks:
     def _ask(self, asked: _Asked, loop: asyncio.AbstractEventLoop) -> None:
         """Wait for every disk in question; in a thread of its own."""
         try:
-            folder = Path(asked.folder)
-            above = [one for one in self._networks(Path("/")) if folder.is_relative_to(one)]
-            for place in (*above, *self._networks(folder)):
+            for place in self._in_question(Path(asked.folder)):
                 asked.place = str(place)
                 self._look(asked.place)
         except OSError:
@@ -104,6 +114,17 @@ class Disks:
             loop.call_soon_threadsafe(self._answered, asked)
         except RuntimeError:  # the loop is closed: nobody asks any more
             return
+
+    def _in_question(self, folder: Path) -> Iterator[Path]:
+        """Yield the network disks that an operation in a folder may wait for, its own first."""
+        seen: set[Path] = set()
+        everywhere = self._networks(Path("/"))
+        for one in chain((folder,), _later(self._around, folder)):
+            above = [place for place in everywhere if one.is_relative_to(place)]
+            for place in (*above, *self._networks(one)):
+                if place not in seen:
+                    seen.add(place)
+                    yield place
 
     def _answered(self, asked: _Asked) -> None:
         self._asked.pop(asked.folder, None)
@@ -119,6 +140,11 @@ class Disks:
             effect = f"`{operation}` waits for it, and may end once it does"
             if then(_does_not_answer(asked.place, effect)) is not False:
                 asked.kept.add(operation)
+
+
+def _later(around: Callable[[Path], Iterable[Path]], folder: Path) -> Iterator[Path]:
+    """Yield what is around a folder; nobody looks for it before the first of it is asked for."""
+    yield from around(folder)
 
 
 def _is_at_or_below(folder: str, place: str) -> bool:

@@ -332,7 +332,8 @@ class Dispatcher:
         return self.answered(job.call, job.request, job.line)
 
     def _done(self, job: Job, line: bytes) -> None:
-        if job.is_over:  # the disk is back: one thread more than are needed
+        if job.is_over:  # the disk is back, or was not to blame: one thread more than are needed
+            self._disks.ended(job.request.operation.name, str(job.call.folder))
             self._stuck -= 1
             if self._stuck < STUCK_MAX:
                 self._waiting.put(None)

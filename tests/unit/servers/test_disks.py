@@ -29,7 +29,7 @@ class Far:
         self.answers.wait(20)
 
     def disks(self, patience_s):
-        return Disks(self.networks, self.look, patience_s)
+        return Disks(self.networks, look=self.look, patience_s=patience_s)
 
 
 @pytest.fixture
@@ -82,6 +82,47 @@ def test_above_a_disk_that_hangs_only_what_it_kept_from_ending_is_refused(far):
         assert disks.refusal("stale", "/mnt") is not None
         assert disks.refusal("recall", "/mnt") is None
         assert disks.refusal("stale", "/srv") is None
+
+    asyncio.run(story())
+
+
+def test_a_disk_beside_the_folder_is_asked_where_what_is_around_has_it(far):
+    async def story():
+        disks = Disks(far.networks, lambda _: (Path("/mnt"), Path("/srv")), far.look, 0.01)
+
+        (told,) = await told_of(disks, ("stale", "/mnt/shop/src"))
+
+        assert told.message.startswith(f"The disk at {FAR} does not answer; `stale` waits")
+        assert disks.refusal("stale", "/mnt/shop/src") is not None
+        assert disks.refusal("recall", "/mnt/shop/src") is None
+        assert far.looked == [FAR]
+
+    asyncio.run(story())
+
+
+def test_what_is_around_a_folder_on_a_disk_that_hangs_is_not_looked_for(far):
+    async def story():
+        looked = []
+        disks = Disks(far.networks, lambda folder: looked.append(folder) or (), far.look, 0.01)
+
+        await told_of(disks, ("stale", f"{FAR}/shop"))
+        assert looked == []
+        far.answers.set()
+        await until(lambda: looked == [Path(FAR) / "shop"])
+
+    asyncio.run(story())
+
+
+def test_what_did_end_is_begun_again_though_the_disk_still_hangs(far):
+    async def story():
+        disks = far.disks(0.01)
+        await told_of(disks, ("add", "/mnt"), ("stale", "/mnt"))
+
+        disks.ended("add", "/mnt")
+        disks.ended("add", "/nowhere")
+
+        assert disks.refusal("add", "/mnt") is None
+        assert disks.refusal("stale", "/mnt") is not None
 
     asyncio.run(story())
 
