@@ -63,6 +63,8 @@ PIECES = st.sampled_from(
 @given(st.sampled_from(BUILD_FILES), st.text() | st.lists(PIECES).map("\n".join))
 @example("mise.toml", "")
 @example("pyproject.toml", "x = 1")
+@example("package.json", '"scripts"')
+@example("package.json", '{"scripts": {"a": ' + 990 * "[" + 990 * "]" + "}}")
 def test_what_somebody_wrote_in_a_build_file_never_raises(path, text):
     assert targets.defines_target(path, text, "lint") <= ("lint" in text)
 

@@ -133,15 +133,15 @@ def _rules(text: str, begins: re.Pattern[str], indent: str, *, but: int = 0) -> 
 def _scripts(text: str) -> dict[str, str]:
     try:
         read = json.loads(text)
-    except (ValueError, RecursionError):
+        listed = [read[key] for key in ("scripts", "tasks") if key in read]
+        return {
+            name: json.dumps(does) if does else ""
+            for one in listed
+            if isinstance(one, dict)
+            for name, does in one.items()
+        }
+    except (ValueError, TypeError, RecursionError):  # no JSON, no object, or nested too deep
         return {}
-    found: dict[str, str] = {}
-    if isinstance(read, dict):
-        for key in ("scripts", "tasks"):
-            if isinstance(read.get(key), dict):
-                found |= {name: json.dumps(does) for name, does in read[key].items() if does}
-                found |= dict.fromkeys((name for name, does in read[key].items() if not does), "")
-    return found
 
 
 def _tox(text: str) -> Iterable[str]:
