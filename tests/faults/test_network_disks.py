@@ -149,3 +149,40 @@ def test_a_disk_beside_the_folder_that_was_asked_about_is_told_too(machine):
     place = f"The disk at {shop.root}/src does not answer"
     assert [error.message for error in told if place not in error.message] == []
     assert machine.stop() == 0
+
+
+def test_a_work_tree_whose_git_directory_is_on_a_disk_that_hangs_is_told_which(machine):
+    machine.live()
+    shop = Shop.new(machine, files=1)
+    away = machine.home / "away"
+    shop.git("worktree", "add", "-q", str(away))
+    machine.call("stale", cwd=away, check=True)
+
+    def refused():
+        with pytest.raises(YaadError) as raised:
+            machine.call("stale", cwd=away, check=True)
+        return raised.value
+
+    with hanging(shop.root / ".git"):
+        told, again = refused(), refused()
+
+    assert f"The disk at {shop.root}/.git does not answer" in told.message
+    assert "may still be done" in told.message
+    assert "was not begun" in again.message
+    assert machine.stop() == 0
+
+
+def test_a_change_in_a_work_tree_whose_git_directory_is_on_a_disk_that_hangs_stops_nothing(machine):
+    """It was watched before the disk hung, and every change is held back while git is at work."""
+    machine.live()
+    shop, near = Shop.new(machine, "shop", files=1), Shop.new(machine, "near", files=1)
+    shop.settles()
+    with hanging(shop.root / ".git"):
+        shop.edit(0, 7)
+        time.sleep(POLLS_S)
+        assert near.ask("recall", query="which rate is applied")["results"]
+        near.edit(0, 7)
+        near.settles()
+
+    shop.settles()
+    assert machine.stop() == 0

@@ -47,9 +47,8 @@ from yaadwatch.store.words import Words
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
-from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.layout import Layout, stands_at
 from yaadwatch.system.supervision import Manager
 
 SOCKET_LOOK_S: Final = 5.0
@@ -186,7 +185,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
         # What git has to say of a session takes its time; nobody waits for it.
         asyncio.get_running_loop().run_in_executor(None, ending.left, home, call)
 
-    dispatcher = Dispatcher(home, mask, on_left=left, disks=Disks(mounts.networks, _around))
+    dispatcher = Dispatcher(home, mask, on_left=left, disks=Disks(mounts.networks, stands_at))
     path = manager.path or places.default_socket()
     socket = LocalSocket(
         path,
@@ -306,14 +305,6 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         monotonic_s=home.clock.monotonic_s,
         silent=mounts.networks,
     )
-
-
-def _around(folder: Path) -> tuple[Path, ...]:
-    """Return the folders that a verb in `folder` may touch: of its work tree and its repository."""
-    found = layouts.find(folder)
-    if found is None:
-        return ()
-    return (*((found.root,) if found.root is not None else ()), found.git_dir, found.common_dir)
 
 
 def _follow(home: Home, layout: Layout) -> Project | None:

@@ -7,6 +7,7 @@ thread of its own.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -46,8 +47,8 @@ class Disks:
 
     Args:
         networks: the places at or below a folder that are on network file systems.
-        around: the folders that an operation in a folder may touch besides; it may look at that
-            one, of which the disk has answered.
+        around: the folders that an operation in a folder may touch besides, each before anything
+            in it is looked at; the disks of those before it have answered by then.
         look: asks the disk that a folder is on for anything that only it can tell.
         patience_s: so long an answer is waited for.
     """
@@ -104,27 +105,29 @@ class Disks:
 
     def _ask(self, asked: _Asked, loop: asyncio.AbstractEventLoop) -> None:
         """Wait for every disk in question; in a thread of its own."""
-        try:
-            for place in self._in_question(Path(asked.folder)):
+        with contextlib.suppress(OSError):
+            for place in self._in_question(asked):
                 asked.place = str(place)
-                self._look(asked.place)
-        except OSError:
-            pass  # an error is an answer
+                with contextlib.suppress(OSError):  # an error is an answer
+                    self._look(asked.place)
         try:
             loop.call_soon_threadsafe(self._answered, asked)
         except RuntimeError:  # the loop is closed: nobody asks any more
             return
 
-    def _in_question(self, folder: Path) -> Iterator[Path]:
+    def _in_question(self, asked: _Asked) -> Iterator[Path]:
         """Yield the network disks that an operation in a folder may wait for, its own first."""
+        folder = Path(asked.folder)
         seen: set[Path] = set()
         everywhere = self._networks(Path("/"))
         for one in chain((folder,), _later(self._around, folder)):
             above = [place for place in everywhere if one.is_relative_to(place)]
-            for place in (*above, *self._networks(one)):
-                if place not in seen:
-                    seen.add(place)
-                    yield place
+            yield from (place for place in above if place not in seen)
+            seen.update(above)
+            asked.place = str(one)  # a link in its name may lead to a disk that hangs
+            below = self._networks(one)
+            yield from (place for place in below if place not in seen)
+            seen.update(below)
 
     def _answered(self, asked: _Asked) -> None:
         self._asked.pop(asked.folder, None)
@@ -137,7 +140,7 @@ class Disks:
     def _tell(self, asked: _Asked) -> None:
         told, asked.then = asked.then, []
         for operation, then in told:
-            effect = f"`{operation}` waits for it, and may end once it does"
+            effect = f"`{operation}` seems to wait for it, and may still be done once it does"
             if then(_does_not_answer(asked.place, effect)) is not False:
                 asked.kept.add(operation)
 

@@ -61,8 +61,8 @@ def test_what_is_on_a_disk_that_hangs_is_refused_until_it_answers(far):
         told, again = await told_of(disks, ("recall", f"{FAR}/shop"), ("stale", f"{FAR}/shop"))
 
         assert told.code is Code.UNAVAILABLE
-        assert told.message.startswith(f"The disk at {FAR} does not answer; `recall` waits")
-        assert "`stale` waits" in again.message
+        assert told.message.startswith(f"The disk at {FAR} does not answer; `recall` seems to wait")
+        assert "`stale` seems to wait" in again.message
         assert far.looked == [FAR]
         for folder in (FAR, f"{FAR}/shop", f"{FAR}/other"):
             assert "`show` was not begun" in disks.refusal("show", folder).message
@@ -92,7 +92,7 @@ def test_a_disk_beside_the_folder_is_asked_where_what_is_around_has_it(far):
 
         (told,) = await told_of(disks, ("stale", "/mnt/shop/src"))
 
-        assert told.message.startswith(f"The disk at {FAR} does not answer; `stale` waits")
+        assert told.message.startswith(f"The disk at {FAR} does not answer; `stale` seems")
         assert disks.refusal("stale", "/mnt/shop/src") is not None
         assert disks.refusal("recall", "/mnt/shop/src") is None
         assert far.looked == [FAR]
@@ -155,5 +155,71 @@ def test_what_takes_long_while_all_disks_answer_is_left_alone(far):
 
         assert told == []
         assert disks.refusal("add", f"{FAR}/shop") is None
+
+    asyncio.run(story())
+
+
+def test_what_may_still_be_done_is_not_said_to_be_refused(far):
+    async def story():
+        (told,) = await told_of(far.disks(0.01), ("remember", "/mnt"))
+
+        assert "`remember` seems to wait for it, and may still be done" in told.message
+
+    asyncio.run(story())
+
+
+def test_what_is_around_is_found_out_no_further_than_the_disks_answer(far):
+    entered = []
+
+    def around(folder):
+        for place in (folder, Path(FAR), Path("/srv/behind")):
+            yield place
+            entered.append(place)
+
+    async def story():
+        disks = Disks(far.networks, around, far.look, 0.01)
+
+        await told_of(disks, ("recall", "/srv/shop"))
+
+        assert entered == [Path("/srv/shop")]
+        far.answers.set()
+        await until(lambda: len(entered) == 3)
+
+    asyncio.run(story())
+
+
+def test_a_disk_that_answers_with_an_error_keeps_none_beside_it_from_being_asked(far):
+    def look(place):
+        if place == "/mnt/near":
+            raise OSError
+        far.look(place)
+
+    async def story():
+        disks = Disks(
+            lambda folder: [] if folder == Path("/") else [folder],
+            lambda _: [Path("/mnt/near"), Path(FAR)],
+            look,
+            0.01,
+        )
+
+        (told,) = await told_of(disks, ("recall", "/mnt/near"))
+
+        assert told.message.startswith(f"The disk at {FAR} does not answer")
+
+    asyncio.run(story())
+
+
+def test_where_a_link_cannot_be_followed_the_place_with_it_is_named(far):
+    def networks(folder):
+        if folder == Path("/srv/link"):
+            far.answers.wait(20)
+        return ()
+
+    async def story():
+        disks = Disks(networks, lambda _: [Path("/srv/link")], far.look, 0.01)
+
+        (told,) = await told_of(disks, ("recall", "/srv/shop"))
+
+        assert told.message.startswith("The disk at /srv/link does not answer")
 
     asyncio.run(story())

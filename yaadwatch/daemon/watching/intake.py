@@ -55,6 +55,7 @@ class Intake:
         self._learning: asyncio.Task[None] | None = None
         self.bursts = Bursts(settings.quiet_ms / 1000)
         self.hearing = Hearing(self._cares, monotonic_s)
+        self._silent = silent
         self.trees = Trees(
             engine,
             self.bursts,
@@ -234,6 +235,11 @@ class Intake:
         """Return which index lock is there; never asks a network file system, which may hang."""
         tree = self.trees.known.get(key)
         if tree is None or not self.trees.arms.is_told(key):
+            return None
+        # It may have been mounted since the tree was learnt, and this is the loop: by its name.
+        root = Path("/")
+        afar = set(self._silent(root)) - {root}
+        if any(tree.git_dir.is_relative_to(place) for place in afar):
             return None
         try:
             found = (tree.git_dir / "index.lock").lstat()

@@ -93,6 +93,33 @@ def registered(layout: Layout) -> set[Path]:
     return {_resolved(entry / text).parent for entry, text in named.items() if text}
 
 
+def stands_at(folder: Path) -> Iterator[Path]:
+    """Yield where `folder` and its repository stand: work trees, git directories; by their names.
+
+    Nothing in a place is looked at before the place was yielded, so that whoever asks can find out
+    first whether its disk answers. A folder without a repository stands at itself.
+    """
+    yield folder
+    root = _top(_resolved(folder))
+    if root is None:
+        return
+    git_dir = root / ".git" if _is_there(f"{root}/.git") else root
+    yield root
+    yield git_dir
+    pointer = _pointer(git_dir)
+    if pointer is not None and pointer.startswith("gitdir:"):
+        git_dir = _named(root, pointer.removeprefix("gitdir:").strip())
+        yield git_dir
+    common = _named(git_dir, _text(git_dir, "commondir") or ".")
+    yield common
+    if common.name == ".git":
+        yield common.parent
+    for entry in _entries(common / "worktrees"):
+        text = _text(entry, "gitdir")
+        if text:
+            yield _named(entry, text).parent
+
+
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
     if _is_there(f"{layout.common_dir}/reftable"):
@@ -279,6 +306,23 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):
         return path
+
+
+def _named(folder: Path, path: str) -> Path:
+    """Return a path from `folder` on by its name alone, so that no disk is asked for a link."""
+    return Path(os.path.normpath(folder / path))
+
+
+def _top(folder: Path) -> Path | None:
+    """Return the nearest folder from `folder` upwards with a `.git` or that is a git directory."""
+    return next(
+        (
+            here
+            for here in (folder, *folder.parents)
+            if _is_there(f"{here}/.git") or _is_git_dir(str(here))
+        ),
+        None,
+    )
 
 
 def _is_git_dir(folder: str) -> bool:
