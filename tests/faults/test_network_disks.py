@@ -1,18 +1,22 @@
 """A network disk that does not answer keeps nobody waiting but who asks for what is on it."""
 
+import contextlib
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from agent_process import Agent
 from living_daemon import Shop
 from network_disk import hanging
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it is made of Linux's FUSE")
 POLLS_S = 3
+AGENTS = 8
+"""More than the loop has threads for what nobody else has one for, on a machine of two cores."""
 ASKED = 12
 """Requests at the same time: three times as many as there are threads for them."""
 
@@ -185,4 +189,30 @@ def test_a_change_in_a_work_tree_whose_git_directory_is_on_a_disk_that_hangs_sto
         near.settles()
 
     shop.settles()
+    assert machine.stop() == 0
+
+
+def test_agents_that_subscribe_and_leave_on_a_disk_that_hangs_keep_nobody_waiting(machine):
+    machine.live()
+    far, near = Shop.new(machine, "far", files=1), Shop.new(machine, "near", files=1)
+    with contextlib.ExitStack() as agents:
+        asking = [agents.enter_context(Agent(cwd=far.root, **machine.env)) for _ in range(AGENTS)]
+        for agent in asking:
+            agent.shake_hands()
+        with hanging(far.root):
+            for agent in asking:
+                agent.ask(1, "resources/subscribe", uri="yaad://stale")
+            told = [agent.hear()["error"]["message"] for agent in asking]
+            for agent in asking:
+                agent.process.stdin.close()
+                agent.process.wait(PATIENCE_S)
+            time.sleep(POLLS_S)
+            with Agent(cwd=near.root, **machine.env) as other:
+                other.shake_hands()
+                assert other.answer(1, "resources/subscribe", uri="yaad://stale")["result"] == {}
+            near.edit(0, 7)
+            near.settles()
+
+    place = f"The disk at {far.root} does not answer"
+    assert [message for message in told if place not in message] == []
     assert machine.stop() == 0

@@ -23,7 +23,7 @@ LOOK_S: Final = 5.0
 LOOKS_ABOVE: Final = 3
 """So many looks in a row above the limit: what one large question takes is given back by then."""
 BUSY_S: Final = 60.0
-"""We wait so long for a moment in which nothing is being answered."""
+"""We wait so long for a moment in which nothing is being done; a disk may keep it from ending."""
 SPACING_S: Final = 600.0
 """After it began again because of its memory, it does not do so for that reason for so long."""
 MIB: Final = 1024 * 1024
@@ -37,7 +37,7 @@ class Renewal:
         stale_store: says why the user store should be opened anew; '' when it need not.
         rss_bytes: what this process takes.
         memory_mib: its limit; 0: none.
-        busy: says whether something is being answered.
+        busy: says whether something is being done that somebody asked for.
         health: is told when to begin again does not help.
         now: the present time.
         mark: the file that tells the next process when one ended because of its memory.

@@ -7,6 +7,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -178,12 +179,20 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     scheduler = _scheduler(home, intake, firsts, health)
 
     def left(call: Call) -> None:
-        from yaadwatch.engine.sessions import ending
+        loop = asyncio.get_running_loop()
 
-        home.left(call)
-        intake.quiet(call.folder.resolve())
-        # What git has to say of a session takes its time; nobody waits for it.
-        asyncio.get_running_loop().run_in_executor(None, ending.left, home, call)
+        def end() -> None:
+            from yaadwatch.engine.sessions import ending
+
+            home.left(call)
+            loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
+            ending.left(home, call)
+
+        # What git has to say of a session takes its time, and a disk that hangs all of it: nobody
+        # waits for that, nor for the thread.
+        alone = ThreadPoolExecutor(1, thread_name_prefix="left")
+        loop.run_in_executor(alone, end)
+        alone.shutdown(wait=False)
 
     dispatcher = Dispatcher(home, mask, on_left=left, disks=Disks(mounts.networks, stands_at))
     path = manager.path or places.default_socket()

@@ -18,7 +18,8 @@ from typing import Final, cast
 
 from yaadwatch.api.codec import Request, fields_of
 from yaadwatch.api.frames import answer, encode, failure
-from yaadwatch.api.messages.wire import Hello
+from yaadwatch.api.messages.wire import Hello, Subscribe
+from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
@@ -149,14 +150,16 @@ def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
 class Job:
     """A request whose verb runs in a thread, or waits for one.
 
-    `runs`: its verb was begun. `looks`: how often that was so when it was looked at. `is_over`: it
-    was answered, though its verb has not ended.
+    `verb`: what answers it, if not the one of its operation. `runs`: its verb was begun. `looks`:
+    how often that was so when it was looked at. `is_over`: it was answered, though its verb has not
+    ended.
     """
 
     call: Call
     request: Request
     line: Line
     then: "Callable[[Job, bytes], None]"
+    verb: Verb | None = None
     is_dropped: bool = field(default=False, init=False)
     runs: bool = field(default=False, init=False)
     looks: int = field(default=0, init=False)
@@ -220,12 +223,13 @@ class Dispatcher:
         line: Line = as_rpc,
         *,
         session: str = "",
+        verb: Verb | None = None,
     ) -> Job:
         """Have a thread do what `request` asks; `then` is called on the loop with the line that
-        answers it, unless the job was dropped.
+        answers it, unless the job was dropped. `verb`: what answers it instead of its own one.
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
-        job = Job(call=call, request=request, line=line, then=then)
+        job = Job(call=call, request=request, line=line, then=then, verb=verb)
         stuck = min(self._stuck, STUCK_MAX)
         if len(self._threads) < min(len(self._under_way) + 1, self._at_once) + stuck:
             self._start_thread()
@@ -236,11 +240,17 @@ class Dispatcher:
         return job
 
     async def answer(
-        self, hello: Hello, request: Request, line: Line = as_rpc, *, session: str = ""
+        self,
+        hello: Hello,
+        request: Request,
+        line: Line = as_rpc,
+        *,
+        session: str = "",
+        verb: Verb | None = None,
     ) -> bytes:
         """Return the line that answers `request`; nothing that its verb does makes this raise.
 
-        `session` names the connection of an agent that stays; see `left`.
+        `session` names the connection of an agent that stays; see `left`. `verb`: as for `begin`.
         """
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
@@ -248,7 +258,7 @@ class Dispatcher:
             if not answered.done():
                 answered.set_result(said)
 
-        job = self.begin(hello, request, then, line, session=session)
+        job = self.begin(hello, request, then, line, session=session, verb=verb)
         try:
             return await answered
         finally:
@@ -261,11 +271,19 @@ class Dispatcher:
         Raises:
             YaadError: NOT_FOUND when nobody watches it, UNAVAILABLE when its disk does not answer.
         """
-        refused = self._disks.refusal("subscribe", hello.cwd)
-        if refused is not None:
-            raise refused
-        project, _ = await asyncio.to_thread(self._home.project_at, Path(hello.cwd))
-        return frozenset({project.id, USER_STORE})
+        found: list[Answer | YaadError] = []
+
+        def keep(identity: int | str, told: Answer | YaadError) -> bytes:  # noqa: ARG001
+            found.append(told)
+            return b""
+
+        # As a job, so that a disk which does not answer keeps nobody waiting here, either.
+        request = Request(id=0, operation=BY_NAME["subscribe"], message=Subscribe(), project=None)
+        await self.answer(hello, request, keep, verb=_told_of)
+        told = found[0]
+        if isinstance(told, YaadError):
+            raise told
+        return frozenset(cast("list[str]", told["stores"]))
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
@@ -296,8 +314,11 @@ class Dispatcher:
 
     @property
     def busy(self) -> bool:
-        """Say whether a verb is being answered, or waits for its turn."""
-        return bool(self._under_way)
+        """Say whether a verb runs, or waits for its turn; also one that was answered in its place.
+
+        Who asked for that was told that it may still be done.
+        """
+        return bool(self._under_way or self._stuck)
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
@@ -329,7 +350,7 @@ class Dispatcher:
         if refused is not None:
             return job.line(job.request.id, self._said(job.request.operation.name, refused))
         job.runs = True
-        return self.answered(job.call, job.request, job.line)
+        return self.answered(job.call, job.request, job.line, job.verb)
 
     def _done(self, job: Job, line: bytes) -> None:
         if job.is_over:  # the disk is back, or was not to blame: one thread more than are needed
@@ -374,14 +395,16 @@ class Dispatcher:
             job.then(job, job.line(job.request.id, self._said(job.request.operation.name, why)))
         return True
 
-    def answered(self, call: Call, request: Request, line: Line = as_rpc) -> bytes:
+    def answered(
+        self, call: Call, request: Request, line: Line = as_rpc, verb: Verb | None = None
+    ) -> bytes:
         """Return the line that answers a request: encoded where its verb runs, because a long
         answer keeps nobody else waiting there.
         """
         name = request.operation.name
         try:
-            verb = self._verbs[name]
-            return line(request.id, verb(self._home, call, **fields_of(request.message)))
+            do = verb or self._verbs[name]
+            return line(request.id, do(self._home, call, **fields_of(request.message)))
         except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
             return line(request.id, self._said(name, error))
 
@@ -407,6 +430,12 @@ class Dispatcher:
                 },
             )
         return said
+
+
+def _told_of(home: Home, call: Call, **fields: object) -> Answer:  # noqa: ARG001
+    """Return the stores whose events are about the folder of a call."""
+    project, _ = home.project_at(call.folder)
+    return {"stores": [project.id, USER_STORE]}
 
 
 @lru_cache(maxsize=256)

@@ -1,13 +1,19 @@
 """Disks that do not answer: who is refused, who is told, and when that is over."""
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 
 import pytest
 
+from yaadwatch.api.codec import Request
+from yaadwatch.api.messages.wire import Hello
+from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code
+from yaadwatch.places import PROTOCOL
 from yaadwatch.servers.disks import Disks
+from yaadwatch.servers.dispatch import Dispatcher
 
 FAR = "/mnt/far"
 
@@ -221,5 +227,32 @@ def test_where_a_link_cannot_be_followed_the_place_with_it_is_named(far):
         (told,) = await told_of(disks, ("recall", "/srv/shop"))
 
         assert told.message.startswith("The disk at /srv/link does not answer")
+
+    asyncio.run(story())
+
+
+def test_what_was_answered_in_its_place_is_still_being_done(far):
+    """The daemon does not begin anew over it: who asked was told that it may still be done."""
+
+    def verb(home, call, **fields):
+        far.answers.wait(20)
+        return {}
+
+    async def story():
+        dispatcher = Dispatcher(
+            None, str, verbs={"status": verb}, disks=far.disks(0.01), look_s=0.01
+        )
+        hello = Hello(protocol=PROTOCOL, client="test", cwd=f"{FAR}/shop", agent=None, speaks="rpc")
+        operation = BY_NAME["status"]
+        asked = Request(id=1, operation=operation, message=operation.request(), project=None)
+
+        told = json.loads(await dispatcher.answer(hello, asked))
+        busy = dispatcher.busy
+        far.answers.set()
+        await until(lambda: not dispatcher.busy)
+        dispatcher.close()
+
+        assert told["error"]["code"] == "unavailable"
+        assert busy
 
     asyncio.run(story())
