@@ -2,7 +2,7 @@
 
 import shlex
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -57,13 +57,16 @@ def add(
     """
     home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
-    repository = home.repository(layout)
-    try:
-        repository.verify()
-    except NoGit:
-        raise NoGit("nothing was added: git has to vouch for a repository once") from None
+    with closing(home.repository(layout)) as repository:
+        try:
+            repository.verify()
+        except NoGit:
+            raise NoGit("nothing was added: git has to vouch for a repository once") from None
+        is_ours_tracked = layout.root is not None and repository.is_tracked(
+            STORE_FOLDER, but=TEAM_SETTINGS
+        )
     folder = identity.store_folder(layout)
-    if layout.root is not None and repository.is_tracked(STORE_FOLDER, but=TEAM_SETTINGS):
+    if is_ours_tracked:
         raise YaadError(
             Code.REFUSED,
             f"{layout.root}/.yaad is tracked by git; nothing was read from it or written to it.",
