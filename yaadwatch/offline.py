@@ -5,6 +5,7 @@ checkout, anchors what they say in the files of an older commit, and judges it b
 with the functions by which the daemon remembers and checks.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -115,12 +116,12 @@ def check(
     layout = require_files(require_repository(folder))
     runner = GitRunner(TIMEOUT, passing=True)
     try:
-        repository = Repository(layout, runner)
-        try:
-            repository.verify()
-        except NoGit:
-            raise NoGit("nothing was checked: what a change is, git says") from None
-        return _check(repository, layout.root or layout.common_dir, base, staged, index)
+        with contextlib.closing(Repository(layout, runner)) as repository:
+            try:
+                repository.verify()
+            except NoGit:
+                raise NoGit("nothing was checked: what a change is, git says") from None
+            return _check(repository, layout.root or layout.common_dir, base, staged, index)
     finally:
         runner.close()
 

@@ -1,6 +1,7 @@
 """The doctor on a machine where things went wrong: what it says mends it is done, by a shell."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -217,6 +218,25 @@ def test_a_hook_that_told_nothing_is_told_with_its_reason(machine, watched):
 
 @pytest.mark.timeout(300)
 @pytest.mark.xdist_group("agents")
+def test_what_stands_where_a_log_should_be_is_told_and_not_read(machine, watched):
+    machine.stop()
+    logs = machine.home / "yaad" / "log"
+    for name in ("daemon.log", "hook.log", "start.log"):
+        (logs / name).unlink(missing_ok=True)
+    (logs / "daemon.log").mkdir()
+    os.mkfifo(logs / "hook.log")
+    (logs / "start.log").symlink_to("daemon.log")
+
+    told = [one for one in problems(machine) if one["check"] == "logs"]
+    for one in told:
+        mend(machine, watched, one["mend"])
+
+    assert [one["what"].partition(" is ")[0] for one in told] == [
+        str(logs / name) for name in ("daemon.log", "start.log", "hook.log")
+    ]
+    assert [one for one in problems(machine) if one["check"] == "logs"] == []
+
+
 def test_whether_codex_trusts_our_hooks_is_what_codex_says(machine, watched):
     """A person's answer is put where Codex puts it, with the hash that Codex itself tells."""
     program = CODEX.path()

@@ -89,6 +89,48 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     assert machine.logged("service.crashed") == 0
 
 
+def test_from_a_full_disk_a_project_is_removed_which_makes_room_on_it(machine, small_disk):
+    root = machine.home / "code" / "shop"
+    small_disk(root)
+    machine.live()
+    shop = Shop.new(machine, files=3, mode="read")
+    rules = (root / "CLAUDE.md").read_bytes()
+    filler = fill(root)
+
+    removed = shop.ask("remove")
+
+    assert removed["memories"] > 0
+    assert not (root / ".yaad").exists()
+    assert ".yaad" not in (root / ".git" / "info" / "exclude").read_text()
+    assert (root / "CLAUDE.md").read_bytes() == rules
+    filler.unlink()
+    machine.call("add", cwd=root, restore=True)
+    assert shop.ask("recall", query="which rate is applied")["results"]
+    assert machine.stop() == 0
+
+
+def test_on_a_full_disk_a_file_with_a_block_of_ours_keeps_its_project(machine, small_disk):
+    root = machine.home / "code" / "shop"
+    small_disk(root)
+    machine.live()
+    shop = Shop.new(machine, files=1, mode="inline")
+    shop.ask("remember", text="Always call ship_cart to ship a cart", kind="convention")
+    wait_until(lambda: "ship_cart" in (root / "CLAUDE.md").read_text(), "a block of ours")
+    before = (root / "CLAUDE.md").read_bytes()
+    filler = fill(root)
+
+    refused = refusal(shop.ask, "remove")
+
+    assert refused.code is Code.UNAVAILABLE
+    assert "space" in refused.hint
+    assert (root / "CLAUDE.md").read_bytes() == before
+    assert shop.ask("recall", query="which rate is applied")["results"]
+    filler.unlink()
+    shop.ask("remove")
+    assert "yaad:begin" not in (root / "CLAUDE.md").read_text()
+    assert machine.stop() == 0
+
+
 def test_with_a_full_disk_under_its_own_home_it_goes_on_answering(
     tmp_path, monkeypatch, small_disk
 ):

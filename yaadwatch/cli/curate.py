@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, folder, listed, short
+from yaadwatch.cli.words import confirm_later, count, folder, listed, short
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -282,5 +282,7 @@ def _told(answer: dict[str, object], done: str, args: Namespace, terminal: Termi
         terminal.json(answer)
         return
     terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    if confirm_later(answer):
+        terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")

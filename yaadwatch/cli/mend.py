@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, listed, place, short
+from yaadwatch.cli.words import confirm_later, count, listed, place, short
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -200,7 +200,9 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
     terminal.line(done, styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
-    if not answer["anchors"]:
+    if confirm_later(answer):
+        terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
+    elif not answer["anchors"]:
         terminal.line("rests on no file, so no change will put it in doubt", indent=2)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
@@ -216,5 +218,7 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line("now: ", styled(str(one["text"]), "green"), indent=10, hang=5)
     for anchor in one["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=10)
+    if confirm_later(one):
+        terminal.line(styled(confirm_later(one), "yellow"), indent=10)
     if one.get("undo"):
         terminal.line(f"Undo: {one['undo']}", indent=10)

@@ -158,8 +158,9 @@ class HookFacts:
 class Facts:
     """What was gathered.
 
-    `git`: the words of `git --version`, '' when git cannot be run; `not_gathered`: what is not
-    known of this machine, and why.
+    `git`: the words of `git --version`, '' when git cannot be run; `odd_logs`: where something else
+    stands than a plain file that is a log; `not_gathered`: what is not known of this machine, and
+    why.
     """
 
     home: HomeFacts
@@ -170,6 +171,7 @@ class Facts:
     stores: tuple[StoreFacts, ...] = ()
     agents: tuple[AgentFacts, ...] = ()
     service: ServiceFacts | None = None
+    odd_logs: tuple[str, ...] = ()
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
@@ -305,6 +307,13 @@ def _hooks(facts: Facts) -> Found:
         yield "problem", what, f"tail {shlex.quote(hooks.path)}", ""
 
 
+def _logs(facts: Facts) -> Found:
+    for log in facts.odd_logs:
+        path = shlex.quote(log)
+        advice = "Of its own log the daemon does so by itself, before it writes there again."
+        yield "problem", f"{log} is no plain file, so no log.", f"mv {path} {path}.odd", advice
+
+
 def _agents(facts: Facts) -> Found:
     for agent in facts.agents:
         connect = f"yaadwatch connect {agent.agent}"
@@ -340,6 +349,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("daemon", _daemon),
     ("service", _service),
     ("hooks", _hooks),
+    ("logs", _logs),
     ("agents", _agents),
     ("doctor", _gathered),
 )

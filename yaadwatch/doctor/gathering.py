@@ -6,6 +6,7 @@ Nothing here needs a daemon or a store that can be opened, and nothing is writte
 import json
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -67,6 +68,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         stores=stores,
         agents=agents,
         service=service,
+        odd_logs=_odd_logs(),
         not_gathered=(*odd, *odd_service, *odd_agents),
     )
 
@@ -199,7 +201,22 @@ def _hooks(log: Path, now: datetime) -> HookFacts:
     return HookFacts(path=str(log), failed=failed, last=mask(last).text)
 
 
+def _odd_logs() -> tuple[str, ...]:
+    logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
+    return tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
+
+
+def _is_plain(log: Path) -> bool:
+    """Return whether a log is there, and nothing that leads to what is none, or never ends."""
+    try:
+        return stat.S_ISREG(log.lstat().st_mode)
+    except OSError:
+        return False
+
+
 def _end_of(log: Path) -> list[str]:
+    if not _is_plain(log):
+        return []
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, log.stat().st_size - LOG_BYTES))

@@ -1,8 +1,9 @@
 """Which repositories are watched: add one, take one away, list them."""
 
+import errno
 import shlex
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -57,13 +58,16 @@ def add(
     """
     home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
-    repository = home.repository(layout)
-    try:
-        repository.verify()
-    except NoGit:
-        raise NoGit("nothing was added: git has to vouch for a repository once") from None
+    with closing(home.repository(layout)) as repository:
+        try:
+            repository.verify()
+        except NoGit:
+            raise NoGit("nothing was added: git has to vouch for a repository once") from None
+        is_ours_tracked = layout.root is not None and repository.is_tracked(
+            STORE_FOLDER, but=TEAM_SETTINGS
+        )
     folder = identity.store_folder(layout)
-    if layout.root is not None and repository.is_tracked(STORE_FOLDER, but=TEAM_SETTINGS):
+    if is_ours_tracked:
         raise YaadError(
             Code.REFUSED,
             f"{layout.root}/.yaad is tracked by git; nothing was read from it or written to it.",
@@ -268,10 +272,18 @@ def _take_away(home: Home, project: Project) -> None:
         home.git.indexes.forget(project.common_dir)
     path = exclude_file(project.common_dir)
     try:
-        if project.excluded:
-            files.remove_exact(path, project.excluded)
+        listed = bool(project.excluded)
+        try:
+            if listed:
+                files.remove_exact(path, project.excluded)
+                listed = False
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
         home.stores.close_one(project.id)
         identity.delete_store(project)
+        if listed:  # on a full disk, there was no room for it as long as the store was there
+            files.remove_exact(path, project.excluded)
         # A check may have opened it in between; what is gone cannot be opened any more.
         home.stores.close_one(project.id)
     except OSError as error:
@@ -279,5 +291,5 @@ def _take_away(home: Home, project: Project) -> None:
             Code.UNAVAILABLE,
             f"{error.filename or path} cannot be removed or written ({error.strerror}); "
             f"{project.root} is still watched.",
-            hint="Look at its permissions, then try again.",
+            hint="Look at its permissions and the space there, then try again.",
         ) from error

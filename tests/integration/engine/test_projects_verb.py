@@ -7,6 +7,7 @@ import stat
 
 import pytest
 from engine_world import FIVE_TRIES, RETRY, Tree, World, dump
+from repositories import Kept
 
 from yaadwatch import places
 from yaadwatch.engine import projects, report
@@ -66,6 +67,15 @@ class TestIdentity:
         assert answer["undo"] == f"yaadwatch remove {tree.path}"
         assert stat.S_IMODE(tree.store.stat().st_mode) == 0o600
         assert stat.S_IMODE(tree.store.parent.stat().st_mode) == 0o700
+
+    def test_no_repository_is_kept_open(self, world, monkeypatch):
+        tree = world.repo()
+        kept = Kept(monkeypatch)
+
+        tree.add()
+
+        assert kept.opened > 0
+        assert kept.open == []
 
     def test_adding_again_makes_nothing_twice(self, world):
         tree = world.repo()

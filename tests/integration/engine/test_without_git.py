@@ -87,13 +87,20 @@ def test_memories_are_mended_and_what_is_known_of_their_use_is_kept(tree, no_git
     assert spread["fetch_with_retry"] == 2
     no_git()
 
-    tree.confirm(memory)
+    assert tree.confirm(memory)["lacking"].startswith(MISSING)
     assert {row.symbol: row.spread for row in resting(tree, memory)} == spread
-    tree.edit(memory, RETRY + ", three times")
+    assert tree.edit(memory, RETRY + ", three times")["lacking"].startswith(MISSING)
     tree.forget(memory)
     tree.restore(memory)
 
     assert tree.show(memory)["text"] == RETRY + ", three times"
+
+
+def test_with_git_nothing_is_lacking_of_what_is_mended(tree):
+    memory = tree.remember()
+
+    assert tree.confirm(memory)["lacking"] is None
+    assert tree.edit(memory, RETRY + ", three times")["lacking"] is None
 
 
 def test_a_rule_that_a_person_writes_waits_until_git_can_tell_what_it_rests_on(

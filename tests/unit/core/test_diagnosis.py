@@ -137,6 +137,12 @@ def test_where_all_is_well_nothing_is_found():
             "tail hook.log",
         ),
         (
+            {"odd_logs": ("log/daemon.log",)},
+            "logs",
+            "log/daemon.log is no plain file",
+            "mv log/daemon.log log/daemon.log.odd",
+        ),
+        (
             {"not_gathered": (("your agents", "the receipt makes no sense"),)},
             "doctor",
             "with your agents is not known: the receipt makes no sense",
@@ -310,6 +316,7 @@ PARTS = {
         ServiceFacts(altered=(ODD,), program=ODD),
         ServiceFacts(runs=False),
     ],
+    "odd_logs": [(f"{ODD}/daemon.log",)],
     "not_gathered": [(("a part", "it (is"),)],
 }
 

@@ -131,11 +131,11 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         commit = "" if space is None else space.repository.head().commit
 
         def change(conn: Connection) -> None:
-            writing.confirm(conn, home, confirmed, rests_on, now, actor=call.origin)
+            writing.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
             writing.learn(conn, confirmed, commit, now)
 
         held.db.write(change)
-        return telling.changed_row(confirmed)
+        return telling.changed_row(confirmed) | {"lacking": rests_on.lacking or None}
 
 
 def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:

@@ -92,7 +92,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             version=node.version + 1,
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
-        rests_on = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True)
+        rests_on = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True).anchors
         named = preparing.named_in(home, held.shelf.space, back.text)
 
         def commit(conn: Connection) -> None:

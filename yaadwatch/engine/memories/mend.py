@@ -28,13 +28,17 @@ UNDO_CHARS_MAX = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
-    """A memory before, and as it reads and what it rests on after."""
+    """A memory before, and as it reads and what it rests on after.
+
+    `lacking`: why not all was found that it rests on.
+    """
 
     before: Node
     after: Node
     anchors: Sequence[Anchor]
     masked: tuple[str, ...]
     entities: Sequence[str] = ()
+    lacking: str = ""
 
 
 def update(
@@ -75,9 +79,10 @@ def update(
         done = Mended(
             before=node,
             after=worded,
-            anchors=rests_on,
+            anchors=rests_on.anchors,
             masked=masked.kinds,
             entities=preparing.named_in(home, space, said),
+            lacking=rests_on.lacking,
         )
         held.db.write(_write, home, done, "edited", call.origin)
     return updated(done)
@@ -162,7 +167,7 @@ def _accept(
     done = Mended(
         before=node,
         after=worded,
-        anchors=rests_on,
+        anchors=rests_on.anchors,
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
     )
@@ -176,7 +181,8 @@ def _accept(
         "text": worded.text,
         "reason": flag.reason,
         "path": proposal.path,
-        "anchors": [telling.anchor_row(anchor) for anchor in rests_on],
+        "anchors": [telling.anchor_row(anchor) for anchor in rests_on.anchors],
+        "lacking": rests_on.lacking or None,
         "undo": None if dry_run else _undo(done) or None,
     }
 
@@ -235,6 +241,7 @@ def updated(done: Mended) -> dict[str, object]:
         "version": done.after.version,
         "anchors": [telling.anchor_row(anchor) for anchor in done.anchors],
         "masked": list(done.masked),
+        "lacking": done.lacking or None,
     }
 
 

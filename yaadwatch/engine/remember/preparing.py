@@ -79,7 +79,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             if any(draft.baseline or _is_of_file(draft) for draft in cleaned):
                 raise  # the file is still there once git is; then all of it is found
             tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
-            lacking = f"{error.message.rstrip('.')}, so only files that the text names were sought"
+            lacking = _lacking(error)
             anchored = _anchored(cleaned, known, tree, head, lacking=lacking)
             used = packages_of(tree)
     commit = "" if head is None else head.head.commit
@@ -126,6 +126,13 @@ def _is_of_file(draft: Draft) -> bool:
     return draft.origin.startswith("file:")
 
 
+class Rested(NamedTuple):
+    """What a memory rests on; and why not all of that was found, empty when it was."""
+
+    anchors: Sequence[Anchor]
+    lacking: str = ""
+
+
 def anchor_again(
     home: Home,
     space: Space | None,
@@ -134,7 +141,7 @@ def anchor_again(
     *,
     folder: str = "",
     whole: bool = False,
-) -> list[Anchor]:
+) -> Rested:
     """Return what a memory rests on as things are now; its paths may start in `folder`.
 
     What its text names is found afresh; what was given by the caller or followed to another place
@@ -147,14 +154,16 @@ def anchor_again(
         NoGit: git cannot be run, and it is to be whole.
     """
     if space is None:
-        return []
+        return Rested([])
+    lacking = ""
     tree, head = look_at(space, (), home.clock.now_ns())
     source = Source(text=node.text, folder=folder)
     try:
         found = anchoring.anchor([source], tree, head.head.commit)[0]
-    except NoGit:
+    except NoGit as error:
         if whole:
             raise
+        lacking = _lacking(error)
         tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
         spread = {(anchor.path, anchor.symbol): anchor.spread for anchor in old}
         found = [
@@ -167,7 +176,12 @@ def anchor_again(
             for anchor in named_by(node.text, old)
             if anchor.trust == "text" and (anchor.path, anchor.symbol) not in here
         ]
-    return [replace(anchor, node=node.id) for anchor in _followed(old, found, tree, head)]
+    rests_on = _followed(old, found, tree, head)
+    return Rested([replace(anchor, node=node.id) for anchor in rests_on], lacking)
+
+
+def _lacking(error: NoGit) -> str:
+    return f"{error.message.rstrip('.')}, so only files that the text names were sought"
 
 
 def _masked(tag: str) -> str:

@@ -171,8 +171,11 @@ def forget_agreements(space: Space) -> None:
 def _empty(home: Home, space: Space) -> None:
     with home.stores.checking(space.project.id, -space.worktree.id):
         for row in space.db.read(agent_files.of_worktree, space.worktree.id).values():
-            # Only read from here on: the daemon must not put back what was just taken out.
-            release(home, space, row)
+            # Where nothing of ours is, nothing need be written: the disk may be full, and what is
+            # removed makes room on it. Else only read from here on: the daemon must not put back
+            # what was just taken out.
+            if row.mode != READ or _has_ours(space, row):
+                release(home, space, row)
 
 
 def _trees(home: Home, project: Project) -> list[int] | None:
@@ -231,12 +234,19 @@ def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
         ) from error
 
 
+def _has_ours(space: Space, row: AgentFileRow) -> bool:
+    """Return whether anything of ours was ever put into a file, or agreed there."""
+    return row.path in CARRIERS or bool(
+        row.block or space.db.read(snapshots.of_path, row.worktree, row.path)
+    )
+
+
 def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
     """Take our block out of a file, unless nothing of ours was ever put into it or agreed there.
 
     What looks like a block in any other file is the person's, as in a page that explains it.
     """
-    if not row.block and not space.db.read(snapshots.of_path, row.worktree, row.path):
+    if not _has_ours(space, row):
         return
 
     def read() -> bytes | None:
