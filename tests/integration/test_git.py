@@ -556,17 +556,18 @@ def test_departures_of_any_name(repo, runner, name):
     ]
 
 
-def test_of_a_folder_is_told_what_left_it(repo, runner):
+def test_of_a_folder_is_told_what_was_removed_or_renamed(repo, runner):
     repo.write("src/b.py", OTHER)
     first = repo.add("src/a.py", TEXT)
     repo.move("src/a.py", "src/inner/a.py")
-    repo.commit()
+    stayed = repo.commit()
     repo.move("src/b.py", "srcs.py")
     moved = repo.commit()
     (repo.path / "src/inner/a.py").unlink()
     last = repo.commit()
 
     assert repo.open(runner).departures_in("src", first, last) == [
+        Departure(commit=stayed, path="src/a.py", to="src/inner/a.py"),
         Departure(commit=moved, path="src/b.py", to="srcs.py"),
         Departure(commit=last, path="src/inner/a.py", to=None),
     ]

@@ -146,6 +146,84 @@ class TestLongWithFolders:
         assert subjects(doubt) == ["no more saws", "the last one"]
 
 
+class TestFoldersOnTheirWay:
+    """What differs now does not tell where a folder went: its commits do."""
+
+    NAMES = ("drill.txt", "hammer.txt", "saw.txt")
+
+    @pytest.fixture
+    def tools(self, both):
+        repo, _ = both
+        for name in self.NAMES:
+            repo.write(f"tools/hand/{name}", f"{name}\n" * 30)
+        repo.write("apps/shared/keep.txt", "kept\n" * 30)
+        repo.commit("tools")
+        return repo, repo.remember("What one holds in a hand is in tools/hand/")
+
+    def taken(self, repo, old, new):
+        for name in self.NAMES:
+            repo.move(f"{old}/{name}", f"{new}/{name}")
+        repo.commit(f"to {new}")
+
+    def rewritten(self, repo, *paths):
+        for path in paths:
+            repo.write(path, f"All of it is new: {path}\n" * 9)
+        repo.commit("new texts")
+
+    def moved(self, doubt):
+        return doubt["verdict"], doubt.get("suggestion", {}).get("path")
+
+    def test_a_removal_that_was_taken_back_plays_no_part(self, tools):
+        repo, memory = tools
+        repo.git("rm", "-rq", "tools/hand")
+        repo.commit("oops")
+        repo.git("revert", "--no-edit", "HEAD")
+        self.taken(repo, "tools/hand", "tools/manual")
+        self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+
+    def test_nor_do_files_that_were_there_for_a_while(self, tools):
+        repo, memory = tools
+        for number in range(4):
+            repo.write(f"tools/hand/{number}.tmp", f"{number}\n" * 30)
+        repo.commit("by mistake")
+        repo.git("rm", "-q", *(f"tools/hand/{number}.tmp" for number in range(4)))
+        repo.commit("cleared")
+        self.taken(repo, "tools/hand", "tools/manual")
+        self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+
+    def test_what_was_removed_where_it_was_taken_is_gone(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        repo.git("rm", "-q", *(f"apps/shared/{name}" for name in self.NAMES))
+        repo.commit("no more tools")
+
+        doubt = repo.doubt(memory)
+        assert doubt["verdict"] == "gone"
+        assert "suggestion" not in doubt
+
+    def test_it_is_followed_out_of_a_folder_that_stays(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        self.taken(repo, "apps/shared", "kit")
+        self.rewritten(repo, *(f"kit/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "kit")
+
+    def test_its_files_may_be_called_otherwise_there(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        for name in self.NAMES:
+            repo.move(f"apps/shared/{name}", f"apps/shared/my-{name}")
+        repo.commit("mine")
+        self.rewritten(repo, *(f"apps/shared/my-{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "apps/shared")
+
+
 class TestRewritten:
     def test_the_same_files_under_new_commits_are_fresh(self, both):
         repo, memories = both
