@@ -606,6 +606,32 @@ def test_what_a_merge_has_from_neither_side_was_touched(repo, runner):
     assert opened.touched(first, opened.head().commit) == {"a.py", "c.py", "d.py"}
 
 
+def test_what_a_merge_took_from_the_side_that_had_not_changed_it_was_touched(repo, runner):
+    repo.add("a.py", TEXT)
+    repo.git("branch", "topic")
+    first = repo.add("a.py", OTHER)
+    repo.git("checkout", "-q", "topic")
+    repo.add("c.py", TEXT)
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-commit", "topic")
+    repo.write("a.py", TEXT)
+    last = repo.commit()
+
+    assert repo.open(runner).touched(first, last) == {"a.py", "c.py"}
+
+
+def test_what_a_history_without_a_beginning_in_common_brought_was_touched(repo, runner):
+    first = repo.add("a.py", TEXT)
+    repo.git("checkout", "-q", "--orphan", "other")
+    repo.git("mv", "a.py", "b.py")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--allow-unrelated-histories", "--no-edit", "other")
+    opened = repo.open(runner)
+
+    assert opened.touched(first, opened.head().commit) == {"a.py", "b.py"}
+
+
 def test_what_very_many_commits_touched_is_not_told(repo, runner):
     first = repo.add("a.py", TEXT)
     for _ in range(TOUCHED_COMMITS_MAX):

@@ -23,6 +23,7 @@ func FetchWithRetry(url string) error {
 }
 """
 GO_FIVE = GO.replace("attempt < 3", "attempt < 5")
+FOUR_TRIES = NET.replace("tries=3", "tries=4")
 GO_RETRY = "FetchWithRetry() in src/net.go gives up in the end"
 
 
@@ -222,6 +223,59 @@ class TestFoldersOnTheirWay:
         self.rewritten(repo, *(f"apps/shared/my-{name}" for name in self.NAMES))
 
         assert self.moved(repo.doubt(memory)) == ("moved", "apps/shared")
+
+
+def merged_back(repo, look):
+    """The merge has what the side has that did not change it."""
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("branch", "side")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "side")
+    repo.commit("elsewhere")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("both sides")
+
+
+def merged_away(repo, look):
+    """What was checked out is the other side of a merge, which has nothing of it."""
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("switch", "-q", "-c", "topic")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "main")
+    repo.commit("elsewhere")
+    repo.git("merge", "-q", "--no-ff", "-s", "ours", "--no-edit", "topic")
+
+
+def merged_with_another_history(repo, look):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "--orphan", "other")
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--allow-unrelated-histories", "other", check=False)
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("both")
+
+
+class TestMerges:
+    @pytest.mark.parametrize("way", [merged_back, merged_away, merged_with_another_history])
+    @pytest.mark.parametrize("early", [False, True])
+    def test_the_evidence_is_the_same_whatever_was_asked_before(self, both, way, early):
+        repo, (python, _) = both
+
+        way(repo, repo.check if early else lambda: None)
+
+        assert subjects(repo.doubt(python)) == ["four tries"]
 
 
 class TestRewritten:

@@ -114,8 +114,8 @@ class Past(Snapshots):
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched, also what was taken back.
 
-        None when those are more than 200 commits. Of a merge only that is told which it has from
-        none of those it merged.
+        None when those are more than 200 commits. Of a merge that is told which it has otherwise
+        than any of those it merged: of two sides it may have taken the one that had not changed.
         """
         most = TOUCHED_COMMITS_MAX
         between = "..".join(valid(since, until))
@@ -124,8 +124,9 @@ class Past(Snapshots):
             return None
         if not commits:
             return frozenset()
-        options = ["--stdin", "--no-commit-id", "-r", "-c", "-z", "--name-only", "--no-renames"]
-        return frozenset(changing.paths_in(self._git.compare(options, given=commits)))
+        options = ["--stdin", "--no-commit-id", "--root", "-r", "-m", "-z"]
+        names = ["--name-only", "--no-renames"]
+        return frozenset(changing.paths_in(self._git.compare([*options, *names], given=commits)))
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the commit at which two parted; None when they have nothing in common."""
