@@ -267,6 +267,22 @@ def merged_with_another_history(repo, look):
     repo.commit("both")
 
 
+class TestBroughtBack:
+    def test_a_file_that_went_on_after_its_removal_was_taken_back_moved(self, both):
+        repo, _ = both
+        memory = repo.remember("All that talks to the network is in src/net.go")
+        repo.git("rm", "-q", "src/net.go")
+        repo.commit("oops")
+        repo.git("revert", "--no-edit", "HEAD")
+        repo.move("src/net.go", "lib/transport.go")
+        repo.commit("net is transport")
+        repo.write("lib/transport.go", "package lib\n" + "var Unlike = 1\n" * 40)
+        repo.commit("all of it is new")
+
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/transport.go")
+
+
 class TestMerges:
     @pytest.mark.parametrize("way", [merged_back, merged_away, merged_with_another_history])
     @pytest.mark.parametrize("early", [False, True])
