@@ -28,13 +28,14 @@ class History:
     """What git knows, as one job asks for it. Its methods are those of `Repository`.
 
     Many memories raise the same question: what was renamed, which commits touched this file, what
-    changed between these versions. A question of a sort that git could not answer in time is not
-    asked a second time, so that a job ends.
+    changed between these versions. A question that git could not answer, and one of a sort that it
+    could not answer in time, is not asked a second time, so that a job ends.
     """
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._answers: dict[tuple[object, ...], object] = {}
+        self._failed: dict[tuple[object, ...], YaadError] = {}
         self._slow: dict[str, YaadError] = {}
         self._expected: dict[str, None] = {}
         self._searched: dict[str, None] = {}
@@ -329,11 +330,13 @@ class History:
     def _once(self, key: tuple[object, ...], ask: Callable[..., R], *given: object) -> R:
         if key not in self._answers:
             sort = str(key[0])
-            if sort in self._slow:
-                raise self._slow[sort]
+            failed = self._slow.get(sort) or self._failed.get(key)
+            if failed is not None:
+                raise failed
             try:
                 self._answers[key] = ask(*given)
             except YaadError as error:
+                self._failed[key] = error
                 if error.code is Code.TIMEOUT:
                     self._slow[sort] = error
                 raise

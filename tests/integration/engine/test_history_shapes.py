@@ -8,6 +8,7 @@ from engine_world import FIVE_TRIES, NET, RETRY, Tree
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.system.git.repository import Repository
 
 GO = """package net
 
@@ -265,6 +266,28 @@ def merged_with_another_history(repo, look):
     repo.git("merge", "-q", "--allow-unrelated-histories", "other", check=False)
     repo.write("src/net.py", FOUR_TRIES)
     repo.commit("both")
+
+
+class TestTooMuch:
+    def test_what_git_could_not_tell_is_not_asked_for_each_memory(self, both, monkeypatch):
+        repo, _ = both
+        for name in "abcdef":
+            repo.write(f"src/{name}.txt", f"{name}\n" * 30)
+        repo.commit("letters")
+        memories = [repo.remember(f"The letter is told in src/{name}.txt") for name in "abcdef"]
+        repo.git("rm", "-q", *(f"src/{name}.txt" for name in "abcdef"))
+        repo.commit("no letters")
+        asked = []
+
+        def too_much(repository, *between):
+            asked.append(between)
+            raise YaadError(Code.TOO_LARGE, "git diff-tree printed more than is kept.")
+
+        monkeypatch.setattr(Repository, "departures", too_much)
+        repo.check()
+
+        assert len(asked) == len(set(asked))
+        assert verdicts(repo, memories) == ["unknown"] * 6
 
 
 class TestBroughtBack:
