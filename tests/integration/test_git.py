@@ -590,17 +590,18 @@ def test_departures_of_any_name(repo, runner, name):
     ]
 
 
-def test_of_a_folder_is_told_what_left_it(repo, runner):
+def test_of_a_folder_is_told_what_was_removed_or_renamed(repo, runner):
     repo.write("src/b.py", OTHER)
     first = repo.add("src/a.py", TEXT)
     repo.move("src/a.py", "src/inner/a.py")
-    repo.commit()
+    stayed = repo.commit()
     repo.move("src/b.py", "srcs.py")
     moved = repo.commit()
     (repo.path / "src/inner/a.py").unlink()
     last = repo.commit()
 
     assert repo.open(runner).departures_in("src", first, last) == [
+        Departure(commit=stayed, path="src/a.py", to="src/inner/a.py"),
         Departure(commit=moved, path="src/b.py", to="srcs.py"),
         Departure(commit=last, path="src/inner/a.py", to=None),
     ]
@@ -637,6 +638,32 @@ def test_what_a_merge_has_from_neither_side_was_touched(repo, runner):
     opened = repo.open(runner)
 
     assert opened.touched(first, opened.head().commit) == {"a.py", "c.py", "d.py"}
+
+
+def test_what_a_merge_took_from_the_side_that_had_not_changed_it_was_touched(repo, runner):
+    repo.add("a.py", TEXT)
+    repo.git("branch", "topic")
+    first = repo.add("a.py", OTHER)
+    repo.git("checkout", "-q", "topic")
+    repo.add("c.py", TEXT)
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-commit", "topic")
+    repo.write("a.py", TEXT)
+    last = repo.commit()
+
+    assert repo.open(runner).touched(first, last) == {"a.py", "c.py"}
+
+
+def test_what_a_history_without_a_beginning_in_common_brought_was_touched(repo, runner):
+    first = repo.add("a.py", TEXT)
+    repo.git("checkout", "-q", "--orphan", "other")
+    repo.git("mv", "a.py", "b.py")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--allow-unrelated-histories", "--no-edit", "other")
+    opened = repo.open(runner)
+
+    assert opened.touched(first, opened.head().commit) == {"a.py", "b.py"}
 
 
 def test_what_very_many_commits_touched_is_not_told(repo, runner):

@@ -5,6 +5,7 @@ from typing import TypeVar, cast
 
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth.doubt import successors
+from yaadwatch.core.truth.doubt.successors import Went
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
@@ -27,13 +28,14 @@ class History:
     """What git knows, as one job asks for it. Its methods are those of `Repository`.
 
     Many memories raise the same question: what was renamed, which commits touched this file, what
-    changed between these versions. A question of a sort that git could not answer in time is not
-    asked a second time, so that a job ends.
+    changed between these versions. A question that git could not answer, and one of a sort that it
+    could not answer in time, is not asked a second time, so that a job ends.
     """
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._answers: dict[tuple[object, ...], object] = {}
+        self._failed: dict[tuple[object, ...], YaadError] = {}
         self._slow: dict[str, YaadError] = {}
         self._expected: dict[str, None] = {}
         self._searched: dict[str, None] = {}
@@ -149,7 +151,7 @@ class History:
         return found
 
     def departures_in(self, folder: str, since: str, until: str) -> Sequence[Departure]:
-        """Return the last removals and renames in `since..until` out of a folder, oldest first."""
+        """Return the last removals and renames of files in a folder, oldest first."""
         key = ("departures_in", folder, since, until)
         return self._once(key, self._repository.departures_in, folder, since, until)
 
@@ -161,18 +163,49 @@ class History:
         """Return where most of a folder's files were taken in `since..until`, and stand now.
 
         It is followed from place to place. None: it is there, or most of them went nowhere, or
-        each somewhere else.
+        each somewhere else. A file that was there for a while in between plays no part.
         """
-        for stop in range(_STOPS_MAX):
-            if self.has_folder(until, path):
-                return path if stop else None
-            left = self.departures_in(path, since, until)
-            moved = {one.path: one.to for one in left if one.to is not None}
-            went = successors.of_folder(path, moved, ())
-            if went is None or not went.sure or 2 * len(moved) <= len(left):
+        if self.has_folder(until, path):
+            return None
+        came: list[str] = []
+        for _ in range(_STOPS_MAX):
+            is_there = self.has_folder(until, path)
+            if is_there and self._most_stand(came, until):
+                return path
+            went = self._went(path, came, since, until, whole=not is_there)
+            inside = f"{path}/"
+            stayed = {
+                name: one.to for name, one in went.items() if one.to and one.to.startswith(inside)
+            }
+            if is_there and self._most_stand([stayed.get(one, one) for one in came], until):
+                return path
+            left = [one for name, one in went.items() if name not in stayed]
+            moved = {one.name: one.to for one in left if one.to is not None}
+            then = successors.of_folder(path, moved, ())
+            of_all = len(came) if is_there else len(left)
+            if then is None or not then.sure or 2 * len(moved) <= of_all:
                 return None
-            path = went.path
+            path = then.path
+            came = [to for to in moved.values() if to.startswith(f"{path}/")]
         return None
+
+    def _most_stand(self, paths: Sequence[str], until: str) -> bool:
+        return 2 * sum(self.blob_at(until, path) is not None for path in paths) >= len(paths)
+
+    def _went(
+        self, folder: str, came: Sequence[str], since: str, until: str, *, whole: bool
+    ) -> dict[str, Went]:
+        """Return what became of the files of a folder that came into it, or were there at `since`.
+
+        Of others only how they were moved, where the `whole` folder went.
+        """
+        departures = self.departures_in(folder, since, until)
+        went = successors.from_folder(folder, ((one.path, one.to) for one in departures))
+        mine = {name: went[name] for name in came if name in went}
+        if mine or not whole:
+            return mine
+        there = ((name, one.to or self.blob_at(since, name)) for name, one in went.items())
+        return {name: went[name] for name, is_told in there if is_told}
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> Sequence[str]:
         """Return the commits in `since..until` that touched a path, oldest first."""
@@ -297,11 +330,13 @@ class History:
     def _once(self, key: tuple[object, ...], ask: Callable[..., R], *given: object) -> R:
         if key not in self._answers:
             sort = str(key[0])
-            if sort in self._slow:
-                raise self._slow[sort]
+            failed = self._slow.get(sort) or self._failed.get(key)
+            if failed is not None:
+                raise failed
             try:
                 self._answers[key] = ask(*given)
             except YaadError as error:
+                self._failed[key] = error
                 if error.code is Code.TIMEOUT:
                     self._slow[sort] = error
                 raise

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -177,18 +177,31 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
     departures = history.departures(since, until)
     if anchor.method is Method.GLOB:
         place = anchor.symbol
-        matching = set(Tree.of([row.path for row in departures]).matching(place))
-        gone = [row for row in departures if row.path in matching]
+        names = (name for row in departures for name in (row.path, row.to) if name)
+        inside = set(Tree.of(list(dict.fromkeys(names))).matching(place)).__contains__
+        gone = _taken_out(departures, inside)
     else:
         place = anchor.path
-        gone = [row for row in departures if row.path.startswith(f"{place}/")]
-        gone = gone or list(history.departures_in(place, since, until))
+        gone = _taken_out(departures, _is_in(place))
+        gone = gone or _taken_out(history.departures_in(place, since, until), _is_in(place))
     for commit_id, files in Counter(row.commit for row in gone).items():
         commit = history.commit(commit_id)
         if commit is not None:
             count = "1 file" if files == 1 else f"{files} files"
             done = f"took {count} out of {as_name(place)}"
             yield Step(path=anchor.path, commit=commit, summary=done)
+
+
+def _taken_out(
+    departures: Iterable[Departure], is_inside: Callable[[str], bool]
+) -> list[Departure]:
+    """Return those of what was inside, and was neither renamed nor moved to stay so."""
+    return [one for one in departures if is_inside(one.path) and not is_inside(one.to or "")]
+
+
+def _is_in(folder: str) -> Callable[[str], bool]:
+    inside = f"{folder}/"
+    return lambda path: path.startswith(inside)
 
 
 def _departures(path: str, history: History, since: str, until: str) -> dict[str, Departure]:

@@ -8,6 +8,7 @@ from engine_world import FIVE_TRIES, NET, RETRY, Tree
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.system.git.repository import Repository
 
 GO = """package net
 
@@ -23,6 +24,7 @@ func FetchWithRetry(url string) error {
 }
 """
 GO_FIVE = GO.replace("attempt < 3", "attempt < 5")
+FOUR_TRIES = NET.replace("tries=3", "tries=4")
 GO_RETRY = "FetchWithRetry() in src/net.go gives up in the end"
 
 
@@ -144,6 +146,175 @@ class TestLongWithFolders:
         assert doubt["verdict"] == "gone"
         assert "suggestion" not in doubt
         assert subjects(doubt) == ["no more saws", "the last one"]
+
+
+class TestFoldersOnTheirWay:
+    """What differs now does not tell where a folder went: its commits do."""
+
+    NAMES = ("drill.txt", "hammer.txt", "saw.txt")
+
+    @pytest.fixture
+    def tools(self, both):
+        repo, _ = both
+        for name in self.NAMES:
+            repo.write(f"tools/hand/{name}", f"{name}\n" * 30)
+        repo.write("apps/shared/keep.txt", "kept\n" * 30)
+        repo.commit("tools")
+        return repo, repo.remember("What one holds in a hand is in tools/hand/")
+
+    def taken(self, repo, old, new):
+        for name in self.NAMES:
+            repo.move(f"{old}/{name}", f"{new}/{name}")
+        repo.commit(f"to {new}")
+
+    def rewritten(self, repo, *paths):
+        for path in paths:
+            repo.write(path, f"All of it is new: {path}\n" * 9)
+        repo.commit("new texts")
+
+    def moved(self, doubt):
+        return doubt["verdict"], doubt.get("suggestion", {}).get("path")
+
+    def test_a_removal_that_was_taken_back_plays_no_part(self, tools):
+        repo, memory = tools
+        repo.git("rm", "-rq", "tools/hand")
+        repo.commit("oops")
+        repo.git("revert", "--no-edit", "HEAD")
+        self.taken(repo, "tools/hand", "tools/manual")
+        self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+
+    def test_nor_do_files_that_were_there_for_a_while(self, tools):
+        repo, memory = tools
+        for number in range(4):
+            repo.write(f"tools/hand/{number}.tmp", f"{number}\n" * 30)
+        repo.commit("by mistake")
+        repo.git("rm", "-q", *(f"tools/hand/{number}.tmp" for number in range(4)))
+        repo.commit("cleared")
+        self.taken(repo, "tools/hand", "tools/manual")
+        self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+
+    def test_what_was_removed_where_it_was_taken_is_gone(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        repo.git("rm", "-q", *(f"apps/shared/{name}" for name in self.NAMES))
+        repo.commit("no more tools")
+
+        doubt = repo.doubt(memory)
+        assert doubt["verdict"] == "gone"
+        assert "suggestion" not in doubt
+
+    def test_it_is_followed_out_of_a_folder_that_stays(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        self.taken(repo, "apps/shared", "kit")
+        self.rewritten(repo, *(f"kit/{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "kit")
+
+    def test_its_files_may_be_called_otherwise_there(self, tools):
+        repo, memory = tools
+        self.taken(repo, "tools/hand", "apps/shared")
+        for name in self.NAMES:
+            repo.move(f"apps/shared/{name}", f"apps/shared/my-{name}")
+        repo.commit("mine")
+        self.rewritten(repo, *(f"apps/shared/my-{name}" for name in self.NAMES))
+
+        assert self.moved(repo.doubt(memory)) == ("moved", "apps/shared")
+
+
+def merged_back(repo, look):
+    """The merge has what the side has that did not change it."""
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("branch", "side")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "side")
+    repo.commit("elsewhere")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("both sides")
+
+
+def merged_away(repo, look):
+    """What was checked out is the other side of a merge, which has nothing of it."""
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("switch", "-q", "-c", "topic")
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "main")
+    repo.commit("elsewhere")
+    repo.git("merge", "-q", "--no-ff", "-s", "ours", "--no-edit", "topic")
+
+
+def merged_with_another_history(repo, look):
+    repo.write("src/net.py", FIVE_TRIES)
+    repo.commit("five tries")
+    look()
+    repo.git("switch", "-q", "--orphan", "other")
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("four tries")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--allow-unrelated-histories", "other", check=False)
+    repo.write("src/net.py", FOUR_TRIES)
+    repo.commit("both")
+
+
+class TestTooMuch:
+    def test_what_git_could_not_tell_is_not_asked_for_each_memory(self, both, monkeypatch):
+        repo, _ = both
+        for name in "abcdef":
+            repo.write(f"src/{name}.txt", f"{name}\n" * 30)
+        repo.commit("letters")
+        memories = [repo.remember(f"The letter is told in src/{name}.txt") for name in "abcdef"]
+        repo.git("rm", "-q", *(f"src/{name}.txt" for name in "abcdef"))
+        repo.commit("no letters")
+        asked = []
+
+        def too_much(repository, *between):
+            asked.append(between)
+            raise YaadError(Code.TOO_LARGE, "git diff-tree printed more than is kept.")
+
+        monkeypatch.setattr(Repository, "departures", too_much)
+        repo.check()
+
+        assert len(asked) == len(set(asked))
+        assert verdicts(repo, memories) == ["unknown"] * 6
+
+
+class TestBroughtBack:
+    def test_a_file_that_went_on_after_its_removal_was_taken_back_moved(self, both):
+        repo, _ = both
+        memory = repo.remember("All that talks to the network is in src/net.go")
+        repo.git("rm", "-q", "src/net.go")
+        repo.commit("oops")
+        repo.git("revert", "--no-edit", "HEAD")
+        repo.move("src/net.go", "lib/transport.go")
+        repo.commit("net is transport")
+        repo.write("lib/transport.go", "package lib\n" + "var Unlike = 1\n" * 40)
+        repo.commit("all of it is new")
+
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/transport.go")
+
+
+class TestMerges:
+    @pytest.mark.parametrize("way", [merged_back, merged_away, merged_with_another_history])
+    @pytest.mark.parametrize("early", [False, True])
+    def test_the_evidence_is_the_same_whatever_was_asked_before(self, both, way, early):
+        repo, (python, _) = both
+
+        way(repo, repo.check if early else lambda: None)
+
+        assert subjects(repo.doubt(python)) == ["four tries"]
 
 
 class TestRewritten:

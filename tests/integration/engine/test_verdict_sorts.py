@@ -171,6 +171,24 @@ def test_a_committed_end_is_told_by_its_commit(site, sort):
         assert found == [("away", f"took 2 files out of {place}")]
 
 
+@pytest.mark.parametrize(
+    ("sort", "old", "new"),
+    [
+        ("directory", "web/views/home.ts", "web/views/start.ts"),
+        ("glob", "web/rules/one.rule", "web/rules/first.rule"),
+    ],
+)
+def test_what_was_renamed_and_stayed_inside_was_not_taken_out(site, sort, old, new):
+    memory = site.remember(SAYINGS[sort])
+    site.git("mv", old, new)
+    site.commit("another name")
+    site.git("rm", "-rq", old.rpartition("/")[0])
+    site.commit("away")
+
+    told = [row["commit"]["subject"] for row in site.doubt(memory)["evidence"]]
+    assert told == ["away"]
+
+
 def split_views(site):
     """Send the files of a folder to two places, one each."""
     site.write("web/front/.keep", "")

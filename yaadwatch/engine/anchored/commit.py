@@ -84,15 +84,12 @@ class AtHead:
 
     def renamed_to(self, anchor: Anchor) -> str | None:
         """Return where the anchored file went between the anchor's commit and this one."""
-        path = anchor.path
-        direct = self.window(anchor.commit).changes.renamed.get(path)
+        direct = self.window(anchor.commit).changes.renamed.get(anchor.path)
         if direct is not None:
             return direct
-        for departure in self.history.way_of(path, anchor.commit, self.head.commit):
-            if departure.to is None:
-                return None
-            path = departure.to
-        return path if path != anchor.path and self.find(path) is not None else None
+        way = self.history.way_of(anchor.path, anchor.commit, self.head.commit)
+        last = way[-1].to if way else None  # what was removed before it went on was brought back
+        return last if last is not None and self.find(last) is not None else None
 
     def listing(self) -> Tree:
         """Return all files of the commit."""

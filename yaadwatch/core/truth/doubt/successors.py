@@ -59,6 +59,34 @@ def of_folder(
     return _of_same_name(path, _folders(added))
 
 
+@dataclass(frozen=True, slots=True)
+class Went:
+    """What became of a file of a folder: what it was called at last, and what then; None: gone."""
+
+    name: str
+    to: str | None
+
+
+def from_folder(folder: str, departures: Iterable[tuple[str, str | None]]) -> dict[str, Went]:
+    """Return what became of files of a folder at last, by the names that they first had in it.
+
+    Args:
+        folder: which.
+        departures: old and new path of files that were renamed, None for the new one of those that
+            were removed, oldest first; also of those that stayed inside of it.
+    """
+    inside = f"{folder}/"
+    first: dict[str, str] = {}
+    found: dict[str, Went] = {}
+    for path, to in departures:
+        if path.startswith(inside):
+            name = first.pop(path, path)
+            found[name] = Went(path, to)
+            if to is not None and to.startswith(inside):
+                first[to] = name
+    return found
+
+
 def _by_count(places: Counter[str]) -> tuple[str, ...]:
     return tuple(sorted(places, key=lambda place: (-places[place], place)))
 

@@ -77,20 +77,17 @@ class Past(Snapshots):
         return next((one for one in found if one.path == path), None)
 
     def departures_in(self, folder: str, since: str, until: str) -> list[Departure]:
-        """Return what the last 50 commits in `since..until` that touched a folder took out of it.
+        """Return which files of a folder the last 50 commits that touched it removed or renamed.
 
-        All of the history is looked at, however long. The oldest stands first; what was renamed
-        inside of the folder is left out.
+        All of the history in `since..until` is looked at, however long. The oldest stands first;
+        what was renamed stands there also where it stayed in the folder.
         """
         between = "..".join(valid(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         last = ["rev-list", "--topo-order", "--no-merges", limit, between, "--", folder]
         inside = f"{folder}/"
-        return [
-            one
-            for one in self._departed(self._git.ask(last).split())
-            if one.path.startswith(inside) and not (one.to or "").startswith(inside)
-        ]
+        departed = self._departed(self._git.ask(last).split())
+        return [one for one in departed if one.path.startswith(inside)]
 
     def _departed(self, commits: Sequence[bytes]) -> list[Departure]:
         """Return the removals and renames of commits, given with the newest first."""
@@ -117,8 +114,8 @@ class Past(Snapshots):
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched, also what was taken back.
 
-        None when those are more than 200 commits. Of a merge only that is told which it has from
-        none of those it merged.
+        None when those are more than 200 commits. Of a merge that is told which it has otherwise
+        than any of those it merged: of two sides it may have taken the one that had not changed.
         """
         most = TOUCHED_COMMITS_MAX
         between = "..".join(valid(since, until))
@@ -127,8 +124,9 @@ class Past(Snapshots):
             return None
         if not commits:
             return frozenset()
-        options = ["--stdin", "--no-commit-id", "-r", "-c", "-z", "--name-only", "--no-renames"]
-        return frozenset(changing.paths_in(self._git.compare(options, given=commits)))
+        options = ["--stdin", "--no-commit-id", "--root", "-r", "-m", "-z"]
+        names = ["--name-only", "--no-renames"]
+        return frozenset(changing.paths_in(self._git.compare([*options, *names], given=commits)))
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the commit at which two parted; None when they have nothing in common."""
