@@ -85,7 +85,13 @@ class Tree:
 
     def named(self, name: str) -> list[str]:
         """Return the files of a name, those in the fewest folders first, then by path."""
-        return sorted(self.files.named(name), key=lambda path: (path.count("/"), path))
+        return self.named_any((name,))
+
+    def named_any(self, names: Iterable[str]) -> list[str]:
+        """Return the files that have one of the names, in the order of `named`."""
+        found = [path for name in names for path in self.files.named(name)]
+        found.sort(key=lambda path: (path.count("/"), path))
+        return found
 
     def every(self) -> Iterable[str]:
         """Return all files."""

@@ -400,9 +400,7 @@ class _Maker:
     def version_places(self) -> list[str]:
         """Return the files that say which versions are used, those at the top first."""
         if self._versions is None:
-            tree = self.view.listing()
-            found = [path for name in values.PLACES for path in tree.named(name)]
-            found.sort(key=lambda path: (path.count("/"), path))
+            found = self.view.listing().named_any(values.PLACES)
             self._versions = found[:SYMBOL_FILES_MAX]
         return self._versions
 

@@ -303,11 +303,8 @@ def _followed(
 
 def packages_of(tree: WorkTree) -> dict[str, str]:
     """Return the packages that the files of a work tree say it uses, plain name to ecosystem."""
-    listing = tree.listing()
-    places = [path for name in manifests.NAMES for path in listing.named(name)]
-    places.sort(key=lambda path: (path.count("/"), path))
     used: dict[str, str] = {}
-    for path in places[:SYMBOL_FILES_MAX]:
+    for path in tree.listing().named_any(manifests.NAMES)[:SYMBOL_FILES_MAX]:
         said = tree.read(path) or b""
         listed = _kept_list if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed
         used |= listed(path.rpartition("/")[2], said)
