@@ -22,7 +22,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.installed import is_used
-from yaadwatch.system.swapping import ChangedUnderneathError
+from yaadwatch.system.safe_write.replacing import ChangedUnderneathError
 
 TRIES_MAX: Final = 8
 """How often we begin again because an agent wrote its file at the same moment."""

@@ -41,7 +41,7 @@ from yaadwatch.system.git.landed import Landed
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.livesessions import LiveSessions
-from yaadwatch.system.swapping import Formers
+from yaadwatch.system.safe_write.former_files import Formers
 
 FRAGMENT_CHARS_MIN = 4
 """What people type of an id, at least."""

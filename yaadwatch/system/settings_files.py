@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import swapping
 from yaadwatch.system.files import private_folder
+from yaadwatch.system.safe_write import replacing
 
 BYTES_MAX: Final = 64 * 1024 * 1024
 """A larger file of settings is not read; live state of agents has reached tens of MB."""
@@ -58,7 +58,7 @@ def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Fou
         def keep(data: bytes) -> None:
             _keep(target, data, copies, now)
 
-        swapping.recover(target, keep)
+        replacing.recover(target, keep)
         if not os.path.lexists(target):
             return Found(path=path, target=target, data=None)
         if not target.is_file():
@@ -97,9 +97,9 @@ def require_writable(found: Found) -> None:
     if found.data is None:
         return
     try:
-        swapping.require_own(found.target)
+        replacing.require_own(found.target)
     except FileNotFoundError:
-        raise swapping.ChangedUnderneathError(str(found.target)) from None
+        raise replacing.ChangedUnderneathError(str(found.target)) from None
     except YaadError as error:
         if error.code is not Code.REFUSED:
             raise
@@ -112,21 +112,21 @@ def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) 
     """Make a file hold `data`, if it still holds what was found; return the copy made before.
 
     Raises:
-        swapping.ChangedUnderneathError: somebody else wrote it meanwhile; nothing was written.
+        replacing.ChangedUnderneathError: somebody else wrote it meanwhile; nothing was written.
         YaadError: REFUSED when it must not be written, UNAVAILABLE when it cannot be.
     """
     target = found.target
     if found.data is None:
         with _told(found.path):
             target.parent.mkdir(parents=True, exist_ok=True)
-        swapping.create_new(target, data, mode=mode)
+        replacing.create_new(target, data, mode=mode)
         return None
     try:
         require_writable(found)
         copy = _keep(target, found.data, copies, now)
-        swapping.replace_expected(target, found.data, data)
+        replacing.replace_expected(target, found.data, data)
     except FileNotFoundError:
-        raise swapping.ChangedUnderneathError(str(target)) from None
+        raise replacing.ChangedUnderneathError(str(target)) from None
     return copy
 
 
@@ -143,7 +143,7 @@ def remove(found: Found, *, made: Sequence[str], copies: Path, now: datetime) ->
         The copy.
 
     Raises:
-        swapping.ChangedUnderneathError: somebody else wrote it meanwhile; it stays.
+        replacing.ChangedUnderneathError: somebody else wrote it meanwhile; it stays.
         YaadError: UNAVAILABLE when it cannot be removed.
     """
     with _told(found.path):
@@ -152,7 +152,7 @@ def remove(found: Found, *, made: Sequence[str], copies: Path, now: datetime) ->
             or not found.target.exists()
             or found.target.read_bytes() != found.data
         ):
-            raise swapping.ChangedUnderneathError(str(found.target))
+            raise replacing.ChangedUnderneathError(str(found.target))
         copy = _keep(found.target, found.data, copies, now)
         found.target.unlink()
         for folder in made:
@@ -197,8 +197,8 @@ def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
     number = 0
     while True:
         copy = copies / f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}-{number}{ending}"
-        with contextlib.suppress(swapping.ChangedUnderneathError):
-            swapping.create_new(copy, data, mode=0o600)
+        with contextlib.suppress(replacing.ChangedUnderneathError):
+            replacing.create_new(copy, data, mode=0o600)
             break
         number += 1
     with _told(copies):

@@ -26,7 +26,7 @@ KILLED = textwrap.dedent(
 
     from engine_world import World
     from yaadwatch.engine.syncing import acting, tree
-    from yaadwatch.system import swapping
+    from yaadwatch.system.safe_write import replacing
 
     folder, beat = Path(sys.argv[1]), sys.argv[2]
     world = World(folder)
@@ -34,7 +34,7 @@ KILLED = textwrap.dedent(
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    real = swapping.replace_expected
+    real = replacing.replace_expected
 
     def replace_until(path, expected, new, **given):
         real(path, expected, new, step=lambda name: name == beat and die(), **given)
@@ -42,11 +42,11 @@ KILLED = textwrap.dedent(
     if beat == "committed":
         tree._Work._write = die
     elif beat == "kept":
-        swapping.replace_expected = die
+        replacing.replace_expected = die
     elif beat == "acted":
         tree._agree = die
     else:
-        swapping.replace_expected = replace_until
+        replacing.replace_expected = replace_until
     world.tree("repo").sync()
     """
 )

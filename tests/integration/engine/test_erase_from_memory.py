@@ -17,7 +17,7 @@ from yaadwatch import places
 from yaadwatch.client.connection import Client
 from yaadwatch.engine.inout import erasing
 from yaadwatch.servers.dispatch import VERBS
-from yaadwatch.system.swapping import Former
+from yaadwatch.system.safe_write.former_files import Former
 
 WORD = "Wolkenkuckuck"
 SAID = f"{WORD} is who src/net.py, in {WORD}_hides, is written for"

@@ -11,8 +11,9 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import snapshots
-from yaadwatch.system import files, keys, swapping
-from yaadwatch.system.swapping import Former
+from yaadwatch.system import files, keys
+from yaadwatch.system.safe_write import replacing
+from yaadwatch.system.safe_write.former_files import Former
 
 FORMER_S: Final = 2.0
 """So long somebody may still write to what a file was before we replaced it."""
@@ -25,14 +26,14 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
     """Make an agent file hold `new` instead of `old`; a copy of `old` is kept first.
 
     Raises:
-        swapping.ChangedUnderneathError: somebody wrote it meanwhile; it holds what they wrote.
+        replacing.ChangedUnderneathError: somebody wrote it meanwhile; it holds what they wrote.
         YaadError: REFUSED when it is not ours to write, UNAVAILABLE when it cannot be written.
     """
     target = space.root / path
     try:
-        swapping.require_own(target)
+        replacing.require_own(target)
     except FileNotFoundError:
-        raise swapping.ChangedUnderneathError(path) from None
+        raise replacing.ChangedUnderneathError(path) from None
     keep(home, space, path, old, key=key)
     place = _place(space, path)
 
@@ -40,8 +41,8 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
         home.formers.add(place, former, until_s=home.clock.monotonic_s() + FORMER_S)
 
     try:
-        swapping.replace_expected(target, old, new, former=note)
-    except swapping.ChangedUnderneathError as error:
+        replacing.replace_expected(target, old, new, former=note)
+    except replacing.ChangedUnderneathError as error:
         if error.dropped is not None:
             keep(home, space, path, error.dropped, key=key)
         raise
@@ -54,11 +55,11 @@ def put_right(home: Home, space: Space, path: str, *, key: bytes) -> None:
     the end of the file; anything else is kept as a copy.
 
     Raises:
-        swapping.ChangedUnderneathError: somebody is writing; it is tried again later.
+        replacing.ChangedUnderneathError: somebody is writing; it is tried again later.
         YaadError: as `write`.
     """
     target = space.root / path
-    swapping.recover(target, lambda data: keep(home, space, path, data, key=key))
+    replacing.recover(target, lambda data: keep(home, space, path, data, key=key))
     with home.formers.look(_place(space, path), now_s=home.clock.monotonic_s()) as formers:
         for former in formers:
             _take_late(home, space, path, former, key=key)

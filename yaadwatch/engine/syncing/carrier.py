@@ -27,7 +27,8 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import agent_files, flags, hot, meta, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.system import files, keys, swapping
+from yaadwatch.system import files, keys
+from yaadwatch.system.safe_write import replacing
 
 HEAD: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is written anew whenever a rule changes. -->",
@@ -81,11 +82,11 @@ def sync(
         key: of this home's hashes.
 
     Raises:
-        swapping.ChangedUnderneathError: somebody wrote it meanwhile.
+        replacing.ChangedUnderneathError: somebody wrote it meanwhile.
         YaadError: REFUSED when a link is in its way, UNAVAILABLE when it cannot be written.
     """
     path = row.path
-    swapping.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
+    replacing.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
     wanted = render(path, *space.db.read(_rules, space.worktree.id, away), said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
@@ -112,9 +113,9 @@ def sync(
             folders_key = _folders_key(space.project.id, space.root, path)
             home.user.write(meta.put, folders_key, json.dumps(made))
         place.parent.mkdir(parents=True, exist_ok=True)
-        swapping.create_new(place, wanted)
+        replacing.create_new(place, wanted)
     else:
-        swapping.replace_expected(place, seen.data, wanted)
+        replacing.replace_expected(place, seen.data, wanted)
     _note(space, row, SYNCED, "", keys.keyed(key, wanted) if wanted else "")
     return True
 

@@ -19,8 +19,9 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import agent_files, agreements, meta, provenance, snapshots, worktrees
 from yaadwatch.store.connection import Connection
-from yaadwatch.system import files, keys, swapping
+from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.safe_write import replacing
 
 TRIES_MAX = 3
 REMOVE_BYTES_MAX = 64 * 1024 * 1024
@@ -210,9 +211,9 @@ def _take_out_by_name(home: Home, project: Project) -> None:
 
 def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
     def write(old: bytes, new: bytes) -> None:
-        swapping.require_own(root / path)
+        replacing.require_own(root / path)
         _keep(home, project, path, old)
-        swapping.replace_expected(root / path, old, new)
+        replacing.replace_expected(root / path, old, new)
 
     def read() -> bytes | None:
         return files.observe(root, path, bytes_max=REMOVE_BYTES_MAX, now_ns=0).data
@@ -299,7 +300,7 @@ def _without_block(
             return
         try:
             write(data, without)
-        except swapping.ChangedUnderneathError:
+        except replacing.ChangedUnderneathError:
             continue
         return
     raise _busy(path)

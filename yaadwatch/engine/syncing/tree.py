@@ -51,8 +51,9 @@ from yaadwatch.store import agent_files, agreements, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.system import files, keys, swapping
+from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.safe_write import replacing
 
 ROUNDS_MAX: Final = 5
 """What one file brings reaches the others in the next round; two are enough for any fleet."""
@@ -237,7 +238,7 @@ class _Work:
         for _ in range(TRIES_MAX):
             try:
                 return self._once(found)
-            except swapping.ChangedUnderneathError:
+            except replacing.ChangedUnderneathError:
                 continue
             except StashedError:
                 self._note(self._row(found.path), PENDING, STASHED)
@@ -426,7 +427,7 @@ class _Work:
                     self._home, self._space, row, said=said, away=self._away, key=self._key
                 )
             return carrier.remove(self._home, self._space, row, key=self._key)
-        except swapping.ChangedUnderneathError:
+        except replacing.ChangedUnderneathError:
             self._wait(row, "is being written")
         except YaadError as error:
             self._told(row, error)

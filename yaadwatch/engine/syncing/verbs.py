@@ -32,7 +32,8 @@ from yaadwatch.model.agent_files import (
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import agent_files, snapshots
 from yaadwatch.system import files as file_system
-from yaadwatch.system import keys, swapping
+from yaadwatch.system import keys
+from yaadwatch.system.safe_write import replacing
 
 WAITS_MAX: Final = 10
 WAIT_S: Final = 0.3
@@ -187,10 +188,10 @@ def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
         if reason:
             raise YaadError(Code.REFUSED, f"{path} {reason}; it was not written.")
         if before is None:
-            swapping.create_new(space.root / path, data)
+            replacing.create_new(space.root / path, data)
         elif before != data:
             acting.write(home, space, path, before, data, key=key)
-    except (swapping.ChangedUnderneathError, MovingError):
+    except (replacing.ChangedUnderneathError, MovingError):
         raise YaadError(
             Code.CONFLICT, f"{path} is being written; it holds what it held.", hint="Try again."
         ) from None

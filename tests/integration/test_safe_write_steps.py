@@ -10,7 +10,12 @@ from stepping import CAN_FAIL, Stepped, require_stepping
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.files import replace_atomically
-from yaadwatch.system.swapping import ChangedUnderneathError, create_new, recover, replace_expected
+from yaadwatch.system.safe_write.replacing import (
+    ChangedUnderneathError,
+    create_new,
+    recover,
+    replace_expected,
+)
 
 require_stepping()
 

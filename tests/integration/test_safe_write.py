@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.swapping import (
+from yaadwatch.system.safe_write.former_files import Formers
+from yaadwatch.system.safe_write.replacing import (
     ChangedUnderneathError,
-    Formers,
     create_new,
     recover,
     replace_expected,

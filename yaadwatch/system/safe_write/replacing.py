@@ -7,38 +7,30 @@ kernel cannot exchange two names, the comparison comes right before the rename.
 
 A process that is killed between the exchange and the comparison leaves what came out beside the
 file; `recover` undoes such a write. Whoever had the file open before the exchange may still write
-to what came out; `Former` keeps it for a while, so that nothing of that is lost either.
+to what came out; a `Former` keeps it for a while, so that nothing of that is lost either.
 """
 
 import contextlib
-import ctypes
 import errno
 import hashlib
 import os
 import re
 import stat
-import sys
-import threading
-from collections.abc import Callable, Container, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.safe_write import kernel_rename
+from yaadwatch.system.safe_write.former_files import Former
 
-_LINUX = sys.platform == "linux"
-_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2), RENAME_SWAP of renameatx_np(2)
-_ONLY_NEW = 1 if _LINUX else 4  # RENAME_NOREPLACE, RENAME_EXCL
-_AT_FDCWD = -100 if _LINUX else -2
-_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 _PLAIN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _BESIDE: Final = re.compile(
     r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
 )
 """A name beside a file: it tells our new file, by its number and bytes, from what came out."""
-_FORGOTTEN_S: Final = 60.0
-"""What a file was is not kept longer, also when nobody has looked at it since."""
 _NAME_BYTES_MAX: Final = 200
 """A longer name leaves no room for what is added to it; most systems take 255 bytes."""
 
@@ -58,103 +50,6 @@ class ChangedUnderneathError(Exception):
     def __init__(self, path: str, dropped: bytes | None = None) -> None:
         super().__init__(path)
         self.dropped = dropped
-
-
-class Former:
-    """What a file was before it was replaced, kept open for those who still write to it.
-
-    Args:
-        descriptor: of the former file, open for reading; closed by `close`.
-        held: what it held when it was replaced.
-    """
-
-    def __init__(self, descriptor: int, held: bytes) -> None:
-        self._descriptor = descriptor
-        self.held = held
-
-    def written(self, bytes_max: int) -> bytes | None:
-        """Return what it holds now, at most `bytes_max`; None when nobody wrote since."""
-        size = os.fstat(self._descriptor).st_size
-        now = os.pread(self._descriptor, min(size, bytes_max), 0)
-        return None if now == self.held else now
-
-    @property
-    def is_written(self) -> bool:
-        """Whether it holds something else now."""
-        return self.written(len(self.held) + 1) is not None
-
-    def close(self) -> None:
-        """Let it go."""
-        os.close(self._descriptor)
-
-
-class Formers:
-    """The former selves of files that were replaced lately. Any thread may use it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: dict[Hashable, list[tuple[Former, float]]] = {}
-
-    def add(self, place: Hashable, former: Former, *, until_s: float) -> None:
-        """Keep what the file at `place` was until a time of the monotonic clock.
-
-        Those that nobody has looked at for long, as of a project that was removed, go.
-        """
-        with self._lock:
-            for other, found in list(self._open.items()):
-                if found[-1][1] < until_s - _FORGOTTEN_S:
-                    for old, _ in self._open.pop(other):
-                        old.close()
-            self._open.setdefault(place, []).append((former, until_s))
-
-    @contextlib.contextmanager
-    def look(self, place: Hashable, *, now_s: float) -> Iterator[list[Former]]:
-        """Lend what the file at `place` was; those whose time is over go afterwards.
-
-        When looking fails, they are kept for the next time.
-        """
-        with self._lock:
-            found = self._open.pop(place, [])
-        left = found
-        try:
-            yield [former for former, _ in found]
-            left = [(former, until_s) for former, until_s in found if until_s > now_s]
-            for former, until_s in found:
-                if until_s <= now_s:
-                    former.close()
-        finally:
-            if left:
-                with self._lock:
-                    self._open.setdefault(place, []).extend(left)
-
-    def forget(self, says: Callable[[bytes], bool]) -> None:
-        """Let those go that held what `says` looks for, unless somebody has written to them since.
-
-        What was written to one is a person's, and kept until it is in the file that is there now.
-        """
-        with self._lock:
-            for place, found in list(self._open.items()):
-                gone = [one for one, _ in found if says(one.held) and not one.is_written]
-                left = [(one, until_s) for one, until_s in found if one not in gone]
-                for one in gone:
-                    one.close()
-                if left:
-                    self._open[place] = left
-                else:
-                    del self._open[place]
-
-    def waits(self, places: Container[Hashable]) -> bool:
-        """Tell whether any of these has a former self that may still be written to."""
-        with self._lock:
-            return any(place in places for place in self._open)
-
-    def close(self) -> None:
-        """Let all of them go."""
-        with self._lock:
-            for found in self._open.values():
-                for former, _ in found:
-                    former.close()
-            self._open.clear()
 
 
 def replace_expected(
@@ -193,7 +88,7 @@ def replace_expected(
             raise ChangedUnderneathError(str(path))
         step("compared")
         try:
-            exchanged = _rename(named, path, _EXCHANGE)
+            exchanged = kernel_rename.exchange(named, path)
         except FileNotFoundError:
             raise ChangedUnderneathError(str(path)) from None
         if not exchanged:
@@ -256,7 +151,7 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         temporary = _beside(path)
         try:
             _write(temporary, data, mode)
-            _put_new(temporary, path)
+            kernel_rename.to_new_name(temporary, path)
         except FileExistsError:
             raise ChangedUnderneathError(str(path)) from None
         finally:
@@ -333,7 +228,7 @@ def _copy_attributes(path: Path, descriptor: int) -> None:
         }
         there = {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
     except OSError as error:
-        if error.errno in _UNSUPPORTED:
+        if error.errno in kernel_rename.UNSUPPORTED:
             return
         raise
     for name in there.keys() - wanted.keys():
@@ -409,10 +304,10 @@ def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
 def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes], None]) -> None:
     """Put back what came out, if nobody has written the file since; else have it kept."""
     number, digest = named["number"], named["digest"]
-    if _is_named(path, number, digest) and _rename(beside, path, _EXCHANGE):
+    if _is_named(path, number, digest) and kernel_rename.exchange(beside, path):
         if _is_named(beside, number, digest):
             return
-        _rename(beside, path, _EXCHANGE)  # somebody wrote in between
+        kernel_rename.exchange(beside, path)  # somebody wrote in between
     keep(beside.read_bytes())
 
 
@@ -449,11 +344,11 @@ def _put_back(
     """
     dropped = _held(named)
     try:
-        _rename(named, path, _EXCHANGE)
+        kernel_rename.exchange(named, path)
         if not _is_still(named, ours.descriptor, ours.held):
             # A second writer, since the first exchange: theirs is the newest, and goes back too.
             # What comes out now is what they replaced, without having seen it perhaps.
-            _rename(named, path, _EXCHANGE)
+            kernel_rename.exchange(named, path)
             dropped = _handed_over(named, expected, former)
         elif former is not None:  # whoever opened ours meanwhile still writes to it
             former(Former(os.dup(ours.descriptor), ours.held))
@@ -490,40 +385,6 @@ def _unavailable(path: Path, error: OSError) -> YaadError:
     )
 
 
-def _rename(one: Path, other: Path, flag: int) -> bool:
-    """Rename in one step of the kernel, as `flag` says; False when this system cannot."""
-    library = ctypes.CDLL(None, use_errno=True)
-    call = getattr(library, "renameat2" if _LINUX else "renameatx_np", None)
-    if call is None:
-        return False
-    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), flag) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), str(other))
-
-
-def _put_new(temporary: Path, path: Path) -> None:
-    """Give a file a name that is not taken.
-
-    Raises:
-        FileExistsError: it is taken.
-    """
-    if _rename(temporary, path, _ONLY_NEW):
-        return
-    try:
-        os.link(temporary, path)
-    except OSError as error:
-        if error.errno not in (*_UNSUPPORTED, errno.EPERM):
-            raise
-        # Neither is to be had here; what is left is the time between these two lines.
-        if os.path.lexists(path):
-            raise FileExistsError(str(path)) from None
-        temporary.replace(path)
-
-
 def _refused(path: Path, what: str) -> YaadError:
     return YaadError(
         Code.REFUSED,
@@ -537,7 +398,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:  # some network file systems have no such thing for folders
-        if error.errno not in _UNSUPPORTED:
+        if error.errno not in kernel_rename.UNSUPPORTED:
             raise
     finally:
         os.close(descriptor)
