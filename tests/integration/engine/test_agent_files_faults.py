@@ -25,7 +25,7 @@ KILLED = textwrap.dedent(
     from pathlib import Path
 
     from engine_world import World
-    from yaadwatch.engine.syncing import acting, tree
+    from yaadwatch.engine.syncing import recording, tree
     from yaadwatch.system.safe_write import replacing
 
     folder, beat = Path(sys.argv[1]), sys.argv[2]
@@ -44,7 +44,7 @@ KILLED = textwrap.dedent(
     elif beat == "kept":
         replacing.replace_expected = die
     elif beat == "acted":
-        tree._agree = die
+        recording._agree = die
     else:
         replacing.replace_expected = replace_until
     world.tree("repo").sync()

@@ -7,13 +7,12 @@ is killed anywhere begins again and gets the rest. Each beat has its module.
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Final
 
 from bridges import block
 from bridges.agents import CARRIERS
-from bridges.block import Block, Malformed, Refused
+from bridges.block import Malformed, Refused
 from yaadwatch import places
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
@@ -31,9 +30,9 @@ from yaadwatch.engine.syncing.gathering import (
     StashedError,
     gather,
 )
+from yaadwatch.engine.syncing.recording import Recorder
 from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model import events
 from yaadwatch.model.agent_files import (
     ABSENT,
     INLINE,
@@ -43,12 +42,9 @@ from yaadwatch.model.agent_files import (
     SYNCED,
     AgentFileRow,
 )
-from yaadwatch.model.agreements import Agreement
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
-from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, AGENT_FILE_WRITES_WITHIN
-from yaadwatch.store import agent_files, agreements, worktrees
-from yaadwatch.store import events as log
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store import agent_files, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files, keys
@@ -191,6 +187,7 @@ class _Work:
         self._saying = Saying(space, self._fleet)
         self._key = keys.load(places.key_file())
         self._terms: Terms = terms_of(self._key)
+        self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
         self._away: frozenset[str] = frozenset()
         self.waiting = False
 
@@ -233,7 +230,7 @@ class _Work:
 
     def _file(self, found: Found) -> bool:
         if found.reason:
-            self._note(self._row(found.path), PAUSED, found.reason)
+            self._recorder.note(self._row(found.path), PAUSED, found.reason)
             return False
         for _ in range(TRIES_MAX):
             try:
@@ -241,7 +238,7 @@ class _Work:
             except replacing.ChangedUnderneathError:
                 continue
             except StashedError:
-                self._note(self._row(found.path), PENDING, STASHED)
+                self._recorder.note(self._row(found.path), PENDING, STASHED)
                 return False
             except MovingError:
                 break
@@ -275,7 +272,7 @@ class _Work:
             return False
         seen = gather(self._home, self._space, found, row, first=first, key=self._key)
         if seen.problem:
-            self._note(row, PAUSED, seen.problem)
+            self._recorder.note(row, PAUSED, seen.problem)
             return False
         beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
         decided = decide(
@@ -287,7 +284,7 @@ class _Work:
             accept_deletions=accept,
         )
         if isinstance(decided, Paused):
-            self._note(row, PAUSED, _with_way_out(decided, path))
+            self._recorder.note(row, PAUSED, _with_way_out(decided, path))
             return False
         try:
             done = commit(self._home, self._space, seen, decided)
@@ -300,25 +297,27 @@ class _Work:
         """Write a file as it was decided, and the agreement; return whether anything changed."""
         row, path, data = seen.row, seen.path, seen.data
         if data is None or plan is None:
-            self._record(seen, data, None, "")
+            self._recorder.agreed(seen, data, None)
             return done.changed
         if plan.writes:
             try:
                 data = rendered(path, data, plan.lines)
-                if data != seen.data and self._puts_back(seen, data):
+                if data != seen.data and self._recorder.puts_back(seen, data):
                     paused = guard.ping_pong(row.written, self._home.clock.now())
                     if paused is not None:
-                        self._note(row, PAUSED, paused.reason)
+                        self._recorder.note(row, PAUSED, paused.reason)
                         self.waiting = True
                         return done.changed
                 if data != seen.data and self._is_at_work():
-                    self._hold(seen, plan, done)
+                    self.waiting = True
+                    if not self._recorder.held(seen, plan, done, AT_WORK):
+                        self._wait(seen.row, AT_WORK)
                     return done.changed
                 self._write(seen, data)
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
-        self._record(seen, data, plan, _left_out(plan), done)
+        self._recorder.agreed(seen, data, plan, _left_out(plan), done)
         return done.changed or data != seen.data
 
     def _is_at_work(self) -> bool:
@@ -343,81 +342,11 @@ class _Work:
             and keys.keyed(self._key, seen.data) == row.digest
         )
 
-    def _puts_back(self, seen: Gathered, data: bytes) -> bool:
-        """Tell whether a write gives a block back that it had, and so may be undone again."""
-        if not seen.changed or seen.from_git:
-            return False
-        said = self._block(data)
-        return said == seen.row.block or (
-            self._space.db.read(agreements.of_block, seen.row.worktree, seen.path, said) is not None
-        )
-
-    def _block(self, data: bytes) -> str:
-        """Return the keyed hash of what the block of a file says."""
-        found = block.find(data)
-        return self._terms.hashed(found.text if isinstance(found, Block) else "")
-
     def _write(self, seen: Gathered, new: bytes) -> None:
         if layouts.at_work(self._space.repository.layout):
             raise MovingError(seen.path)
         if seen.data is not None and new != seen.data:
             acting.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
-
-    def _record(
-        self,
-        seen: Gathered,
-        data: bytes | None,
-        plan: Plan | None,
-        reason: str,
-        done: Committed | None = None,
-    ) -> None:
-        """Write down what both sides agree on now: the last beat."""
-        digest = self._block(data or b"")
-        wrote = data != seen.data
-        now = self._home.clock.now()
-        written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
-        if wrote and self._puts_back(seen, data or b""):
-            written += (now,)
-        row = replace(
-            seen.row,
-            state=SYNCED if data is not None else ABSENT,
-            reason=reason,
-            digest=keys.keyed(self._key, data) if data is not None else "",
-            block=digest if plan is not None else "",
-            head=seen.head.commit,
-            branch=seen.head.branch,
-            written=written,
-        )
-        agreement = (
-            plan.agreement(done.admitted if done else (), digest) if plan is not None else None
-        )
-        if not self._space.db.read(_same, row, agreement):
-            self._space.db.write(_agree, row, agreement, now, wrote)
-
-    def _hold(self, seen: Gathered, plan: Plan, done: Committed) -> None:
-        """Write down what both sides agree on while the file is not written.
-
-        Else what is taken back meanwhile would be compared with what was agreed before, and what
-        is typed into a file that is new here would be taken for its first words.
-        """
-        if seen.data is None or (plan.held is None and not _is_union(seen)):
-            self._wait(seen.row, AT_WORK)
-            return
-        self.waiting = True
-        agreement = None
-        if not _is_union(seen):
-            agreement = plan.agreement(done.admitted, self._block(seen.data), plan.held)
-        row = replace(
-            seen.row,
-            state=PENDING,
-            reason=AT_WORK,
-            digest=seen.digest,
-            block=agreement.digest if agreement is not None else "",
-            head=seen.head.commit,
-            branch=seen.head.branch,
-        )
-        if not self._space.db.read(_same, row, agreement):
-            self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)
 
     def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
@@ -432,32 +361,19 @@ class _Work:
         except YaadError as error:
             self._told(row, error)
         except OSError as error:
-            self._note(row, PENDING, f"cannot be written ({error.strerror})")
+            self._recorder.note(row, PENDING, f"cannot be written ({error.strerror})")
         return False
 
     def _told(self, row: AgentFileRow, error: YaadError) -> None:
         """Write down why a file could not be dealt with; what may pass by itself is tried again."""
         passes = error.code in (Code.UNAVAILABLE, Code.CONFLICT, Code.TIMEOUT)
         self.waiting = self.waiting or passes
-        self._note(row, PENDING if passes else PAUSED, error.message)
+        self._recorder.note(row, PENDING if passes else PAUSED, error.message)
 
     def _wait(self, row: AgentFileRow, reason: str) -> None:
         self.waiting = True
         if row.digest or row.state != PENDING:
-            self._note(row, PENDING if row.state != ABSENT else ABSENT, reason)
-
-    def _note(self, row: AgentFileRow, state: str, reason: str) -> None:
-        """Write down why a file is left alone, once."""
-        if (row.state, row.reason) == (state, reason):
-            return
-        self._space.db.write(
-            _pause, replace(row, state=state, reason=reason), self._home.clock.now()
-        )
-
-
-def _is_union(seen: Gathered) -> bool:
-    """Tell whether nothing that was agreed about the block of a file counts."""
-    return seen.from_git or not seen.row.block
+            self._recorder.note(row, PENDING if row.state != ABSENT else ABSENT, reason)
 
 
 def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
@@ -471,38 +387,6 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     if isinstance(new, Malformed | Refused):
         raise YaadError(Code.REFUSED, f"{path}: {new.reason}; it was not written.")
     return new
-
-
-def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
-    known = agent_files.get(conn, row.worktree, row.path)
-    if known is None or replace(known, written=row.written) != row:
-        return False
-    if agreement is None:
-        return True
-    agreed = agreements.of_block(conn, row.worktree, row.path, agreement.digest)
-    return (agreed.items if agreed else ()) == agreement.items
-
-
-def _agree(
-    conn: Connection, row: AgentFileRow, agreement: Agreement | None, at: datetime, wrote: bool
-) -> None:
-    agent_files.put(conn, row)
-    if agreement is not None:
-        agreements.put(conn, row.worktree, row.path, agreement, at)
-    if wrote:
-        body: dict[str, object] = {
-            "worktree": row.worktree,
-            "rules": len(agreement.items) if agreement else 0,
-        }
-        log.append(conn, Event(kind=events.AGENT_FILE_SYNCED, at=at, subject=row.path, body=body))
-
-
-def _pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:
-    agent_files.put(conn, row)
-    if row.state == PAUSED:
-        body: dict[str, object] = {"worktree": row.worktree, "reason": row.reason}
-        event = Event(kind=events.AGENT_FILE_PAUSED, at=at, subject=row.path, body=body)
-        log.append(conn, event)
 
 
 def _left_out(plan: Plan) -> str:
