@@ -28,16 +28,19 @@ def add_doctor(commands: Commands) -> Parser:
     """Add `doctor`."""
     command = commands.add(
         "doctor",
-        "say what is wrong here, and the command that mends it",
+        "find out what is wrong, with the command that fixes it",
         doctor,
         examples=[
             ("yaadwatch doctor", "when something does not work"),
-            ("yaadwatch doctor --json", "for programs"),
+            ("yaadwatch doctor --json", "for scripts"),
         ],
         starts_daemon=False,
-        more="Works without a daemon, and with a damaged store. Starts nothing and writes\n"
-        "nothing. Ends with 0 when nothing is wrong (something may be left for you to\n"
-        "do), with 1 when something is, with 5 when it could not be found out.",
+        more="Looks at the home folder, disk space, settings, git, stores, daemon, service,\n"
+        "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
+        "nothing, writes nothing.\n"
+        "\n"
+        "Exit status: 0 nothing is wrong (there may be something left for you to do), 1\n"
+        "something is wrong, 5 could not be found out.",
     )
     command.set_defaults(exit_on_error=BROKEN)
     return command

@@ -26,19 +26,24 @@ def add_stale(commands: Commands) -> Parser:
         "list the memories that may no longer be true",
         stale,
         examples=[
-            ("yaadwatch stale", "look at what changed, and say what is in doubt"),
-            ("yaadwatch stale --all --json", "with mere suspects, for programs"),
+            ("yaadwatch stale", "check what changed, then list what is in doubt"),
+            ("yaadwatch stale --all --json", "with weaker doubts, for scripts"),
         ],
+        more='Each one comes with the reason, the commits behind it (or "uncommitted"), and\n'
+        "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
+        "is reverted, the doubt clears by itself.",
     )
-    command.add_argument("--all", action="store_true", help="suspects too, not only warnings")
+    command.add_argument("--all", action="store_true", help="weaker doubts too, not only warnings")
     command.add_argument(
-        "--all-branches", action="store_true", help="also memories of branches not merged here"
+        "--all-branches",
+        action="store_true",
+        help="also memories from branches that are not merged here",
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument(
-        "--check", action="store_true", help="look at every memory first, changed or not"
+        "--check", action="store_true", help="check every memory first, changed or not"
     )
-    how.add_argument("--no-check", action="store_true", help="say what the last check found")
+    how.add_argument("--no-check", action="store_true", help="print what the last check found")
     return command
 
 

@@ -26,20 +26,26 @@ def add_add(commands: Commands) -> Parser:
         add,
         examples=[
             ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --restore", "with what it knew when it was removed"),
+            ("yaadwatch add ~/src/api --restore", "with its memories from before"),
         ],
-        more="Its memories live in .yaad/, kept out of git without touching .gitignore.",
+        more="Memories are kept in .yaad/ in the repository. Git ignores that folder through\n"
+        ".git/info/exclude; your .gitignore stays as it is.\n"
+        "Next: yaadwatch stale shows what is out of date already, yaadwatch connect\n"
+        "gives the memory to your agents.",
     )
     _take_folder(command)
     command.add_argument(
-        "--trust", action="store_true", help="adopt a store that is not known here"
+        "--trust", action="store_true", help="accept a .yaad/ store that this machine did not make"
     )
-    command.add_argument("--restore", action="store_true", help="bring the newest backup back")
+    command.add_argument(
+        "--restore", action="store_true", help="bring back the newest backup of this repository"
+    )
     command.add_argument(
         "--mode",
         choices=MODES,
-        help="how agent files take part: a block in them, a private file beside them, or only read"
-        " (default: a block where git does not track the file, else a private file)",
+        help="what may be written: a block in your agent files (inline), a file of ours that git"
+        " ignores (private), nothing (read); default: inline for files that git does not track,"
+        " else private",
     )
     return command
 
@@ -52,8 +58,10 @@ def add_remove(commands: Commands) -> Parser:
         remove,
         examples=[
             ("yaadwatch remove", "the repository of the current folder"),
-            ("yaadwatch remove ~/src/api --json", "for programs"),
+            ("yaadwatch remove ~/src/api", "another one"),
         ],
+        more="Our blocks and files leave the repository, byte for byte. To bring the memories\n"
+        "back: yaadwatch add --restore",
     )
     _take_folder(command)
     return command
@@ -65,7 +73,10 @@ def add_list(commands: Commands) -> Parser:
         "list",
         "list the watched repositories",
         list_projects,
-        examples=[("yaadwatch list", "one a line"), ("yaadwatch list --json", "for programs")],
+        examples=[
+            ("yaadwatch list", "one repository a line"),
+            ("yaadwatch list --json", "for scripts"),
+        ],
     )
 
 

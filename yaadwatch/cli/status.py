@@ -25,16 +25,17 @@ def add_status(commands: Commands) -> Parser:
     """Add `status`."""
     command = commands.add(
         "status",
-        "say what runs, what is watched and what is wrong",
+        "show what is watched, what is in doubt and what is wrong",
         status,
         examples=[
-            ("yaadwatch status", "the same as yaadwatch alone"),
-            ("yaadwatch status --watch", "as it changes, until Ctrl-C"),
-            ("yaadwatch status --watch --json", "a line of JSON for each change"),
+            ("yaadwatch status", "the same as yaadwatch without a command"),
+            ("yaadwatch status --watch", "keep it on the screen, until Ctrl-C"),
+            ("yaadwatch status --watch --json", "one line of JSON for each change"),
         ],
+        more="This does not start the daemon. Something is wrong: yaadwatch doctor",
         starts_daemon=False,
     )
-    command.add_argument("--watch", action="store_true", help="keep showing it, as it changes")
+    command.add_argument("--watch", action="store_true", help="keep showing it as it changes")
     return command
 
 
