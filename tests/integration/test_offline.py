@@ -82,7 +82,7 @@ def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(rep
         "    fetch_with_retry is gone from src/net.py",
         f"    {commit[:10]}  {day}  five tries  (removed fetch_with_retry from src/net.py)",
     ]
-    assert f"2 rules, 1 of them about files since {base[:10]}: 1 rule may be false" in ran.out
+    assert f"2 rules, 1 of them about code; since {base[:10]}, 1 rule may be false" in ran.out
 
 
 def test_no_repository_is_kept_open(repo, monkeypatch):
@@ -100,7 +100,7 @@ def test_what_only_goes_on_around_it_is_clean(repo):
     ran = check(repo)
 
     assert ran.status == 0
-    assert "all that were judged hold" in ran.out
+    assert "all of these still hold" in ran.out
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -196,7 +196,7 @@ def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
     ran = check(repo)
     (found,) = check(repo, "--json").json["false"]
 
-    assert f"    write: {RULE.replace('src/net.py', 'src/http.py')}" in ran.out.splitlines()
+    assert f"    change it to: {RULE.replace('src/net.py', 'src/http.py')}" in ran.out.splitlines()
     assert found["verdict"] == "moved"
     assert found["suggestion"] == {
         "path": "src/http.py",

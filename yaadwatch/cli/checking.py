@@ -96,7 +96,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         tell_evidence(found, terminal)
         suggestion = found.get("suggestion") or {}
         if suggestion.get("text"):
-            terminal.line("write: ", styled(str(suggestion["text"]), "green"), indent=4)
+            terminal.line("change it to: ", styled(str(suggestion["text"]), "green"), indent=4)
         elif suggestion.get("path"):
             terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
         elif suggestion.get("places"):
@@ -116,10 +116,10 @@ def _summary(answer: "dict[str, Any]") -> str:
     if answer["base"] is None:
         return f"{rules}; there is no earlier commit to compare with, so nothing changed."
     doubted = len(_false(answer))
-    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all that were judged hold"
+    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all of these still hold"
     return (
-        f"{rules}, {answer['judged']} of them about files since {answer['base'][:10]}: {may}."
-        + (" Change the code or the rule; a reworded rule is not judged." if doubted else "")
+        f"{rules}, {answer['judged']} of them about code; since {answer['base'][:10]}, {may}."
+        + (" Change the code, or reword the rule: then it is not judged." if doubted else "")
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""
-_CHANGES = {"created": "made", "changed": "edited", "removed": "removed", "same": "as it was"}
+_CHANGES = {"created": "created", "changed": "edited", "removed": "removed", "same": "as it was"}
 
 
 def add_connect(commands: Commands) -> Parser:
@@ -134,7 +134,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: s
     elif written and undo:
         terminal.line(f"Undo: {undo}")
     if not answer["agents"]:
-        terminal.line("No agent was found here: none has left traces in your home folder.")
+        terminal.line("No agent was found: none has left files in your home folder.")
         terminal.line("To name one: yaadwatch connect claude")
     return REFUSED if refused else 0
 

@@ -18,7 +18,7 @@ BROKEN = 5
 """Exit statuses: something is wrong; it could not be found out."""
 _STATES = {
     "connected": "connected",
-    "outdated": "connected, but not as today",
+    "outdated": "connected, but out of date",
     "unconnected": "not connected",
     "refused": "left alone",
 }
@@ -72,10 +72,10 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
             _remedy(one, terminal)
     else:
         looked = ", ".join(name for name in answer["checks"] if name != "doctor")
-        terminal.line(styled("Nothing is wrong.", "bold"), f" Looked at: {looked}.")
+        terminal.line(styled("No problems found.", "bold"), f" Checked: {looked}.")
     if left:
         terminal.gap()
-        terminal.line(styled("Left for you", "bold"))
+        terminal.line(styled("For you to do", "bold"))
         for one in left:
             terminal.line(styled(str(one["what"]), "yellow"), indent=2)
             _remedy(one, terminal)
@@ -88,7 +88,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
 def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
     """Print the command, which can be copied as it is, and below it what is to be said of it."""
     if one["mend"]:
-        label = "mend: " if one["level"] == "problem" else ""
+        label = "fix: " if one["level"] == "problem" else ""
         terminal.line(f"{label}{one['mend']}", indent=4, hang=6)
     if one["advice"]:
         terminal.line(str(one["advice"]), indent=4, hang=6)

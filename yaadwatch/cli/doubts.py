@@ -75,13 +75,13 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"Not checked now: {unchecked}", "yellow"))
     if looking := answer.get("looking"):
         terminal.line(
-            f"{count(looking, 'statement')} of your agent files still to be held against the code"
+            f"{count(looking, 'statement')} of your agent files still to be compared with the code"
             " of the day they were written."
         )
     if missed := answer.get("not_looked"):
         terminal.line(
-            f"{count(missed['memories'], 'statement')} of your agent files could not be held"
-            f" against the code of the day they were written: {missed['why']} To have it tried"
+            f"{count(missed['memories'], 'statement')} of your agent files could not be"
+            f" compared with the code of the day they were written: {missed['why']} To try"
             " again: yaadwatch add"
         )
     tell_hidden(answer, terminal)
@@ -92,7 +92,7 @@ def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
     """Return the parts of the line that names a doubt."""
     colour = COLOURS.get(doubt["verdict"], "yellow")
     level = "" if doubt["level"] == "warn" else f" ({doubt['level'] or 'unlikely'})"
-    verdict = "in doubt with another" if doubt.get("via") else doubt["verdict"]
+    verdict = "in doubt through another" if doubt.get("via") else doubt["verdict"]
     return (
         styled(f"{verdict}{level}", colour),
         "  ",
@@ -115,10 +115,10 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     tell_evidence(doubt, terminal)
     if doubt.get("via"):
         way = " -> ".join([*map(short, doubt["via"]), "this"])
-        terminal.line(f"by way of {way}; goes when {short(doubt['via'][0])} is settled", indent=4)
+        terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
     proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "put right"
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "correct it"
     terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
     terminal.line(
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
@@ -146,7 +146,7 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
         terminal.line(*headline(doubt), indent=2, hang=10)
         _tell_reason(doubt, terminal, now)
         proposed |= _tell_suggestion(doubt, terminal)
-    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "put right"
+    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "correct it"
     terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
     ids = " ".join(short(doubt["id"]) for doubt in doubts)
     terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)

@@ -79,8 +79,8 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
         _tell_history(answer, terminal)
     elif args.action == "restore":
         size = count(answer["bytes"], "byte")
-        terminal.line(f"{answer['path']} is as it was ({size}); it is only read from now on")
-        terminal.line(f"Take part again: yaadwatch files adopt {shlex.quote(answer['path'])}")
+        terminal.line(f"{answer['path']} is as it was ({size}); from now on it is only read")
+        terminal.line(f"To write to it again: yaadwatch files adopt {shlex.quote(answer['path'])}")
     else:
         _tell_files(answer, terminal)
     return 0 if answer.get("settled", True) else 1
@@ -122,8 +122,8 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(problem, "yellow"))
     if not answer.get("settled", True):
         terminal.line(
-            "Not settled: git or somebody is at work, or a file cannot be written;"
-            " it is tried again by itself."
+            "Not finished: git or an agent is at work, or a file cannot be written;"
+            " yaadwatch tries again by itself."
         )
 
 
@@ -146,7 +146,7 @@ def _agent(found: "dict[str, Any]") -> tuple[str, ...]:
     """Tell what an agent takes in when it starts, and what that costs it."""
     if not found["reads"]:
         return (found["title"], "reads nothing here", "", "")
-    twice = f"our rules stand in {found['blocks']} of them" if found["blocks"] > 1 else ""
+    twice = f"our rules are in {found['blocks']} of them" if found["blocks"] > 1 else ""
     tokens = f"{count(found['tokens'], 'token')}, {found['ours']} of them ours"
     return (found["title"], f"reads {', '.join(found['reads'])}", tokens, twice)
 

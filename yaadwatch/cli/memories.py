@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _DONE = {
     "new": "Remembered ",
-    "same": "Known already, and confirmed: ",
-    "refines": "New words for what was known: ",
+    "same": "Already known, and confirmed: ",
+    "refines": "Updated what was known: ",
 }
 _UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
@@ -170,14 +170,14 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if answer.get("scope") == "user":
-        terminal.line("holds in every project of yours", indent=2)
+        terminal.line("holds in all your projects", indent=2)
     elif not answer["anchors"] and not answer.get("lacking"):
         terminal.line(
             "rests on no file, so no change will put it in doubt; name one with --file", indent=2
         )
     if answer.get("lacking"):
         terminal.line(
-            styled(f"{answer['lacking']}; say it again once git is there", "yellow"), indent=2
+            styled(f"{answer['lacking']}; say it again once git is installed", "yellow"), indent=2
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)

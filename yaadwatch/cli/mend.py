@@ -131,7 +131,7 @@ def _edit_in_editor(args: Namespace, client: "Client", terminal: Terminal) -> in
     new = _written(path, old)
     if new in {"", old}:
         os.remove(path)  # noqa: PTH107
-        why = "They are the same words." if new else "No words were left."
+        why = "The text is the same." if new else "The text is empty."
         terminal.line(f"{why} Nothing was changed.")
         return 0
     version = shown["version"] if args.expected_version is None else args.expected_version
@@ -204,7 +204,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
     if args.json:
         terminal.json(answer)
         return 0
-    done = "Edited " if answer.get("undo") else "Reads so already, nothing was changed: "
+    done = "Edited " if answer.get("undo") else "Already says that, nothing was changed: "
     terminal.line(done, styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)

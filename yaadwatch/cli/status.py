@@ -79,7 +79,7 @@ def _without_daemon() -> "dict[str, Any]":
     else:
         problem = {
             "what": "The daemon is not running; nothing is watched.",
-            "mend": "yaadwatch list (any command that needs it starts it; else: yaadwatch doctor)",
+            "mend": "yaadwatch start (if it does not start: yaadwatch doctor)",
         }
     return {
         "daemon": {"running": False},
@@ -110,7 +110,7 @@ def _tell_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
         _title("Problems", terminal)
         for problem in answer["problems"]:
             terminal.line(styled(str(problem["what"]), "red"), indent=2)
-            terminal.line(f"mend: {problem['mend']}", indent=4)
+            terminal.line(f"fix: {problem['mend']}", indent=4)
 
 
 def _tell_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
@@ -125,7 +125,7 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
     daemon = answer["daemon"]
     terminal.line(
         styled(f"yaadwatch {daemon.get('version') or ''} is running", "bold"),
-        f"  pid {daemon.get('pid')}, since {ago(daemon.get('since'), now)},"
+        f"  pid {daemon.get('pid')}, started {ago(daemon.get('since'), now)},"
         f" memory {size(daemon.get('rss_bytes'))}",
     )
     why = f" ({answer['search_why']})" if answer.get("search_why") else ""

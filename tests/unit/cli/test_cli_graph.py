@@ -193,8 +193,8 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
         "stale", "--all", answers={"stale": {"stale": [doubt], "unknown": [], "checked_at": None}}
     )
 
-    assert ran.lines[0].startswith("in doubt with another (suspect)  0000beef  The alarm waits")
-    assert "    by way of f2e4ab37 -> this; goes when f2e4ab37 is settled" in ran.lines
+    assert ran.lines[0].startswith("in doubt through another (suspect)  0000beef  The alarm waits")
+    assert "    through f2e4ab37 -> this; clears once f2e4ab37 is settled" in ran.lines
 
     # One that deserves no level is shown with --all as well.
     ran = command(
@@ -216,8 +216,8 @@ def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason(
     missed = {"memories": 2, "why": "git blame took longer than 10 s."}
     ran = command("stale", answers={"stale": answer | {"not_looked": missed}})
     assert " ".join(map(str.strip, ran.lines[1:])) == (
-        "2 statements of your agent files could not be held against the code of the day they were"
-        " written: git blame took longer than 10 s. To have it tried again: yaadwatch add"
+        "2 statements of your agent files could not be compared with the code of the day they were"
+        " written: git blame took longer than 10 s. To try again: yaadwatch add"
     )
     assert len(command("stale", answers={"stale": answer | {"not_looked": None}}).lines) == 1
 

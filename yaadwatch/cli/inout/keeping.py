@@ -41,13 +41,13 @@ def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return status
     for done in answer["repaired"]:
-        terminal.line(f"Made anew: {done}.")
+        terminal.line(f"Rebuilt: {done}.")
     for found in answer["findings"]:
         terminal.line(styled(str(found["what"]), "red"))
-        terminal.line(f"mend: {found['mend']}", indent=2)
+        terminal.line(f"fix: {found['mend']}", indent=2)
     where = folder(answer["path"])
     if answer["sound"]:
-        terminal.line(f"{where} is whole: {listed(answer['checks'])}.")
+        terminal.line(f"{where} is sound. Checked: {listed(answer['checks'])}.")
     else:
         terminal.line(f"{count(len(answer['findings']), 'fault')} in {where}.")
     return status

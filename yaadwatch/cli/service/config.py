@@ -129,7 +129,7 @@ def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if row["from"] not in ("default", str(configuring.path())):
         terminal.line(f"{row['from']} is set in this shell, and says {_shown(row['value'])}.")
     if runs:
-        terminal.line("The daemon goes on as it was started. To have it hold: yaadwatch restart")
+        terminal.line("The running daemon still has the old value. To apply it: yaadwatch restart")
     return 0
 
 

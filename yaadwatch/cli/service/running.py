@@ -118,7 +118,7 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
     answer = verbs.start(verbs.this_machine(client))
     by = f", started by {answer['by']}" if answer["by"] else ""
-    runs = "The daemon answers" if answer["started"] else "The daemon runs already"
+    runs = "The daemon answers" if answer["started"] else "The daemon is running already"
     daemon = answer["daemon"]
     text = f"{runs} (pid {daemon['pid']}, version {daemon['version']}{by})."
     return _told(args, terminal, text, answer)
@@ -130,7 +130,7 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
     answer = verbs.restart(verbs.this_machine(client))
     daemon = answer["daemon"]
-    text = f"The daemon was started anew (pid {daemon['pid']}, version {daemon['version']})."
+    text = f"The daemon was restarted (pid {daemon['pid']}, version {daemon['version']})."
     return _told(args, terminal, text, answer)
 
 
@@ -160,7 +160,7 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _ended(args: Namespace, terminal: Terminal, pid: int | None) -> int:
     answer = {"stopping": True, "running": False, "pid": pid}
-    text = f"The daemon has ended (pid {pid}). Any command starts it again."
+    text = f"The daemon has stopped (pid {pid}). Any command starts it again."
     return _told(args, terminal, text, answer)
 
 

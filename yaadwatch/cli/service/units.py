@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-_CHANGES = {"created": "made", "changed": "rewritten", "removed": "removed", "kept": "left alone"}
+_CHANGES = {
+    "created": "created",
+    "changed": "rewritten",
+    "removed": "removed",
+    "kept": "left alone",
+}
 _STATES = {
     "installed": "The service is installed",
     "changed": "The service is brought up to date",
@@ -112,7 +117,7 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     _tell_files(answer, terminal)
     if answer["dry_run"]:
-        terminal.line(styled("Nothing was taken away.", "bold"))
+        terminal.line(styled("Nothing was removed.", "bold"))
         return 0
     if answer.get("why"):
         terminal.line(f"Its manager was not told: {answer['why']}.")

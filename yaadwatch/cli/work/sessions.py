@@ -99,7 +99,7 @@ def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.action == "show":
         _tell_receipt(answer["sessions"][0], terminal, now)
     elif args.action == "start":
-        again = "Goes on" if answer["again"] else "Began"
+        again = "Resumed" if answer["again"] else "Started"
         terminal.line(f"{again}: session ", styled(short(answer["session"]), "bold"))
         terminal.line("End it: yaadwatch sessions end")
     elif args.action == "note":
@@ -165,7 +165,7 @@ def _tell_list(
         terminal.line(
             "No session is about that."
             if args.action == "search"
-            else "There are no sessions here yet. They begin with what agents ask, and with:"
+            else "There are no sessions here yet. One begins when an agent asks something, or with:"
             " yaadwatch sessions start"
         )
         return
@@ -176,7 +176,9 @@ def _tell_list(
 def _tell_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
     who = str(one["agent"]).partition(":")[2] or str(one["name"] or "command line")
     state = (
-        "goes on" if one["ended_at"] is None else f"{_took(one)}, ended by {_END[one['ended_by']]}"
+        "still open"
+        if one["ended_at"] is None
+        else f"{_took(one)}, ended by {_END[one['ended_by']]}"
     )
     terminal.line(
         styled(short(one["id"]), "bold"),

@@ -74,7 +74,7 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
     elif args.name:
         _tell(answer["skills"][0], terminal)
     elif not answer["skills"]:
-        terminal.line("No skill is kept here. Keep one: yaadwatch skill add --help")
+        terminal.line("There are no skills here. Add one: yaadwatch skill add --help")
     for found in [] if args.json or args.name else answer["skills"]:
         stale = [styled("  may be stale", "yellow")] if found["stale"] else []
         terminal.line(styled(found["name"], "bold"), f"  {found['description']}", *stale)

@@ -89,7 +89,7 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     if not answer["tasks"]:
         terminal.line(
-            "Nothing is to be done. Add a task: yaadwatch task add TEXT"
+            "No open tasks. Add one: yaadwatch task add TEXT"
             if states == list(UNFINISHED)
             else f"No task is {' or '.join(states)}."
         )
