@@ -97,7 +97,7 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if not answer["brief"]:
         terminal.line(
             "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
-            f" or {count(args.tokens_max, 'token')} are no room for any."
+            f" or none of them fits into {count(args.tokens_max, 'token')}."
         )
         return 0
     for line in str(answer["brief"]).splitlines():

@@ -63,6 +63,24 @@ def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
     ]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("unknown", "could not be judged  (see the log)"),
+        ("moved", "moved, most likely still true  (see the log)"),
+    ],
+)
+def test_impact_tells_what_is_not_in_doubt_from_what_nobody_could_judge(verdict, said):
+    weak = {"verdict": verdict, "score": 0.1, "level": None, "reason": "see the log"}
+
+    ran = command(
+        "impact", "x", answers={"impact": IMPACT | {"memories": [RETRY | {"stale": weak}]}}
+    )
+
+    assert f"                {said}" in ran.lines
+    assert ran.lines[-1].endswith("none in doubt now.")
+
+
 def test_impact_draws_each_link_as_it_was_made():
     led = ALARM | {"along": [{"id": ID, "kind": "led_to", "to": OTHER, "weight": 1.0}]}
 

@@ -192,7 +192,12 @@ def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(_way(found), indent=16)
     stale = found["stale"]
     if stale:
-        known = f"in doubt now: {stale['verdict']}" if stale["level"] else "could not be judged"
+        if stale["level"]:
+            known = f"in doubt now: {stale['verdict']}"
+        elif stale["verdict"] == "unknown":
+            known = "could not be judged"
+        else:
+            known = f"{stale['verdict']}, most likely still true"
         terminal.line(styled(known, "yellow"), f"  ({stale['reason']})", indent=16)
 
 
