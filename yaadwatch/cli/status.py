@@ -74,7 +74,7 @@ def _without_daemon() -> "dict[str, Any]":
         who, end = holder()
         problem = {
             "what": f"{who} holds the daemon's lock and does not answer.",
-            "mend": f"If it is not just starting or ending: {end}, then yaadwatch list",
+            "mend": f"If it is not just starting or ending: {end}, then yaadwatch start",
         }
     else:
         problem = {
