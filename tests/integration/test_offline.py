@@ -94,6 +94,19 @@ def test_no_repository_is_kept_open(repo, monkeypatch):
     assert kept.open == []
 
 
+def test_where_nothing_could_be_judged_that_is_said(repo):
+    repo.write("CLAUDE.md", "- Be brief\n- Be kind\n")
+    repo.commit("rules about no code")
+
+    repo.add("src/net.py", AROUND, "lower")
+
+    ran = check(repo)
+
+    assert ran.status == 0
+    assert "2 rules, none to judge" in ran.out
+    assert "still hold" not in ran.out
+
+
 def test_what_only_goes_on_around_it_is_clean(repo):
     repo.add("src/net.py", AROUND, "lower")
 

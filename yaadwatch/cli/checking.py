@@ -115,6 +115,11 @@ def _summary(answer: "dict[str, Any]") -> str:
         return "No agent file says anything here; nothing to check."
     if answer["base"] is None:
         return f"{rules}; there is no earlier commit to compare with, so nothing changed."
+    if not answer["judged"]:
+        return (
+            f"{rules}, none to judge since {answer['base'][:10]}: they name no code, or are new or"
+            " reworded in the change."
+        )
     doubted = len(_false(answer))
     may = f"{count(doubted, 'rule')} may be false now" if doubted else "all of these still hold"
     return (
