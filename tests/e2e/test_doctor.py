@@ -69,7 +69,7 @@ def test_where_all_is_well_it_says_so(machine, watched):
     answer, status = doctor(machine)
 
     assert (answer["sound"], answer["findings"], status) == (True, [], 0)
-    assert "Nothing is wrong." in machine.run("doctor").out
+    assert "No problems found." in machine.run("doctor").out
 
 
 def test_where_nothing_was_ever_done_it_writes_nothing(machine):

@@ -38,7 +38,7 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
         ran = machine.run(*command, "--json", cwd=alone.root, env=env)
         assert ran.status in {0, 1}, (command, ran)
         assert ran.json["offline"] is True
-        assert "No daemon can be had" in ran.err
+        assert "No daemon can be started" in ran.err
     (doubt,) = machine.run("stale", "--json", cwd=alone.root, env=env).json["stale"]
     shown = machine.run("show", doubt["id"], cwd=alone.root, env=env)
     assert doubt["text"] in shown.out

@@ -197,7 +197,7 @@ def test_another_repository_may_be_meant(opened, verbs):
         ({"query": 3}, "query must be text, got a number"),
         ({"query": "a", "qwery": "b"}, "the nearest one is 'query'"),
         ({"query": "unwatched"}, "/x is not watched.\nyaadwatch add /x"),
-        ({"query": "crash"}, "met a fault of ours"),
+        ({"query": "crash"}, "ran into a bug in yaadwatch"),
         ({"query": "much"}, "Ask for less at a time."),
         ({"query": "a", "project": "here"}, "project must be an absolute folder"),
     ],

@@ -82,7 +82,7 @@ def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(rep
         "    fetch_with_retry is gone from src/net.py",
         f"    {commit[:10]}  {day}  five tries  (removed fetch_with_retry from src/net.py)",
     ]
-    assert f"2 rules, 1 of them about files since {base[:10]}: 1 rule may be false" in ran.out
+    assert f"2 rules, 1 of them about code; since {base[:10]}, 1 rule may be false" in ran.out
 
 
 def test_no_repository_is_kept_open(repo, monkeypatch):
@@ -94,13 +94,26 @@ def test_no_repository_is_kept_open(repo, monkeypatch):
     assert kept.open == []
 
 
+def test_where_nothing_could_be_judged_that_is_said(repo):
+    repo.write("CLAUDE.md", "- Be brief\n- Be kind\n")
+    repo.commit("rules about no code")
+
+    repo.add("src/net.py", AROUND, "lower")
+
+    ran = check(repo)
+
+    assert ran.status == 0
+    assert "2 rules, none to judge" in ran.out
+    assert "still hold" not in ran.out
+
+
 def test_what_only_goes_on_around_it_is_clean(repo):
     repo.add("src/net.py", AROUND, "lower")
 
     ran = check(repo)
 
     assert ran.status == 0
-    assert "all that were judged hold" in ran.out
+    assert "all of these still hold" in ran.out
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -196,7 +209,7 @@ def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
     ran = check(repo)
     (found,) = check(repo, "--json").json["false"]
 
-    assert f"    write: {RULE.replace('src/net.py', 'src/http.py')}" in ran.out.splitlines()
+    assert f"    change it to: {RULE.replace('src/net.py', 'src/http.py')}" in ran.out.splitlines()
     assert found["verdict"] == "moved"
     assert found["suggestion"] == {
         "path": "src/http.py",

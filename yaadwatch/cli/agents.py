@@ -15,13 +15,15 @@ def add_context(commands: Commands) -> Parser:
     """Add `context`."""
     command = commands.add(
         "context",
-        "say what an agent should know before it starts",
+        "show the brief that an agent gets when it starts",
         context,
         examples=[
             ("yaadwatch context", "doubts, rules, open tasks"),
-            ("yaadwatch context --tokens 500 --json", "a shorter one, for programs"),
+            ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
         ],
-        more="What your agent files say is not told again, unless it is in doubt.",
+        more="Doubts come first, then rules, then open tasks. What your agent files say\n"
+        "already is left out, unless it is in doubt. Agents get it by themselves once\n"
+        "you run: yaadwatch connect",
     )
     command.add_argument(
         "--tokens",
@@ -29,7 +31,7 @@ def add_context(commands: Commands) -> Parser:
         dest="tokens_max",
         type=whole_number,
         default=2000,
-        help="length of the brief at most (default: 2000)",
+        help="at most so many tokens (default: 2000)",
     )
     return command
 
@@ -38,16 +40,17 @@ def add_hook(commands: Commands) -> Parser:
     """Add `hook`."""
     command = commands.add(
         "hook",
-        "answer a hook of an agent",
+        "answer the hook of an agent",
         hook,
         examples=[
-            ("yaadwatch hook session-start --agent claude", "for Claude Code"),
-            ("echo {} | yaadwatch hook session-start --agent codex", "a trial, in this folder"),
+            ("yaadwatch hook session-start --agent claude", "what Claude Code runs"),
+            ("echo {} | yaadwatch hook session-start --agent codex", "try it in this folder"),
         ],
         starts_daemon=False,
-        more="Reads the agent's JSON from standard input. Takes 150 ms at most,\n"
-        "ends with status 0, and says nothing when there is nothing to say.\n"
-        "`yaadwatch connect` writes these into your agents' settings.",
+        more="Agents run this by themselves; `yaadwatch connect` writes it into their\n"
+        "settings. It reads the agent's JSON from standard input, takes at most 150 ms,\n"
+        "always exits with 0, and prints nothing when there is nothing to say. When it\n"
+        "stays silent and should not: ~/.yaad/log/hook.log has the reason.",
     )
     command.add_argument(
         "event", metavar="EVENT", help="session-start, prompt-submit, post-tool-use, session-end"
@@ -65,17 +68,22 @@ def add_mcp(commands: Commands) -> Parser:
     """Add `mcp`."""
     command = commands.add(
         "mcp",
-        "speak the Model Context Protocol on standard input and output",
+        "be an MCP server (Model Context Protocol) on standard input",
         mcp,
         examples=[
-            ("yaadwatch mcp", "what an agent is told to start"),
-            ("yaadwatch mcp --project ~/src/api", "for one that does not start it there"),
+            ("yaadwatch mcp", "what an agent starts"),
+            ("yaadwatch mcp --project ~/src/api", "for an agent in another folder"),
         ],
         starts_daemon=False,
-        more="Relays everything to the daemon, and starts it when there is none.",
+        more="Agents start this by themselves; `yaadwatch connect` writes it into their\n"
+        "settings. It passes everything on to the daemon, and starts the daemon when\n"
+        "none runs.",
     )
     command.add_argument(
-        "--agent", metavar="NAME", default="", help="who asks; told by the agent itself by default"
+        "--agent",
+        metavar="NAME",
+        default="",
+        help="who asks (default: the name that the agent gives)",
     )
     return command
 
@@ -89,7 +97,7 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if not answer["brief"]:
         terminal.line(
             "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
-            f" or {count(args.tokens_max, 'token')} are no room for any."
+            f" or none of them fits into {count(args.tokens_max, 'token')}."
         )
         return 0
     for line in str(answer["brief"]).splitlines():

@@ -17,22 +17,22 @@ def add_bench(commands: Commands) -> Parser:
     """Add `bench`."""
     command = commands.add(
         "bench",
-        "judge memories, or find them, for benchmarks",
+        "run a benchmark on staleness or retrieval",
         bench,
         examples=[
-            ("yaadwatch bench stale --head v2 --memories m", "judge them at v2"),
-            ("yaadwatch bench stale --head v2 --memories m --mask k", "read none of k"),
+            ("yaadwatch bench stale --head v2 --memories m", "judge memories at v2"),
+            ("yaadwatch bench stale --head v2 --memories m --mask k", "without the paths in k"),
             ("yaadwatch bench retrieval set.json --out run.json", "answer its questions"),
         ],
         starts_daemon=False,
-        more="No daemon and no store of yours is used.\n"
-        "stale: memories are anchored at their own commits; the words of a repository\n"
-        "that is asked about often are kept in ~/.yaad/words.\n"
-        "retrieval: the documents of SET become memories of a store made for it.",
+        more="Uses no daemon and none of your stores.\n"
+        "stale: anchors each memory at its own commit and judges it at --head. The word\n"
+        "index of a repository that is asked about often is kept in ~/.yaad/words.\n"
+        "retrieval: puts the documents of SET into a store of their own, and asks.",
     )
-    command.add_argument("what", choices=WHAT, help="what is asked")
+    command.add_argument("what", choices=WHAT, help="which benchmark")
     command.add_argument(
-        "set", nargs="?", metavar="SET", help="retrieval: JSON with docs and queries"
+        "set", nargs="?", metavar="SET", help="retrieval: a JSON file with docs and queries"
     )
     command.add_argument("--out", metavar="FILE", help="retrieval: write the ranked ids here")
     command.add_argument(
@@ -40,15 +40,17 @@ def add_bench(commands: Commands) -> Parser:
         metavar="MODEL",
         nargs="?",
         const="minilm",
-        help="retrieval: by meaning too (default model: minilm)",
+        help="retrieval: search by meaning as well (default model: minilm)",
     )
     command.add_argument(
         "--kept",
         metavar="FILE",
-        help="retrieval: keep vectors here from run to run, as far as they were made",
+        help="retrieval: keep the vectors in this file between runs",
     )
     command.add_argument("--git-dir", default=".", metavar="DIR", help="stale: the repository")
-    command.add_argument("--base", default="", metavar="ID", help="stale: of memories without one")
+    command.add_argument(
+        "--base", default="", metavar="ID", help="stale: the base commit of memories that name none"
+    )
     command.add_argument("--head", metavar="ID", help="stale: the commit to judge at")
     command.add_argument(
         "--memories", metavar="FILE", help="stale: lines of JSON: id, text, base, doc"

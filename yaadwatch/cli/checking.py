@@ -28,25 +28,26 @@ def add_check(commands: Commands) -> Parser:
         "fail when a change makes a rule of your agent files false",
         check,
         examples=[
-            ("yaadwatch check", "with what is not committed"),
-            ("yaadwatch check --staged", "in a hook before a commit"),
-            ("yaadwatch check --base origin/main", "in CI"),
+            ("yaadwatch check", "your branch, with what is not committed"),
+            ("yaadwatch check --staged", "in a pre-commit hook"),
+            ("yaadwatch check --base origin/main", "in CI, for a pull request"),
         ],
         starts_daemon=False,
-        more="Needs no daemon and writes no memory. Rules that are new or reworded in\n"
-        "the change are not judged. Without --base it begins where HEAD parted from\n"
-        "its upstream or the default branch of origin, else before HEAD; with\n"
-        "--staged at HEAD. Ends with 0 when all rules hold, with 1 when\n"
-        "one may be false, with 2 when the command line makes no sense, with 5\n"
-        "when it could not be told.",
+        more="Needs no daemon and stores nothing. A rule that the change itself adds or\n"
+        "rewords is not judged: to settle a finding, change the code or reword the rule.\n"
+        "Without --base, the change begins where HEAD left its upstream or the default\n"
+        "branch of origin, else at the commit before HEAD; with --staged, at HEAD.\n"
+        "\n"
+        "Exit status: 0 all rules hold, 1 a rule may be false, 2 wrong usage, 5 could\n"
+        "not be checked.",
     )
     command.add_argument(
         "--base",
         metavar="REV",
-        help="the change begins where REV and HEAD parted",
+        help="the change begins where REV and HEAD parted (their merge base)",
     )
     command.add_argument(
-        "--staged", action="store_true", help="judge what is staged, not the work tree"
+        "--staged", action="store_true", help="judge what is staged instead of the work tree"
     )
     command.add_argument(
         "--format", choices=_FORMATS, default="text", help="text, json or github (annotations)"
@@ -95,7 +96,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         tell_evidence(found, terminal)
         suggestion = found.get("suggestion") or {}
         if suggestion.get("text"):
-            terminal.line("write: ", styled(str(suggestion["text"]), "green"), indent=4)
+            terminal.line("change it to: ", styled(str(suggestion["text"]), "green"), indent=4)
         elif suggestion.get("path"):
             terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
         elif suggestion.get("places"):
@@ -114,11 +115,16 @@ def _summary(answer: "dict[str, Any]") -> str:
         return "No agent file says anything here; nothing to check."
     if answer["base"] is None:
         return f"{rules}; there is no earlier commit to compare with, so nothing changed."
+    if not answer["judged"]:
+        return (
+            f"{rules}, none to judge since {answer['base'][:10]}: they name no code, or are new or"
+            " reworded in the change."
+        )
     doubted = len(_false(answer))
-    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all that were judged hold"
+    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all of these still hold"
     return (
-        f"{rules}, {answer['judged']} of them about files since {answer['base'][:10]}: {may}."
-        + (" Change the code or the rule; a reworded rule is not judged." if doubted else "")
+        f"{rules}, {answer['judged']} of them about code; since {answer['base'][:10]}, {may}."
+        + (" Change the code, or reword the rule: then it is not judged." if doubted else "")
     )
 
 

@@ -17,7 +17,7 @@ def add_completion(commands: Commands) -> Parser:
     """Add `completion`."""
     command = commands.add(
         "completion",
-        "print the completion of a shell",
+        "print the completion script for a shell",
         completion,
         examples=[
             ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),

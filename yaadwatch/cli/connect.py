@@ -17,25 +17,26 @@ if TYPE_CHECKING:
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""
-_CHANGES = {"created": "made", "changed": "edited", "removed": "removed", "same": "as it was"}
+_CHANGES = {"created": "created", "changed": "edited", "removed": "removed", "same": "as it was"}
 
 
 def add_connect(commands: Commands) -> Parser:
     """Add `connect`."""
     command = commands.add(
         "connect",
-        "let your agents start yaadwatch by themselves",
+        "connect your coding agents: MCP server and hooks",
         connect,
         examples=[
             ("yaadwatch connect", "every agent that you use"),
-            ("yaadwatch connect claude --dry-run", "what would be written, as a diff"),
+            ("yaadwatch connect claude --dry-run", "show what would be written, as a diff"),
             ("yaadwatch connect --project-level", "for this repository only"),
-            ("yaadwatch disconnect", "take it out again"),
+            ("yaadwatch disconnect", "undo it"),
         ],
         starts_daemon=False,
-        more="Registers the MCP server and the hooks in the settings of each agent. Their\n"
-        "text is edited: comments, order and indentation stay, and a copy is kept.\n"
-        "Doing it twice changes nothing.",
+        more="Adds the MCP server and the hooks to the settings of each agent. Everything\n"
+        "else in those files stays as it is, comments and indentation too; a copy is\n"
+        "kept. Running it again changes nothing.\n"
+        "To see what an agent is told: yaadwatch context",
     )
     _add_arguments(command)
     return command
@@ -45,29 +46,34 @@ def add_disconnect(commands: Commands) -> Parser:
     """Add `disconnect`."""
     command = commands.add(
         "disconnect",
-        "take yaadwatch out of your agents' settings",
+        "remove yaadwatch from your agents' settings",
         disconnect,
         examples=[
             ("yaadwatch disconnect", "every agent"),
-            ("yaadwatch disconnect codex --dry-run", "what would be written, as a diff"),
+            ("yaadwatch disconnect codex --dry-run", "show what would be removed, as a diff"),
         ],
         starts_daemon=False,
-        more="Takes out what `connect` wrote and nothing else; what nobody has changed\n"
-        "since is what it was before, to the byte.",
+        more="Removes what `connect` wrote and nothing else. A file that nobody has edited in\n"
+        "the meantime is then byte for byte what it was before.",
     )
     _add_arguments(command)
     return command
 
 
 def _add_arguments(command: Parser) -> None:
-    command.add_argument("agents", metavar="AGENT", nargs="*", help="claude, codex, ...")
+    command.add_argument(
+        "agents",
+        metavar="AGENT",
+        nargs="*",
+        help="claude, codex, gemini, ... (default: all that you use)",
+    )
     command.add_argument(
         "--all", action="store_true", help="every agent that is found (the default)"
     )
     command.add_argument(
         "--project-level",
         action="store_true",
-        help="in the files of this repository, not in yours",
+        help="in the files of this repository instead of your home folder",
     )
     command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
 
@@ -128,7 +134,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: s
     elif written and undo:
         terminal.line(f"Undo: {undo}")
     if not answer["agents"]:
-        terminal.line("No agent was found here: none has left traces in your home folder.")
+        terminal.line("No agent was found: none has left files in your home folder.")
         terminal.line("To name one: yaadwatch connect claude")
     return REFUSED if refused else 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yaadwatch.cli.parsing import Run
     from yaadwatch.client.connection import Client
 
-_ID = "id or key, or a unique beginning or end of the id"
+_ID = "its id or key; a unique beginning or end of the id is enough"
 
 
 def add_confirm(commands: Commands) -> Parser:
@@ -24,14 +24,15 @@ def add_confirm(commands: Commands) -> Parser:
     return _about_some(
         commands,
         "confirm",
-        "say that memories still hold; their doubt goes",
+        "say that memories are still true; their doubt is cleared",
         confirm,
         examples=[
-            ("yaadwatch confirm 5c01f2e4", "after `yaadwatch stale` showed it"),
+            ("yaadwatch confirm 5c01f2e4", "one that `yaadwatch stale` listed"),
             ("yaadwatch confirm 5c01f2e4 7d3e8a11", "several at once"),
-            ("yaadwatch confirm 5c01f2e4 --json", "for programs"),
+            ("yaadwatch confirm 5c01f2e4 --json", "for scripts"),
         ],
-        more="They then rest on the files as they are now, and their age starts anew.",
+        more="From then on they rest on the files as they are now, and count as new. Not true\n"
+        "any more: yaadwatch edit ID, or yaadwatch forget ID",
     )
 
 
@@ -40,20 +41,22 @@ def add_forget(commands: Commands) -> Parser:
     command = _about_some(
         commands,
         "forget",
-        "archive memories",
+        "archive memories, or erase them for good",
         forget,
         examples=[
-            ("yaadwatch forget 5c01f2e4", "not recalled any more"),
+            ("yaadwatch forget 5c01f2e4", "no longer recalled"),
             ("yaadwatch forget 5c01f2e4 7d3e8a11", "several at once"),
-            ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "and say why"),
-            ("yaadwatch forget --erase 5c01f2e4", "a leaked secret: gone"),
+            ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "with the reason"),
+            ("yaadwatch forget --erase 5c01f2e4", "leave no trace"),
         ],
-        more="They can be restored. What is erased cannot: it goes from history, index, log,\n"
-        "kept copies of agent files and our backups too. Git keeps what you committed.",
+        more="An archived memory can be restored: yaadwatch restore ID\n"
+        "An erased one cannot. It also goes from history, index, logs, our copies of\n"
+        "agent files and our backups. Git keeps what you committed; revoke a leaked\n"
+        "secret.",
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the memory")
-    how.add_argument("--erase", action="store_true", help="leave nothing of it but id and date")
+    how.add_argument("--erase", action="store_true", help="leave nothing but its id and the date")
     return command
 
 
@@ -62,21 +65,21 @@ def add_restore(commands: Commands) -> Parser:
     command = _about_some(
         commands,
         "restore",
-        "bring archived memories back, or an older version of one",
+        "bring back archived memories, or an older version of one",
         restore,
         examples=[
             ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
-            ("yaadwatch restore 5c01f2e4 --version 2", "have it say what it said then"),
-            ("yaadwatch restore 5c01f2e4 --json", "for programs"),
+            ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
+            ("yaadwatch restore 5c01f2e4 --json", "for scripts"),
         ],
-        more="What each version says: yaadwatch history ID",
+        more="The versions of a memory: yaadwatch history ID",
     )
     command.add_argument(
         "--version",
         metavar="N",
         dest="number",
         type=whole_number,
-        help="the words, kind and tier of this version, as a new one",
+        help="make a new version with the text, kind and tier of this one",
     )
     return command
 
@@ -86,12 +89,14 @@ def add_pin(commands: Commands) -> Parser:
     return _about_some(
         commands,
         "pin",
-        "keep memories from ageing",
+        "keep memories from fading with age",
         pin,
         examples=[
             ("yaadwatch pin 5c01f2e4", "it never fades"),
-            ("yaadwatch pin 5c01f2e4 --json", "for programs"),
+            ("yaadwatch pin 5c01f2e4 --json", "for scripts"),
         ],
+        more="A pinned memory is never archived for its age, and counts as confirmed by a\n"
+        "person: it may be written into agent files. Undo: yaadwatch unpin ID",
     )
 
 
@@ -100,11 +105,11 @@ def add_unpin(commands: Commands) -> Parser:
     return _about_some(
         commands,
         "unpin",
-        "let pinned memories age again",
+        "let pinned memories fade again",
         unpin,
         examples=[
             ("yaadwatch unpin 5c01f2e4", "undo a `pin`"),
-            ("yaadwatch unpin 5c01f2e4 --json", "for programs"),
+            ("yaadwatch unpin 5c01f2e4 --json", "for scripts"),
         ],
     )
 
@@ -114,15 +119,15 @@ def add_tag(commands: Commands) -> Parser:
     command = _about_one(
         commands,
         "tag",
-        "put tags on a memory, and take others off",
+        "add tags to a memory, or remove them",
         tag,
         examples=[
-            ("yaadwatch tag 5c01f2e4 --add auth --add security", "two more"),
-            ("yaadwatch tag 5c01f2e4 --remove auth --json", "one less, for programs"),
+            ("yaadwatch tag 5c01f2e4 --add auth --add security", "add two"),
+            ("yaadwatch tag 5c01f2e4 --remove auth --json", "remove one, for scripts"),
         ],
-        more="A tag is a word that a memory is found by, besides its own.",
+        more="A tag is one more word that finds the memory: yaadwatch recall WORDS --tag auth",
     )
-    for option, what in (("--add", "put it on"), ("--remove", "take it off")):
+    for option, what in (("--add", "add this tag"), ("--remove", "remove this tag")):
         command.add_argument(
             option,
             metavar="TAG",
@@ -135,7 +140,7 @@ def add_tag(commands: Commands) -> Parser:
         metavar="N",
         dest="expected_version",
         type=whole_number,
-        help="only if it is at this version (see `yaadwatch show ID`)",
+        help="only if it is still at this version (see `yaadwatch show ID`)",
     )
     return command
 

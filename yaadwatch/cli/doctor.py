@@ -18,7 +18,7 @@ BROKEN = 5
 """Exit statuses: something is wrong; it could not be found out."""
 _STATES = {
     "connected": "connected",
-    "outdated": "connected, but not as today",
+    "outdated": "connected, but out of date",
     "unconnected": "not connected",
     "refused": "left alone",
 }
@@ -28,16 +28,19 @@ def add_doctor(commands: Commands) -> Parser:
     """Add `doctor`."""
     command = commands.add(
         "doctor",
-        "say what is wrong here, and the command that mends it",
+        "find out what is wrong, with the command that fixes it",
         doctor,
         examples=[
             ("yaadwatch doctor", "when something does not work"),
-            ("yaadwatch doctor --json", "for programs"),
+            ("yaadwatch doctor --json", "for scripts"),
         ],
         starts_daemon=False,
-        more="Works without a daemon, and with a damaged store. Starts nothing and writes\n"
-        "nothing. Ends with 0 when nothing is wrong (something may be left for you to\n"
-        "do), with 1 when something is, with 5 when it could not be found out.",
+        more="Looks at the home folder, disk space, settings, git, stores, daemon, service,\n"
+        "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
+        "nothing, writes nothing.\n"
+        "\n"
+        "Exit status: 0 nothing is wrong (there may be something left for you to do), 1\n"
+        "something is wrong, 5 could not be found out.",
     )
     command.set_defaults(exit_on_error=BROKEN)
     return command
@@ -69,10 +72,10 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
             _remedy(one, terminal)
     else:
         looked = ", ".join(name for name in answer["checks"] if name != "doctor")
-        terminal.line(styled("Nothing is wrong.", "bold"), f" Looked at: {looked}.")
+        terminal.line(styled("No problems found.", "bold"), f" Checked: {looked}.")
     if left:
         terminal.gap()
-        terminal.line(styled("Left for you", "bold"))
+        terminal.line(styled("For you to do", "bold"))
         for one in left:
             terminal.line(styled(str(one["what"]), "yellow"), indent=2)
             _remedy(one, terminal)
@@ -85,7 +88,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
 def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
     """Print the command, which can be copied as it is, and below it what is to be said of it."""
     if one["mend"]:
-        label = "mend: " if one["level"] == "problem" else ""
+        label = "fix: " if one["level"] == "problem" else ""
         terminal.line(f"{label}{one['mend']}", indent=4, hang=6)
     if one["advice"]:
         terminal.line(str(one["advice"]), indent=4, hang=6)

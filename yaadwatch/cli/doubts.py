@@ -26,19 +26,24 @@ def add_stale(commands: Commands) -> Parser:
         "list the memories that may no longer be true",
         stale,
         examples=[
-            ("yaadwatch stale", "look at what changed, and say what is in doubt"),
-            ("yaadwatch stale --all --json", "with mere suspects, for programs"),
+            ("yaadwatch stale", "check what changed, then list what is in doubt"),
+            ("yaadwatch stale --all --json", "with weaker doubts, for scripts"),
         ],
+        more='Each one comes with the reason, the commits behind it (or "uncommitted"), and\n'
+        "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
+        "is reverted, the doubt clears by itself.",
     )
-    command.add_argument("--all", action="store_true", help="suspects too, not only warnings")
+    command.add_argument("--all", action="store_true", help="weaker doubts too, not only warnings")
     command.add_argument(
-        "--all-branches", action="store_true", help="also memories of branches not merged here"
+        "--all-branches",
+        action="store_true",
+        help="also memories from branches that are not merged here",
     )
     how = command.add_mutually_exclusive_group()
     how.add_argument(
-        "--check", action="store_true", help="look at every memory first, changed or not"
+        "--check", action="store_true", help="check every memory first, changed or not"
     )
-    how.add_argument("--no-check", action="store_true", help="say what the last check found")
+    how.add_argument("--no-check", action="store_true", help="print what the last check found")
     return command
 
 
@@ -70,13 +75,13 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"Not checked now: {unchecked}", "yellow"))
     if looking := answer.get("looking"):
         terminal.line(
-            f"{count(looking, 'statement')} of your agent files still to be held against the code"
+            f"{count(looking, 'statement')} of your agent files still to be compared with the code"
             " of the day they were written."
         )
     if missed := answer.get("not_looked"):
         terminal.line(
-            f"{count(missed['memories'], 'statement')} of your agent files could not be held"
-            f" against the code of the day they were written: {missed['why']} To have it tried"
+            f"{count(missed['memories'], 'statement')} of your agent files could not be"
+            f" compared with the code of the day they were written: {missed['why']} To try"
             " again: yaadwatch add"
         )
     tell_hidden(answer, terminal)
@@ -87,7 +92,7 @@ def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
     """Return the parts of the line that names a doubt."""
     colour = COLOURS.get(doubt["verdict"], "yellow")
     level = "" if doubt["level"] == "warn" else f" ({doubt['level'] or 'unlikely'})"
-    verdict = "in doubt with another" if doubt.get("via") else doubt["verdict"]
+    verdict = "in doubt through another" if doubt.get("via") else doubt["verdict"]
     return (
         styled(f"{verdict}{level}", colour),
         "  ",
@@ -110,10 +115,10 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     tell_evidence(doubt, terminal)
     if doubt.get("via"):
         way = " -> ".join([*map(short, doubt["via"]), "this"])
-        terminal.line(f"by way of {way}; goes when {short(doubt['via'][0])} is settled", indent=4)
+        terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
     proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "put right"
+    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "correct it"
     terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
     terminal.line(
         f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
@@ -141,7 +146,7 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
         terminal.line(*headline(doubt), indent=2, hang=10)
         _tell_reason(doubt, terminal, now)
         proposed |= _tell_suggestion(doubt, terminal)
-    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "put right"
+    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "correct it"
     terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
     ids = " ".join(short(doubt["id"]) for doubt in doubts)
     terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)

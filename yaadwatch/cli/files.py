@@ -25,17 +25,20 @@ def add_files(commands: Commands) -> Parser:
     """Add `files`."""
     command = commands.add(
         "files",
-        "see how agent files take part, and change it",
+        "see which agent files are read and written, and change that",
         files,
         examples=[
-            ("yaadwatch files", "which there are, and how they are"),
+            ("yaadwatch files", "which files there are, and their state"),
             ("yaadwatch files diff", "what a sync would change"),
-            ("yaadwatch files adopt CLAUDE.md", "a block with the hot rules in it"),
-            ("yaadwatch files release CLAUDE.md", "our block goes, byte for byte"),
-            ("yaadwatch files history CLAUDE.md", "what came from it, and went into it"),
+            ("yaadwatch files adopt CLAUDE.md", "write the rules into a block in it"),
+            ("yaadwatch files release CLAUDE.md", "take our block out, byte for byte"),
+            ("yaadwatch files history CLAUDE.md", "what was read from it and written to it"),
             ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
         ],
-        more="Bullets typed into an agent file become memories, and reach the other files.",
+        more="A bullet that you type into an agent file becomes a memory. Memories that are\n"
+        "rules are written to the other agent files: into a block of ours (inline), or\n"
+        "into a file of ours that git ignores (private).\n"
+        'A file that says "paused" needs you: the reason stands beside it.',
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
@@ -44,7 +47,7 @@ def add_files(commands: Commands) -> Parser:
         "what",
         metavar="DIR|FILE",
         nargs="?",
-        help="a folder in the repository (list, diff, sync), or an agent file",
+        help="a folder in the repository (for list, diff, sync), or an agent file",
     )
     command.add_argument(
         "--mode", choices=MODES, default=INLINE, help="for adopt (default: inline)"
@@ -54,13 +57,13 @@ def add_files(commands: Commands) -> Parser:
         metavar="FILE",
         action="append",
         default=[],
-        help="for sync: what is missing in it was meant to go; may be repeated",
+        help="for sync: the rules missing from FILE were deleted on purpose; may be repeated",
     )
     command.add_argument(
         "--snapshot",
         metavar="N",
         type=whole_number,
-        help="for restore: which copy (default: the newest; see list)",
+        help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
     )
     return command
 
@@ -76,8 +79,8 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
         _tell_history(answer, terminal)
     elif args.action == "restore":
         size = count(answer["bytes"], "byte")
-        terminal.line(f"{answer['path']} is as it was ({size}); it is only read from now on")
-        terminal.line(f"Take part again: yaadwatch files adopt {shlex.quote(answer['path'])}")
+        terminal.line(f"{answer['path']} is as it was ({size}); from now on it is only read")
+        terminal.line(f"To write to it again: yaadwatch files adopt {shlex.quote(answer['path'])}")
     else:
         _tell_files(answer, terminal)
     return 0 if answer.get("settled", True) else 1
@@ -119,8 +122,8 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(problem, "yellow"))
     if not answer.get("settled", True):
         terminal.line(
-            "Not settled: git or somebody is at work, or a file cannot be written;"
-            " it is tried again by itself."
+            "Not finished: git or an agent is at work, or a file cannot be written;"
+            " yaadwatch tries again by itself."
         )
 
 
@@ -143,7 +146,7 @@ def _agent(found: "dict[str, Any]") -> tuple[str, ...]:
     """Tell what an agent takes in when it starts, and what that costs it."""
     if not found["reads"]:
         return (found["title"], "reads nothing here", "", "")
-    twice = f"our rules stand in {found['blocks']} of them" if found["blocks"] > 1 else ""
+    twice = f"our rules are in {found['blocks']} of them" if found["blocks"] > 1 else ""
     tokens = f"{count(found['tokens'], 'token')}, {found['ours']} of them ours"
     return (found["title"], f"reads {', '.join(found['reads'])}", tokens, twice)
 

@@ -82,7 +82,7 @@ def run(
         traceback.print_exc(file=terminal.err)
         ours = YaadError(
             Code.INTERNAL,
-            f"This command met a fault of ours: {type(error).__name__}: {error}",
+            f"This command ran into a bug in yaadwatch: {type(error).__name__}: {error}",
             hint="It may or may not have been done; see: yaadwatch status",
         )
         _tell(ours, terminal, as_json="--json" in argv)
@@ -118,7 +118,7 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
         autostart.start(on_wait=lambda s: terminal.progress(f"starting the daemon, {s} s"))
 
     def wait(seconds: int) -> None:
-        terminal.progress(f"still at it, {seconds} s")
+        terminal.progress(f"still working, {seconds} s")
 
     folder = _folder(args.project)
     if not args.starts_daemon:
@@ -132,7 +132,7 @@ def _tell_alone(terminal: "Terminal", why: YaadError) -> None:
     """Say, beside the answer, that no daemon gave it."""
     terminal.end_progress()
     terminal.err.write(
-        f"yaadwatch: No daemon can be had; this is what the stores hold. {why.message}\n"
+        f"yaadwatch: No daemon can be started; this is what the stores hold. {why.message}\n"
     )
 
 
@@ -142,7 +142,7 @@ def _folder(given: str | None) -> str:
     except FileNotFoundError:
         raise YaadError(
             Code.BAD_REQUEST,
-            "The current folder is not there any more. Nothing was done.",
+            "The current folder no longer exists. Nothing was done.",
             hint="Go to another folder, or name one with --project DIR",
         ) from None
 

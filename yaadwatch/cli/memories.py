@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _DONE = {
     "new": "Remembered ",
-    "same": "Known already, and confirmed: ",
-    "refines": "New words for what was known: ",
+    "same": "Already known, and confirmed: ",
+    "refines": "Updated what was known: ",
 }
 _UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
@@ -30,44 +30,46 @@ def add_remember(commands: Commands) -> Parser:
     """Add `remember`."""
     command = commands.add(
         "remember",
-        "keep a statement, and what it is about",
+        "keep a statement, and tie it to the code it is about",
         remember,
         examples=[
             ('yaadwatch remember "Sign tokens with jose, in src/auth.ts"', "a decision"),
-            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a program"),
-            ("yaadwatch remember --scope user Answer in short", "in every project"),
+            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a pipe"),
+            ("yaadwatch remember --scope user Keep answers short", "for every project"),
         ],
-        more="It is in doubt when a file or a symbol that the text names changes.",
+        more="When a file or definition that it names changes, the memory is flagged: see\n"
+        "yaadwatch stale. Questions find it: see yaadwatch recall. Secrets are masked\n"
+        "before anything is stored.",
     )
     command.add_argument(
         "text", metavar="TEXT", nargs="+", help="the statement; - reads it from standard input"
     )
     command.add_argument(
-        "--kind", help="convention, decision, bug, ...; chosen from the text by default"
+        "--kind", help="convention, decision, bug, ... (default: chosen from the text)"
     )
     command.add_argument(
         "--tier",
         metavar="N",
         type=whole_number,
-        help="1 hot, 2 warm, 3 cold; chosen from the kind by default",
+        help="1 hot, 2 warm, 3 cold (default: chosen from the kind)",
     )
     command.add_argument(
         "--scope",
         choices=("project", "user"),
         default="project",
-        help="user: it holds in every project of yours (default: project)",
+        help="user: it holds in all your projects (default: project)",
     )
     command.add_argument(
         "--key",
         metavar="SLUG",
-        help="keep it under this name; what is under it already gets these words",
+        help="a name for it; a memory that has this name already gets the new text",
     )
     command.add_argument(
         "--version",
         metavar="N",
         dest="expected_version",
         type=whole_number,
-        help="with --key: only if that memory is at this version",
+        help="with --key: only if that memory is still at this version",
     )
     command.add_argument(
         "--attribute",
@@ -76,7 +78,7 @@ def add_remember(commands: Commands) -> Parser:
         type=_attribute,
         action="append",
         default=[],
-        help="what else to keep of it; no VALUE takes it away; may be repeated",
+        help="extra data to keep with it; without VALUE, remove it; may be repeated",
     )
     command.add_argument(
         "--tag",
@@ -112,21 +114,21 @@ def add_show(commands: Commands) -> Parser:
 
     command = commands.add(
         "show",
-        "show one memory with its places, anchors and versions",
+        "show one memory: what it rests on, its places, its versions",
         show,
         examples=[
             ("yaadwatch show 5c01f2e4", "everything known about it"),
-            ("yaadwatch show 5c01f2e4 --view all", "with relations that ended"),
-            ("yaadwatch show 5c01f2e4 --json", "for programs"),
+            ("yaadwatch show 5c01f2e4 --view all", "with relations that have ended"),
+            ("yaadwatch show 5c01f2e4 --json", "for scripts"),
         ],
     )
     command.add_argument(
-        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     command.add_argument(
         "--view",
         choices=VIEWS,
-        help="which of its relations, with their numbers and times (default: current)",
+        help="which relations to list, with their numbers and dates (default: current)",
     )
     return command
 
@@ -168,14 +170,14 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if answer.get("scope") == "user":
-        terminal.line("holds in every project of yours", indent=2)
+        terminal.line("holds in all your projects", indent=2)
     elif not answer["anchors"] and not answer.get("lacking"):
         terminal.line(
             "rests on no file, so no change will put it in doubt; name one with --file", indent=2
         )
     if answer.get("lacking"):
         terminal.line(
-            styled(f"{answer['lacking']}; say it again once git is there", "yellow"), indent=2
+            styled(f"{answer['lacking']}; say it again once git is installed", "yellow"), indent=2
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)

@@ -23,28 +23,29 @@ def add_edit(commands: Commands) -> Parser:
     """Add `edit`."""
     command = commands.add(
         "edit",
-        "give a memory new words",
+        "change the text of a memory",
         edit,
         examples=[
             ("yaadwatch edit 5c01f2e4", "in your $EDITOR"),
-            ('yaadwatch edit 5c01f2e4 "Use authlib, see src/auth.py"', "at once"),
-            ("yaadwatch edit 5c01f2e4 - < words.txt", "from a program"),
+            ('yaadwatch edit 5c01f2e4 "Use authlib, see src/auth.py"', "with this text"),
+            ("yaadwatch edit 5c01f2e4 - < words.txt", "from a file or pipe"),
         ],
-        more="It stays the same memory: id, links and earlier words are kept. It then\n"
-        "rests on what the new words name, and its doubt goes.",
+        more="It stays the same memory: id, relations and earlier versions are kept. From\n"
+        "then on it rests on what the new text names, and its doubt is cleared. Earlier\n"
+        "versions: yaadwatch history ID",
     )
     command.add_argument(
-        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     command.add_argument(
-        "text", metavar="TEXT", nargs="*", help="the new words; - reads them from standard input"
+        "text", metavar="TEXT", nargs="*", help="the new text; - reads it from standard input"
     )
     command.add_argument(
         "--version",
         metavar="N",
         dest="expected_version",
         type=int,
-        help="only if it is at this version (see `yaadwatch show ID`)",
+        help="only if it is still at this version (see `yaadwatch show ID`)",
     )
     return command
 
@@ -53,20 +54,27 @@ def add_reanchor(commands: Commands) -> Parser:
     """Add `reanchor`."""
     command = commands.add(
         "reanchor",
-        "accept what a doubt proposes: a new place, new words",
+        "accept what a doubt proposes: a new place, a corrected text",
         reanchor,
         examples=[
-            ("yaadwatch reanchor 5c01f2e4", "follow a file that was renamed"),
-            ("yaadwatch reanchor --all --dry-run", "what would be done, everywhere"),
+            ("yaadwatch reanchor 5c01f2e4", "follow a renamed file"),
+            ("yaadwatch reanchor --all --dry-run", "what would change, for all of them"),
         ],
-        more="The words are put right where they name the old place. What your own\n"
-        "files say is only told: you change them.",
+        more="Where the text names the old place, it is corrected. A rule in your own files\n"
+        "is only reported: change it there. What is proposed: yaadwatch stale",
     )
     command.add_argument(
-        "id", metavar="ID", nargs="?", help="id or key, or a unique beginning or end of the id"
+        "id",
+        metavar="ID",
+        nargs="?",
+        help="its id or key; a unique beginning or end of the id is enough",
     )
-    command.add_argument("--all", action="store_true", help="all whose doubt proposes something")
-    command.add_argument("--dry-run", action="store_true", help="change nothing, say what would be")
+    command.add_argument(
+        "--all", action="store_true", help="every memory whose doubt proposes something"
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="change nothing; show what would change"
+    )
     return command
 
 
@@ -123,7 +131,7 @@ def _edit_in_editor(args: Namespace, client: "Client", terminal: Terminal) -> in
     new = _written(path, old)
     if new in {"", old}:
         os.remove(path)  # noqa: PTH107
-        why = "They are the same words." if new else "No words were left."
+        why = "The text is the same." if new else "The text is empty."
         terminal.line(f"{why} Nothing was changed.")
         return 0
     version = shown["version"] if args.expected_version is None else args.expected_version
@@ -196,7 +204,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
     if args.json:
         terminal.json(answer)
         return 0
-    done = "Edited " if answer.get("undo") else "Reads so already, nothing was changed: "
+    done = "Edited " if answer.get("undo") else "Already says that, nothing was changed: "
     terminal.line(done, styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)

@@ -59,7 +59,7 @@ GROUPS = {
         "gaps": "truth.claims",
         "feedback": "truth.claims",
     },
-    "work": {
+    "tasks and sessions": {
         "tasks": "work.tasks",
         "task": "work.tasks",
         "skill": "work.skill",
@@ -113,17 +113,17 @@ The module's `add_COMMAND` builds the parser of the command.
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 HELP = """\
-yaadwatch keeps the memory of coding agents true: it reads the agent files of
-your repositories, watches the code they speak of, and says which statements may
-no longer hold.
+yaadwatch keeps what coding agents remember true. It reads the agent files of
+your repositories (CLAUDE.md, AGENTS.md and others), watches the code they
+describe, and tells you which statements may no longer hold, and why.
 """
 PROGRAM = "yaadwatch"
 EXAMPLES = (
     ("yaadwatch add ~/src/api", "watch a repository"),
-    ("yaadwatch connect", "have your agents remember, and be warned"),
-    ("yaadwatch install", "have it run from now on"),
+    ("yaadwatch connect", "give your agents this memory, and its warnings"),
+    ("yaadwatch install", "start the daemon at every login"),
     ("yaadwatch stale", "what may no longer be true here"),
-    ("yaadwatch doctor", "is something wrong?"),
+    ("yaadwatch doctor", "find out why something does not work"),
 )
 HELP_WIDTH_MAX = 100
 
@@ -171,7 +171,7 @@ class Commands:
             starts_daemon: whether a missing daemon is started for it.
             more: sentences for its own help.
         """
-        description = f"{text[0].upper()}{text[1:]}." + (f"\n{more}" if more else "")
+        description = f"{text[0].upper()}{text[1:]}." + (f"\n\n{more}" if more else "")
         about = {
             "description": description,
             "epilog": _examples(examples),
@@ -183,12 +183,12 @@ class Commands:
         else:
             parser = self._whole.add_parser(name, help=text, **about)  # type: ignore[arg-type]
         parser.add_argument(
-            "--json", action="store_true", help="print the answer as a line of JSON"
+            "--json", action="store_true", help="print the answer as one line of JSON"
         )
         parser.add_argument(
             "--project",
             metavar="DIR",
-            help="a folder in the repository meant (default: the current folder)",
+            help="a folder in the repository to use (default: the current folder)",
         )
         parser.set_defaults(run=run, starts_daemon=starts_daemon)
         return parser
@@ -222,7 +222,8 @@ def whole_parser() -> Parser:
     parser = Parser(
         prog=PROGRAM,
         description=HELP,
-        epilog=_examples(EXAMPLES) + "\n\nWithout a command: status.",
+        epilog=_examples(EXAMPLES)
+        + "\n\nWithout a command: status. Help for one command: yaadwatch COMMAND --help",
         formatter_class=_Formatter,
         allow_abbrev=False,
     )

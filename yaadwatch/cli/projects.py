@@ -26,20 +26,26 @@ def add_add(commands: Commands) -> Parser:
         add,
         examples=[
             ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --restore", "with what it knew when it was removed"),
+            ("yaadwatch add ~/src/api --restore", "with its memories from before"),
         ],
-        more="Its memories live in .yaad/, kept out of git without touching .gitignore.",
+        more="Memories are kept in .yaad/ in the repository. Git ignores that folder through\n"
+        ".git/info/exclude; your .gitignore stays as it is.\n"
+        "Next: yaadwatch stale shows what is out of date already, yaadwatch connect\n"
+        "gives the memory to your agents.",
     )
     _take_folder(command)
     command.add_argument(
-        "--trust", action="store_true", help="adopt a store that is not known here"
+        "--trust", action="store_true", help="accept a .yaad/ store that this machine did not make"
     )
-    command.add_argument("--restore", action="store_true", help="bring the newest backup back")
+    command.add_argument(
+        "--restore", action="store_true", help="bring back the newest backup of this repository"
+    )
     command.add_argument(
         "--mode",
         choices=MODES,
-        help="how agent files take part: a block in them, a private file beside them, or only read"
-        " (default: a block where git does not track the file, else a private file)",
+        help="what may be written: a block in your agent files (inline), a file of ours that git"
+        " ignores (private), nothing (read); default: inline for files that git does not track,"
+        " else private",
     )
     return command
 
@@ -52,8 +58,10 @@ def add_remove(commands: Commands) -> Parser:
         remove,
         examples=[
             ("yaadwatch remove", "the repository of the current folder"),
-            ("yaadwatch remove ~/src/api --json", "for programs"),
+            ("yaadwatch remove ~/src/api", "another one"),
         ],
+        more="Our blocks and files leave the repository, byte for byte. To bring the memories\n"
+        "back: yaadwatch add --restore",
     )
     _take_folder(command)
     return command
@@ -65,7 +73,10 @@ def add_list(commands: Commands) -> Parser:
         "list",
         "list the watched repositories",
         list_projects,
-        examples=[("yaadwatch list", "one a line"), ("yaadwatch list --json", "for programs")],
+        examples=[
+            ("yaadwatch list", "one repository a line"),
+            ("yaadwatch list --json", "for scripts"),
+        ],
     )
 
 
@@ -119,17 +130,17 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     new = count(imported["nodes"], "new memory")
     read = f"{statements}, {new}, {imported['anchored']} about code"
     if not answer["files"]:
-        read = "no agent files; say yourself what holds: yaadwatch remember TEXT"
+        read = "no agent files here; keep a first memory: yaadwatch remember TEXT"
     rows = [("store", folder(answer["store"])), ("read", read)]
     if str(answer["store"]).startswith(f"{answer['path']}/.yaad/"):
-        rows.insert(1, ("git", ".yaad/ is kept out by a line in the repository's info/exclude"))
+        rows.insert(1, ("git", "ignores .yaad/, by a line in the repository's info/exclude"))
     terminal.table(rows)
     if answer["files"]:
         terminal.table([_file(found) for found in answer["files"]], indent=4)
     if answer.get("backup"):
         terminal.line(
-            f"A backup of an earlier time is kept: {folder(answer['backup'])}"
-            " (bring it back: yaadwatch remove, then add --restore)",
+            f"A backup from before is kept: {folder(answer['backup'])}"
+            " (to bring it back: yaadwatch remove, then yaadwatch add --restore)",
             indent=2,
         )
     if answer["stale"]:
@@ -140,25 +151,27 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     if looking := answer.get("looking"):
         looked, they = count(looking, "statement"), "it was" if looking == 1 else "they were"
         terminal.line(
-            f"Now {looked} {'is' if looking == 1 else 'are'} held against the code of the day"
-            f" {they} written, in the background: yaadwatch stale",
+            f"{looked} {'is' if looking == 1 else 'are'} being compared with the code of the day"
+            f" {they} written; see: yaadwatch stale",
             indent=2,
         )
     if any(found["mode"] == "private" for found in answer["files"]):
-        terminal.line("A block in them instead: yaadwatch files adopt --mode inline", indent=2)
+        terminal.line(
+            "To write a block into them instead: yaadwatch files adopt --mode inline", indent=2
+        )
     terminal.line(f"Undo: {answer['undo']}")
 
 
 def _ask_mode(terminal: Terminal) -> str | None:
     """Return the mode that a person chooses; None for what suits each file."""
-    terminal.line("Shall hot rules stand in the agent files themselves?")
+    terminal.line("May yaadwatch write rules into your agent files?")
     terminal.line(
-        "inline: one block in each; while it is not committed in a tracked file, git may refuse a"
+        "inline: yes, one block in each; until you commit it in a tracked file, git may refuse a"
         " checkout or rebase that touches that file",
         indent=2,
     )
-    terminal.line("private: a file beside them that git does not see", indent=2)
-    terminal.line("read: they are only read", indent=2)
+    terminal.line("private: no, into a file of its own beside them, which git ignores", indent=2)
+    terminal.line("read: no, only read them", indent=2)
     for _ in range(_ANSWERS_MAX):
         given = terminal.ask("inline, private, read, or Enter for what suits each file: ")
         if not given or given in MODES:

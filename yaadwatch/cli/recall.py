@@ -25,20 +25,20 @@ def add_recall(commands: Commands) -> Parser:
     """Add `recall`."""
     command = commands.add(
         "recall",
-        "find what is remembered about a question",
+        "find the memories that answer a question",
         recall,
         examples=[
-            ("yaadwatch recall how do we sign tokens", "in words"),
-            ("yaadwatch recall src/auth.ts", "what is said of a file"),
-            ("yaadwatch recall jose --kind decision --json", "for programs"),
-            ("yaadwatch recall retry --path src --tag http", "of a folder, tagged"),
-            ("yaadwatch recall deploy --at 2026-03-01", "what existed on that day"),
-            ("yaadwatch recall deploy --agent claude", "what claude kept"),
+            ("yaadwatch recall how do we sign tokens", "a question in your own words"),
+            ("yaadwatch recall src/auth.ts", "what is known about a file"),
+            ("yaadwatch recall jose --kind decision --json", "for scripts"),
+            ("yaadwatch recall retry --path src --tag http", "about a folder, with a tag"),
+            ("yaadwatch recall deploy --at 2026-03-01", "what was known on that day"),
+            ("yaadwatch recall deploy --agent claude", "what claude remembered"),
         ],
-        more="Any of the words may match, and those that few memories have count most;\n"
-        "words in double quotes are a phrase. A key, a title, a path or the end of one\n"
-        "finds what it names first. What is archived is not told; of what was learned on\n"
-        "a branch that is not merged here, only how much there is: see --all-branches.",
+        more="Any of the words may match; rare words count most. Words in double quotes must\n"
+        "stand together. A key, a title, a path or the end of a path finds what it\n"
+        "names. Archived memories are left out. Memories from branches that are not\n"
+        "merged here are only counted, unless you give --all-branches.",
     )
     command.add_argument("query", metavar="WORDS", nargs="+", help="the question")
     which = command.add_argument_group("which memories")
@@ -51,29 +51,35 @@ def add_recall(commands: Commands) -> Parser:
         help="only this kind; may be repeated",
     )
     which.add_argument("--scope", choices=SCOPES, help="only this project's, or only your own")
-    which.add_argument("--path", help="only what rests on this file, or on one below this folder")
+    which.add_argument(
+        "--path", help="only memories that rest on this file, or on a file in this folder"
+    )
     which.add_argument(
         "--tag",
         metavar="T",
         dest="tags",
         action="append",
         default=[],
-        help="only with this tag; may be repeated: with all of them",
+        help="only with this tag; given several times: with all of them",
     )
     which.add_argument("--agent", metavar="NAME", help="only what this agent remembered")
     which.add_argument("--session", metavar="ID", help="only what was remembered in this session")
     which.add_argument(
-        "--at", metavar="TIME", help="what existed on this day or at this time, as it read then"
+        "--at", metavar="TIME", help="what was known on this day or at this time, as it read then"
     )
     which.add_argument(
         "--all-branches",
         action="store_const",
         const=True,
-        help="also what was learned on branches that are not merged here",
+        help="also memories from branches that are not merged here",
     )
-    told = command.add_argument_group("how much is told")
+    told = command.add_argument_group("how much is printed")
     told.add_argument(
-        "--top", metavar="N", dest="top_k", type=whole_number, help="memories at most (default: 10)"
+        "--top",
+        metavar="N",
+        dest="top_k",
+        type=whole_number,
+        help="at most so many memories (default: 10)",
     )
     told.add_argument(
         "--tokens",
@@ -81,21 +87,25 @@ def add_recall(commands: Commands) -> Parser:
         dest="tokens_max",
         type=whole_number,
         default=800,
-        help="length of the answer at most (default: 800)",
+        help="at most so many tokens (default: 800)",
     )
     told.add_argument(
-        "--depth", choices=DEPTHS, help="of each memory (default: auto, as much as there is room)"
+        "--depth", choices=DEPTHS, help="how much of each memory (default: auto, as much as fits)"
     )
     told.add_argument(
-        "--min-score", metavar="S", type=fraction, help="leave out what scores less, 0 to 1"
+        "--min-score", metavar="S", type=fraction, help="leave out lower scores, 0 to 1"
     )
     found = command.add_argument_group("how they are found")
     found.add_argument(
-        "--strategy", choices=STRATEGIES, help="words (bm25), or their meaning too (default: auto)"
+        "--strategy",
+        choices=STRATEGIES,
+        help="by words (bm25), or by meaning as well (default: auto)",
     )
-    found.add_argument("--merge", choices=MERGES, help="of words and meaning (default: blend)")
     found.add_argument(
-        "--semantic-weight", metavar="W", type=fraction, help="how much the meaning counts, 0 to 1"
+        "--merge", choices=MERGES, help="how words and meaning are combined (default: blend)"
+    )
+    found.add_argument(
+        "--semantic-weight", metavar="W", type=fraction, help="how much meaning counts, 0 to 1"
     )
     return command
 

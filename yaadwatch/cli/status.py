@@ -25,16 +25,17 @@ def add_status(commands: Commands) -> Parser:
     """Add `status`."""
     command = commands.add(
         "status",
-        "say what runs, what is watched and what is wrong",
+        "show what is watched, what is in doubt and what is wrong",
         status,
         examples=[
-            ("yaadwatch status", "the same as yaadwatch alone"),
-            ("yaadwatch status --watch", "as it changes, until Ctrl-C"),
-            ("yaadwatch status --watch --json", "a line of JSON for each change"),
+            ("yaadwatch status", "the same as yaadwatch without a command"),
+            ("yaadwatch status --watch", "keep it on the screen, until Ctrl-C"),
+            ("yaadwatch status --watch --json", "one line of JSON for each change"),
         ],
+        more="This does not start the daemon. Something is wrong: yaadwatch doctor",
         starts_daemon=False,
     )
-    command.add_argument("--watch", action="store_true", help="keep showing it, as it changes")
+    command.add_argument("--watch", action="store_true", help="keep showing it as it changes")
     return command
 
 
@@ -73,12 +74,12 @@ def _without_daemon() -> "dict[str, Any]":
         who, end = holder()
         problem = {
             "what": f"{who} holds the daemon's lock and does not answer.",
-            "mend": f"If it is not just starting or ending: {end}, then yaadwatch list",
+            "mend": f"If it is not just starting or ending: {end}, then yaadwatch start",
         }
     else:
         problem = {
             "what": "The daemon is not running; nothing is watched.",
-            "mend": "yaadwatch list (any command that needs it starts it; else: yaadwatch doctor)",
+            "mend": "yaadwatch start (if it does not start: yaadwatch doctor)",
         }
     return {
         "daemon": {"running": False},
@@ -109,7 +110,7 @@ def _tell_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
         _title("Problems", terminal)
         for problem in answer["problems"]:
             terminal.line(styled(str(problem["what"]), "red"), indent=2)
-            terminal.line(f"mend: {problem['mend']}", indent=4)
+            terminal.line(f"fix: {problem['mend']}", indent=4)
 
 
 def _tell_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
@@ -124,7 +125,7 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
     daemon = answer["daemon"]
     terminal.line(
         styled(f"yaadwatch {daemon.get('version') or ''} is running", "bold"),
-        f"  pid {daemon.get('pid')}, since {ago(daemon.get('since'), now)},"
+        f"  pid {daemon.get('pid')}, started {ago(daemon.get('since'), now)},"
         f" memory {size(daemon.get('rss_bytes'))}",
     )
     why = f" ({answer['search_why']})" if answer.get("search_why") else ""

@@ -34,14 +34,15 @@ def add_up(commands: Commands) -> Parser:
     """Add `up`."""
     command = commands.add(
         "up",
-        "run the daemon in this terminal and tell what it finds",
+        "run the daemon in this terminal, and print what it finds",
         up,
         examples=[
-            ("yaadwatch up ~/src/api", "watch a repository and see each doubt come and go"),
-            ("yaadwatch up", "with what is watched already"),
+            ("yaadwatch up ~/src/api", "watch a repository, see each doubt come and go"),
+            ("yaadwatch up", "with the repositories that are watched already"),
         ],
         starts_daemon=False,
-        more="Ctrl-C ends it. The repository stays known until `yaadwatch remove DIR`.",
+        more="Ctrl-C ends it. The repository stays watched by later daemons; to stop that:\n"
+        "yaadwatch remove DIR",
     )
     command.add_argument("repo", metavar="REPO", nargs="?", help="a repository to watch")
     return command

@@ -18,21 +18,25 @@ def add_upkeep(commands: Commands) -> Parser:
     """Add `upkeep`."""
     command = commands.add(
         "upkeep",
-        "archive what has faded, prune what was archived long ago",
+        "archive faded memories, erase what was archived long ago",
         upkeep,
         examples=[
             ("yaadwatch upkeep --dry-run", "what it would do"),
             ("yaadwatch upkeep", "do now what the daemon does daily"),
-            ("yaadwatch upkeep --accept", "however many there are"),
+            ("yaadwatch upkeep --accept", "even if that is most of them"),
         ],
-        more="A memory fades with age unless it is confirmed, recalled or pinned, each\n"
-        "kind at its pace. Faded, it is archived; 90 days later erased, if nothing\n"
-        "needs it. Where more than half of all would go at once, none does: is the\n"
-        "clock right?",
+        more="The daemon does this daily. A memory fades with age, each kind at its own pace,\n"
+        "unless it is confirmed, recalled or pinned. A faded memory is archived, and 90\n"
+        "days later erased if no other memory needs it. When more than half of a store\n"
+        "would go at once, nothing goes: check the clock first, then use --accept.",
     )
-    command.add_argument("--dry-run", action="store_true", help="change nothing")
     command.add_argument(
-        "--accept", action="store_true", help="even if most memories would go at once"
+        "--dry-run", action="store_true", help="change nothing; show what would go"
+    )
+    command.add_argument(
+        "--accept",
+        action="store_true",
+        help="go on even if more than half of a store would go at once",
     )
     return command
 

@@ -110,7 +110,9 @@ def confirm_later(answer: dict[str, object]) -> str:
     """Return what is to be done about what a memory may rest on, too; "" when all was found."""
     if not answer.get("lacking"):
         return ""
-    return f"{answer['lacking']}; once git is there: yaadwatch confirm {short(str(answer['id']))}"
+    return (
+        f"{answer['lacking']}; once git is installed: yaadwatch confirm {short(str(answer['id']))}"
+    )
 
 
 def listed(words: Sequence[str]) -> str:

@@ -46,7 +46,7 @@ class NobodyListens(YaadError):
         super().__init__(
             Code.UNAVAILABLE,
             "No daemon is running; nothing was done.",
-            hint="Start one with any command that needs it, for instance: yaadwatch list",
+            hint="Start it: yaadwatch start",
         )
 
 

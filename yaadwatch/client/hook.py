@@ -214,7 +214,7 @@ def _ask(
     """Ask the daemon; where nobody watches the folder, the answers are empty."""
     daemon = reach()
     if daemon is None:
-        raise Trouble("no daemon is running; any command starts it, for instance: yaadwatch list")
+        raise Trouble("no daemon is running; start it: yaadwatch start")
     hello = {
         "protocol": places.PROTOCOL,
         "client": f"yaadwatch-hook/{places.VERSION}",

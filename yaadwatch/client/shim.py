@@ -516,7 +516,7 @@ def main(argv: "Sequence[str]") -> int:
         if name in given:
             given[name] = next(left, "")
         else:
-            sys.stderr.write(f"yaadwatch: mcp takes no {name}; it was left out of account.\n")
+            sys.stderr.write(f"yaadwatch: mcp takes no {name}; it was ignored.\n")
     folder = given["--project"] or os.environ.get("CLAUDE_PROJECT_DIR") or "."
     try:
         Shim(_absolute(folder), given["--agent"] or None).run()

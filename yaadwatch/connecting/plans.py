@@ -139,7 +139,7 @@ def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:
             raise YaadError(
                 Code.REFUSED,
                 f"{path} was left alone: {error}. Nothing of {row.title} was written.",
-                hint="Mend the file, or the entry in it, then run the command again.",
+                hint="Fix the file, or the entry in it, then run the command again.",
             ) from None
     return plans
 

@@ -338,7 +338,7 @@ def _gathered(facts: Facts) -> Found:
 _NO_GIT: Final = "git is not installed"
 """How the daemon begins to say that it has no git, which is told already."""
 _LOCK: Final = "daemon.lock"
-_START: Final = "yaadwatch list"
+_START: Final = "yaadwatch start"
 _VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
 CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("home", _home),

@@ -179,11 +179,11 @@ def _not_looked(
 
     return [
         {
-            "what": f"{path}: statements of agent files that could not be held against the code of"
+            "what": f"{path}: statements of agent files that could not be compared with the code of"
             f" the day they were written, and count from the day they were read: {number} ({why})",
             "mend": _MEND_PARTIAL.format(path=shlex.quote(path))
             if _FROM_ELSEWHERE in why
-            else f"to have it tried again: yaadwatch add {shlex.quote(path)}",
+            else f"to try again: yaadwatch add {shlex.quote(path)}",
         }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"

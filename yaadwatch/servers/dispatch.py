@@ -417,7 +417,7 @@ class Dispatcher:
         else:
             said = YaadError(
                 Code.INTERNAL,
-                f"`{operation}` met a fault of ours: {type(error).__name__}.",
+                f"`{operation}` ran into a bug in yaadwatch: {type(error).__name__}.",
                 hint="The daemon's log has the details.",
             )
         if said.code is Code.INTERNAL or not isinstance(error, YaadError):

@@ -271,7 +271,7 @@ def known_key(key: str) -> str:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{key} is not a setting; nothing was done.{_nearest(key, known)}",
-            "All of them: yaadwatch config list",
+            "All settings: yaadwatch config list",
         )
     return key
 
@@ -316,7 +316,7 @@ def _rows(data: bytes, path: Path) -> Iterator[tuple[str, object]]:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is not TOML ({error}); no setting was used.",
-            "Mend that line, or take it out.",
+            "Fix that line, or remove it.",
         ) from error
     for section, rows in document.items():
         if isinstance(rows, dict):
@@ -373,7 +373,7 @@ def _quoted(value: object) -> str:
 
 def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
     message = f"{where} {why}; {what}."
-    return YaadError(Code.BAD_REQUEST, message, "Change it, or take it out.")
+    return YaadError(Code.BAD_REQUEST, message, "Change it, or remove it.")
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str:

@@ -544,7 +544,7 @@ def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(s
     doubt = site.doubt(memory)
 
     assert doubt["verdict"] == "changed"
-    assert "8 files name it no more; call_by_air stands in its place" in doubt["reason"]
+    assert "8 files no longer name it; call_by_air stands in its place" in doubt["reason"]
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
 

@@ -130,7 +130,7 @@ def test_setting_one_writes_it_and_says_when_it_holds(home):
     assert (home / FILE).read_text() == "# mine\n[watch]\npoll_s = 30\nquiet_ms = 50\n"
     assert ran.lines == [
         f"watch.poll_s = 30 in {home}/{FILE}",
-        "The daemon goes on as it was started. To have it hold: yaadwatch restart",
+        "The running daemon still has the old value. To apply it: yaadwatch restart",
     ]
     again = command("config", "set", "watch.poll_s", "30", answers=alone())
     assert again.lines == [f"watch.poll_s = 30 in {home}/{FILE}"]

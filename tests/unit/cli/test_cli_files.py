@@ -92,8 +92,8 @@ def test_what_is_not_settled_is_said_and_is_no_success():
     ran = command("files", "sync", answers={"files_sync": SYNCED | {"settled": False}})
 
     assert ran.status == 1
-    assert "Not settled: git or somebody is at work" in ran.out
-    assert "tried again by itself" in ran.out
+    assert "Not finished: git or an agent is at work" in ran.out
+    assert "yaadwatch tries again" in ran.out
 
 
 def test_a_diff_shows_what_would_be_written_and_taken_in():
@@ -116,8 +116,8 @@ def test_restore_says_what_happens_next():
 
     assert ran.calls == [("files_restore", {"path": "CLAUDE.md", "snapshot": None})]
     assert ran.lines == [
-        "CLAUDE.md is as it was (70 bytes); it is only read from now on",
-        "Take part again: yaadwatch files adopt CLAUDE.md",
+        "CLAUDE.md is as it was (70 bytes); from now on it is only read",
+        "To write to it again: yaadwatch files adopt CLAUDE.md",
     ]
 
 
@@ -181,4 +181,4 @@ def test_a_private_file_is_said_with_the_command_that_changes_it():
 
     ran = command("add", answers={"add": ADDED | {"files": files}})
 
-    assert "  A block in them instead: yaadwatch files adopt --mode inline" in ran.lines
+    assert "  To write a block into them instead: yaadwatch files adopt --mode inline" in ran.lines

@@ -63,6 +63,24 @@ def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
     ]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("unknown", "could not be judged  (see the log)"),
+        ("moved", "moved, most likely still true  (see the log)"),
+    ],
+)
+def test_impact_tells_what_is_not_in_doubt_from_what_nobody_could_judge(verdict, said):
+    weak = {"verdict": verdict, "score": 0.1, "level": None, "reason": "see the log"}
+
+    ran = command(
+        "impact", "x", answers={"impact": IMPACT | {"memories": [RETRY | {"stale": weak}]}}
+    )
+
+    assert f"                {said}" in ran.lines
+    assert ran.lines[-1].endswith("none in doubt now.")
+
+
 def test_impact_draws_each_link_as_it_was_made():
     led = ALARM | {"along": [{"id": ID, "kind": "led_to", "to": OTHER, "weight": 1.0}]}
 
@@ -193,8 +211,8 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
         "stale", "--all", answers={"stale": {"stale": [doubt], "unknown": [], "checked_at": None}}
     )
 
-    assert ran.lines[0].startswith("in doubt with another (suspect)  0000beef  The alarm waits")
-    assert "    by way of f2e4ab37 -> this; goes when f2e4ab37 is settled" in ran.lines
+    assert ran.lines[0].startswith("in doubt through another (suspect)  0000beef  The alarm waits")
+    assert "    through f2e4ab37 -> this; clears once f2e4ab37 is settled" in ran.lines
 
     # One that deserves no level is shown with --all as well.
     ran = command(
@@ -216,8 +234,8 @@ def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason(
     missed = {"memories": 2, "why": "git blame took longer than 10 s."}
     ran = command("stale", answers={"stale": answer | {"not_looked": missed}})
     assert " ".join(map(str.strip, ran.lines[1:])) == (
-        "2 statements of your agent files could not be held against the code of the day they were"
-        " written: git blame took longer than 10 s. To have it tried again: yaadwatch add"
+        "2 statements of your agent files could not be compared with the code of the day they were"
+        " written: git blame took longer than 10 s. To try again: yaadwatch add"
     )
     assert len(command("stale", answers={"stale": answer | {"not_looked": None}}).lines) == 1
 

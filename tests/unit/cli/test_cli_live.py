@@ -129,7 +129,7 @@ def test_what_is_wrong_comes_first_because_the_end_may_not_fit(monkeypatch):
     shown = watched(POLLED, person=True)
 
     assert (
-        shown.index("The watch limit") < shown.index("mend: sysctl it") < shown.index("is running")
+        shown.index("The watch limit") < shown.index("fix: sysctl it") < shown.index("is running")
     )
 
 

@@ -79,7 +79,7 @@ def test_remember_says_what_was_made_of_it_and_how_to_undo_it():
 def test_remembering_what_is_known_offers_no_undo():
     ran = command("remember", "x", answers={"remember": REMEMBERED | {"decision": "same"}})
 
-    assert ran.lines[0].startswith("Known already, and confirmed: f2e4ab37")
+    assert ran.lines[0].startswith("Already known, and confirmed: f2e4ab37")
     assert "Undo" not in ran.out
 
 
@@ -300,10 +300,10 @@ def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():
     asked = ran.calls[0][1]
     assert (asked["scope"], asked["key"], asked["expected_version"]) == ("user", "tokens", 3)
     assert asked["attributes"] == {"ticket": "SEC-12", "owner": None}
-    assert ran.lines[0].startswith("New words for what was known: f2e4ab37  decision")
+    assert ran.lines[0].startswith("Updated what was known: f2e4ab37  decision")
     assert ran.lines[1:] == [
         "  Use jose, not jsonwebtoken",
-        "  holds in every project of yours",
+        "  holds in all your projects",
         "  masked: github-token",
         "  before: Use authlib's jose",
         """Undo: yaadwatch edit f2e4ab37 'Use authlib'"'"'s jose'""",
@@ -405,4 +405,4 @@ def test_a_fault_of_ours_keeps_its_traceback():
 
     assert ran.status == 1
     assert "Traceback" in ran.err
-    assert "met a fault of ours: ZeroDivisionError" in ran.err
+    assert "ran into a bug in yaadwatch: ZeroDivisionError" in ran.err

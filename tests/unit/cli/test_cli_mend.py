@@ -67,14 +67,14 @@ def test_the_same_words_are_said_to_be_the_same():
 
     ran = command("edit", "f2e4ab37", "x", answers={"update": same})
 
-    assert ran.lines[0].startswith("Reads so already, nothing was changed: f2e4ab37")
+    assert ran.lines[0].startswith("Already says that, nothing was changed: f2e4ab37")
     assert "rests on no file" in ran.lines[1]
 
 
 def test_what_could_not_be_sought_without_git_is_said_and_what_to_do_about_it():
     lacking = UPDATED | {"lacking": "git is not installed, so only files were sought"}
     confirmed = {key: value for key, value in lacking.items() if key not in ("undo", "masked")}
-    said = f"  {lacking['lacking']}; once git is there: yaadwatch confirm f2e4ab37"
+    said = f"  {lacking['lacking']}; once git is installed: yaadwatch confirm f2e4ab37"
 
     edited = command("edit", "f2e4ab37", "x", answers={"update": lacking})
     ran = command("confirm", "f2e4ab37", answers={"confirm": confirmed})
@@ -129,7 +129,7 @@ class TestEditor:
 
     @pytest.mark.parametrize(
         ("script", "said"),
-        [("true", "They are the same words."), (': > "$2"', "No words were left.")],
+        [("true", "The text is the same."), (': > "$2"', "The text is empty.")],
     )
     def test_nothing_new_changes_nothing(self, monkeypatch, script, said):
         status, calls, screen = self.edited(monkeypatch, script)

@@ -121,7 +121,7 @@ def test_add_says_what_it_did_and_how_to_undo_it():
     assert ran.lines == [
         "Watching /srv/api",
         "  store  /srv/api/.yaad/yaad.db",
-        "  git    .yaad/ is kept out by a line in the repository's info/exclude",
+        "  git    ignores .yaad/, by a line in the repository's info/exclude",
         "  read   43 statements, 41 new memories, 17 about code",
         "    CLAUDE.md  42 statements  inline  synced",
         "    AGENTS.md  1 statement    read    paused: larger than 1 MB",
@@ -138,13 +138,13 @@ def test_add_says_how_many_statements_are_in_doubt_already():
 def test_add_says_what_goes_on_in_the_background():
     ran = command("add", answers={"add": ADDED | {"looking": 1}})
 
-    assert "Now 1 statement is held against the code of the day it was written" in ran.out
+    assert "1 statement is being compared with the code of the day it was written" in ran.out
 
 
 def test_add_without_agent_files_says_how_to_go_on():
     ran = command("add", answers={"add": ADDED | {"files": []}})
 
-    assert "  read   no agent files; say yourself what holds: yaadwatch remember TEXT" in ran.lines
+    assert "  read   no agent files here; keep a first memory: yaadwatch remember TEXT" in ran.lines
 
 
 def test_add_without_a_folder_means_the_current_one():
@@ -160,7 +160,7 @@ def test_add_says_nothing_of_git_when_the_store_is_elsewhere_and_tells_of_a_back
     ran = command("add", "/srv/api", answers={"add": ADDED | far})
 
     assert "exclude" not in ran.out
-    assert "A backup of an earlier time is kept: /b/20261120.db" in ran.out
+    assert "A backup from before is kept: /b/20261120.db" in ran.out
 
 
 def test_remove_says_where_the_memories_are():
@@ -258,7 +258,7 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
         "    src/old/api.py is gone; noticed 3 hours ago on main",
         "  gone  00000002  Two",
         "    src/old/api.py is gone; noticed 3 hours ago on main",
-        "    put right: yaadwatch edit ID",
+        "    correct it: yaadwatch edit ID",
         "    still true: yaadwatch confirm 00000001 00000002",
         "    if not: yaadwatch forget 00000001 00000002",
         "",
@@ -355,7 +355,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
 
     assert ran.calls == [("status", {}), ("stale", {"project": "/srv/api", "check": False})]
     assert ran.lines == [
-        "yaadwatch 0.1.0 is running  pid 4711, since 3 hours ago, memory 38 MB",
+        "yaadwatch 0.1.0 is running  pid 4711, started 3 hours ago, memory 38 MB",
         "  searches by words (no model is enabled)",
         "  listens on /run/user/1000/yaadwatch/daemon.sock",
         "",
@@ -380,7 +380,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "",
         "Problems",
         "  The watch limit is reached.",
-        "    mend: sysctl fs.inotify",
+        "    fix: sysctl fs.inotify",
     ]
 
 
@@ -468,7 +468,7 @@ def test_stop_waits_until_the_daemon_is_gone(home):
     program = command("stop", "--json", answers={"shutdown": {"stopping": True}})
 
     assert person.calls == [("shutdown", {})]
-    assert person.lines == ["The daemon has ended (pid 4711). Any command starts it again."]
+    assert person.lines == ["The daemon has stopped (pid 4711). Any command starts it again."]
     assert program.json == {"stopping": True, "running": False, "pid": 4711}
 
 

@@ -44,7 +44,7 @@ def test_install_says_what_was_written_that_it_runs_and_how_to_undo_it(manager):
 
     assert ran.status == 0
     assert ran.lines[0] == "The service is installed (systemd)"
-    assert "  made  ~/.config/systemd/user/yaadwatch.service" in ran.lines
+    assert "  created  ~/.config/systemd/user/yaadwatch.service" in ran.lines
     assert "/user/default.target.wants/yaadwatch.service" in ran.out
     assert ran.lines[-2:] == [
         "The daemon answers (pid 4711, version 0.1.0).",
@@ -67,7 +67,7 @@ def test_uninstall_says_what_went_and_what_stays(manager):
     ran = command("uninstall")
 
     assert dry.lines[0] == "The service would be removed (systemd)"
-    assert dry.lines[-1] == "Nothing was taken away."
+    assert dry.lines[-1] == "Nothing was removed."
     assert "  removed  ~/.config/systemd/user/yaadwatch.socket" in ran.lines
     assert ran.lines[-1].startswith("Your memories and settings stay.")
     assert command("uninstall").lines == ["No service is installed; nothing was done."]
@@ -115,7 +115,7 @@ def test_start_and_restart_say_who_answers(manager):
     assert command("start").lines == [
         "The daemon answers (pid 4711, version 0.1.0, started by systemd)."
     ]
-    assert command("restart").lines == ["The daemon was started anew (pid 4711, version 0.1.0)."]
+    assert command("restart").lines == ["The daemon was restarted (pid 4711, version 0.1.0)."]
 
 
 def test_stop_asks_the_manager_also_when_no_daemon_has_come_up(manager):

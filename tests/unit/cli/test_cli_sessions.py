@@ -88,7 +88,7 @@ def test_the_list_tells_what_each_session_left():
 def test_a_session_that_goes_on_says_so():
     going_on = SESSION | {"ended_at": None, "ended_by": None}
 
-    assert "goes on" in command("sessions", answers={"sessions": {"sessions": [going_on]}}).out
+    assert "still open" in command("sessions", answers={"sessions": {"sessions": [going_on]}}).out
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_without_a_task_in_those_states_that_is_said():
     none = command("tasks", answers={"tasks": answer}).out
 
     assert done == "No task is done.\n"
-    assert none.startswith("Nothing is to be done.")
+    assert none.startswith("No open tasks.")
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,9 @@ def test_status_of_a_real_daemon_over_a_real_socket(daemon, environment):
 def test_stop_ends_a_real_daemon(daemon, environment):
     ran = run("stop", environment=environment)
 
-    assert ran.stdout == f"The daemon has ended (pid {daemon.pid}). Any command starts it again.\n"
+    assert (
+        ran.stdout == f"The daemon has stopped (pid {daemon.pid}). Any command starts it again.\n"
+    )
     assert daemon.wait(PATIENCE_S) == 0
     assert run("stop", environment=environment).stdout == "No daemon is running.\n"
 
@@ -441,4 +443,4 @@ def test_a_folder_that_is_gone_is_told(environment, tmp_path):
     )
 
     assert ran.returncode == 2
-    assert "The current folder is not there any more" in ran.stderr
+    assert "The current folder no longer exists" in ran.stderr

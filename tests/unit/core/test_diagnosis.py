@@ -104,12 +104,12 @@ def test_where_all_is_well_nothing_is_found():
             "YAAD_A_B must be",
             "unset YAAD_A_B; yaadwatch stop",
         ),
-        ({"daemon": DaemonFacts(state="absent")}, "daemon", "is not running", "yaadwatch list"),
+        ({"daemon": DaemonFacts(state="absent")}, "daemon", "is not running", "yaadwatch start"),
         (
             {"daemon": DaemonFacts(state="absent", said="no space")},
             "daemon",
             "The last one said: no space",
-            "yaadwatch list",
+            "yaadwatch start",
         ),
         ({"daemon": DaemonFacts(state="silent", pid=9)}, "daemon", "Process 9", "kill 9"),
         (
@@ -122,7 +122,7 @@ def test_where_all_is_well_nothing_is_found():
             {"daemon": DaemonFacts(state="answers", version="0.9", ours="1.0")},
             "daemon",
             "version 0.9, and this program 1.0",
-            "yaadwatch stop; yaadwatch list",
+            "yaadwatch stop; yaadwatch start",
         ),
         (
             {"daemon": DaemonFacts(state="answers", problems=(("/x is polled", "sysctl"),))},
@@ -152,7 +152,7 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
             "stores",
             "is damaged: malformed",
-            f"mv {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch list",
+            f"mv {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch start",
         ),
         (
             {"stores": (replace(USER, state="absent", backup="/b/1.db"),)},

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _SHAPE = """\
 The file: {"nodes": [{"id": "req-1", "text": "Sign in by mail"}],
            "edges": [{"from": "req-1", "kind": "led_to", "to": "req-2"}]}
-A node may have kind, tier, tags, pin and created_at; an edge weight,
-attributes, created_at, valid_from and valid_until. All of it is stored, or
-nothing; given twice it is stored once. Edges without their ends are told."""
+A node may also have kind, tier, tags, pin and created_at; an edge may have
+weight, attributes, created_at, valid_from and valid_until. Either everything is
+stored or nothing; storing it again changes nothing. Edges whose ends do not
+exist are left out and listed."""
 _LEFT_OUT_SHOWN = 20
 
 
@@ -29,16 +30,18 @@ def add_inject(commands: Commands) -> Parser:
     """Add `inject`."""
     command = commands.add(
         "inject",
-        "take in many memories and relations at once",
+        "store many memories and relations at once",
         inject,
         examples=[
             ("yaadwatch inject graph.json", "from a file"),
-            ("make-graph | yaadwatch inject -", "from a program"),
+            ("make-graph | yaadwatch inject -", "from a pipe"),
         ],
         more=_SHAPE,
     )
     command.add_argument("file", metavar="FILE", help="JSON; - reads standard input")
-    command.add_argument("--dry-run", action="store_true", help="change nothing; count")
+    command.add_argument(
+        "--dry-run", action="store_true", help="change nothing; count what would change"
+    )
     return command
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 _KINDS = """\
-Kinds that doubt goes along, and to which end:
+These kinds pass on doubt:
   A depends_on B   B in doubt puts A in doubt (0.8 of it)
   A part_of B      B in doubt puts A in doubt (0.6), A puts B (0.3)
   A caused_by B    B in doubt puts A in doubt (0.6)
   A led_to B       A in doubt puts B in doubt (0.6)
-supersedes makes B fade faster; any other word is kept, and carries no doubt."""
+A supersedes B makes B fade faster. Every other KIND passes on no doubt."""
 _SYMBOLS_SHOWN = 8
 
 
@@ -26,18 +26,21 @@ def add_impact(commands: Commands) -> Parser:
     """Add `impact`."""
     command = commands.add(
         "impact",
-        "list the memories that rest on a file, and on those",
+        "list the memories that a change to a file would affect",
         impact,
         examples=[
             ("yaadwatch impact src/auth.ts", "before you change it"),
-            ("yaadwatch impact src/auth.ts:verify", "only one definition in it"),
-            ("yaadwatch impact src --json", "all below a folder, for programs"),
+            ("yaadwatch impact src/auth.ts:verify", "one definition in it"),
+            ("yaadwatch impact src --json", "everything in a folder, for scripts"),
         ],
-        more="The number is the part of a doubt about the file that would come to\n"
-        "the memory: 1.00 if it rests on the file, less with every link between.",
+        more="Lists what rests on the file, and what depends on those memories. The number\n"
+        "says how much of a doubt would reach a memory: 1.00 when it rests on the file\n"
+        "itself, less with every relation in between.",
     )
-    command.add_argument("file", metavar="FILE[:SYMBOL]", help="a file, a definition, a folder")
-    command.add_argument("--no-check", action="store_true", help="do not look at the files first")
+    command.add_argument(
+        "file", metavar="FILE[:SYMBOL]", help="a file, a definition in a file, or a folder"
+    )
+    command.add_argument("--no-check", action="store_true", help="do not check the files first")
     return command
 
 
@@ -45,7 +48,7 @@ def add_link(commands: Commands) -> Parser:
     """Add `link`."""
     command = commands.add(
         "link",
-        "relate a memory to another one; doubt goes along it",
+        "relate one memory to another, so that doubt spreads",
         link,
         examples=[
             (
@@ -53,7 +56,10 @@ def add_link(commands: Commands) -> Parser:
                 "falls with it",
             ),
             ("yaadwatch link 5c01f2e4 led_to 77aa01bc --weight 0.5", "half as strong"),
-            ("yaadwatch link 5c01f2e4 led_to 77aa01bc --since 2026-03-01", "since then"),
+            (
+                "yaadwatch link 5c01f2e4 led_to 77aa01bc --since 2026-03-01",
+                "since then",
+            ),
         ],
         more=_KINDS,
     )
@@ -62,14 +68,14 @@ def add_link(commands: Commands) -> Parser:
         "--weight",
         metavar="W",
         type=_number,
-        help="how much of a doubt goes along it, to 1 at most (default: as it is; a new one: 1)",
+        help="how much of a doubt it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
     )
-    command.add_argument("--since", metavar="TIME", help="when it began to hold (default: now)")
+    command.add_argument("--since", metavar="TIME", help="when the relation began (default: now)")
     command.add_argument(
         "--attributes",
         metavar="JSON",
         type=_object,
-        help='what else to keep of it, such as \'{"source": "review"}\'',
+        help='extra data to keep with it, such as \'{"source": "review"}\'',
     )
     return command
 
@@ -82,9 +88,10 @@ def add_unlink(commands: Commands) -> Parser:
         unlink,
         examples=[
             ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc", "undo a `link`"),
-            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for programs"),
+            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for scripts"),
         ],
-        more="A doubt that came along it goes. What is related, `yaadwatch show ID` tells.",
+        more="A doubt that came through it is cleared. To see the relations of a memory:\n"
+        "yaadwatch show ID",
     )
     _ends(command)
     return command
@@ -149,7 +156,9 @@ def unlink(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _ends(command: Parser) -> None:
-    command.add_argument("id", metavar="FROM", help="id of a memory, or a unique part of it")
+    command.add_argument(
+        "id", metavar="FROM", help="id of a memory; a unique beginning or end is enough"
+    )
     command.add_argument("kind", metavar="KIND", help="depends_on, part_of, caused_by, led_to, ...")
     command.add_argument("to", metavar="TO", help="id of the other memory")
 
@@ -183,7 +192,12 @@ def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(_way(found), indent=16)
     stale = found["stale"]
     if stale:
-        known = f"in doubt now: {stale['verdict']}" if stale["level"] else "could not be judged"
+        if stale["level"]:
+            known = f"in doubt now: {stale['verdict']}"
+        elif stale["verdict"] == "unknown":
+            known = "could not be judged"
+        else:
+            known = f"{stale['verdict']}, most likely still true"
         terminal.line(styled(known, "yellow"), f"  ({stale['reason']})", indent=16)
 
 

@@ -13,28 +13,33 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-_STEPS = "Each line: steps from where it begins, id, text. Then the relations between."
+_STEPS = "Prints a line for each memory (steps away, id, text), then their relations."
 
 
 def add_subgraph(commands: Commands) -> Parser:
     """Add `subgraph`."""
     command = commands.add(
         "subgraph",
-        "show what is around a memory, or a question",
+        "show what surrounds a memory, or the answers to a question",
         subgraph,
         examples=[
             ("yaadwatch subgraph 5c01f2e4", "two steps around a memory"),
-            ('yaadwatch subgraph --query "token signing"', "around its best answers"),
-            ("yaadwatch subgraph 5c01f2e4 --depth 1 --json", "for programs"),
+            ('yaadwatch subgraph --query "token signing"', "around the best answers"),
+            ("yaadwatch subgraph 5c01f2e4 --depth 1 --json", "for scripts"),
         ],
         more=_STEPS,
     )
     command.add_argument(
-        "id", metavar="ID", nargs="?", help="id or key, or a unique beginning or end of the id"
+        "id",
+        metavar="ID",
+        nargs="?",
+        help="its id or key; a unique beginning or end of the id is enough",
     )
-    command.add_argument("--query", metavar="WORDS", help="look around the answers to this")
+    command.add_argument("--query", metavar="WORDS", help="start from the answers to this question")
     _options(command, depth=2)
-    command.add_argument("--tokens", metavar="N", type=whole_number, help="budget (default: 2000)")
+    command.add_argument(
+        "--tokens", metavar="N", type=whole_number, help="at most so many tokens (default: 2000)"
+    )
     return command
 
 
@@ -47,13 +52,13 @@ def add_traverse(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch traverse 5c01f2e4 --depth 3", "in both directions"),
             ("yaadwatch traverse 5c01f2e4 --ancestors --depth 10", "what leads to it"),
-            ("yaadwatch traverse 5c01f2e4 --backlinks", "what is linked with it"),
+            ("yaadwatch traverse 5c01f2e4 --backlinks", "what points to it"),
             ("yaadwatch traverse 5c01f2e4 --kind led_to --view all", "one kind, ended ones too"),
         ],
         more=_STEPS,
     )
     command.add_argument(
-        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     way = command.add_mutually_exclusive_group()
     way.add_argument(
@@ -61,21 +66,21 @@ def add_traverse(commands: Commands) -> Parser:
         dest="direction",
         action="store_const",
         const="ancestors",
-        help="against the relations: A when A led_to ID",
+        help="backwards: A when A led_to ID",
     )
     way.add_argument(
         "--descendants",
         dest="direction",
         action="store_const",
         const="descendants",
-        help="along the relations: B when ID led_to B",
+        help="forwards: B when ID led_to B",
     )
     way.add_argument(
         "--backlinks",
         dest="direction",
         action="store_const",
         const="backlinks",
-        help="what has a relation that ends here, one step away",
+        help="what points here, one step away",
     )
     _options(command, depth=1)
     return command
@@ -114,7 +119,7 @@ def _options(command: Parser, *, depth: int) -> None:
         choices=("current", "historical", "all"),
         help="relations that hold, that have ended, or both (default: current)",
     )
-    command.add_argument("--nodes", metavar="N", type=whole_number, help="memories at most")
+    command.add_argument("--nodes", metavar="N", type=whole_number, help="at most so many memories")
 
 
 def _asked(args: Namespace) -> "dict[str, Any]":

@@ -24,14 +24,14 @@ def add_graph(commands: Commands) -> Parser:
         "count memories and relations; end or delete one",
         graph,
         examples=[
-            ("yaadwatch graph", "how many there are, of which kinds"),
+            ("yaadwatch graph", "how many of each kind there are"),
             ("yaadwatch graph close 12", "end the relation with this number"),
             ("yaadwatch graph close 12 --at 2026-03-01", "it ended then"),
-            ("yaadwatch graph delete-link 12", "it never held"),
+            ("yaadwatch graph delete-link 12", "it was never true"),
             ("yaadwatch graph delete 5c01f2e4", "a memory, for good"),
         ],
-        more="The numbers of a memory's relations: yaadwatch show ID --view all\n"
-        "A deleted memory cannot be brought back; a forgotten one can: yaadwatch forget",
+        more="For the numbers of relations: yaadwatch show ID --view all\n"
+        "A deleted memory cannot be brought back. Use yaadwatch forget to archive one.",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="stats", help="what to do (default: stats)"

@@ -15,16 +15,21 @@ def add_verify(commands: Commands) -> Parser:
     """Add `verify`."""
     command = commands.add(
         "verify",
-        "look for what is wrong in a store",
+        "check a store for damage",
         verify,
         examples=[
             ("yaadwatch verify", "the memories of this project"),
-            ("yaadwatch verify --repair", "make the index anew if it is not what it must be"),
+            ("yaadwatch verify --repair", "rebuild what can be rebuilt"),
         ],
-        more="Nothing is written without --repair. Exit status 1 when something is wrong.",
+        more="Nothing is written without --repair. Exit status 1 when something is wrong.\n"
+        "A store that cannot be opened at all: yaadwatch doctor",
     )
     _user(command)
-    command.add_argument("--repair", action="store_true", help="make anew what is derived")
+    command.add_argument(
+        "--repair",
+        action="store_true",
+        help="rebuild what is derived from the rest: index, vectors",
+    )
     return command
 
 
@@ -36,13 +41,13 @@ def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return status
     for done in answer["repaired"]:
-        terminal.line(f"Made anew: {done}.")
+        terminal.line(f"Rebuilt: {done}.")
     for found in answer["findings"]:
         terminal.line(styled(str(found["what"]), "red"))
-        terminal.line(f"mend: {found['mend']}", indent=2)
+        terminal.line(f"fix: {found['mend']}", indent=2)
     where = folder(answer["path"])
     if answer["sound"]:
-        terminal.line(f"{where} is whole: {listed(answer['checks'])}.")
+        terminal.line(f"{where} is sound. Checked: {listed(answer['checks'])}.")
     else:
         terminal.line(f"{count(len(answer['findings']), 'fault')} in {where}.")
     return status
@@ -52,7 +57,7 @@ def add_compact(commands: Commands) -> Parser:
     """Add `compact`."""
     command = commands.add(
         "compact",
-        "write a store anew, without the room of what was deleted",
+        "shrink a store: give back the space of deleted data",
         compact,
         examples=[
             ("yaadwatch compact", "the store of this project"),
@@ -80,14 +85,15 @@ def add_backup(commands: Commands) -> Parser:
     """Add `backup`."""
     command = commands.add(
         "backup",
-        "make a dated copy of a store now",
+        "back up a store now",
         backup,
         examples=[
             ("yaadwatch backup", "the memories of this project"),
-            ("yaadwatch backup --user", "the user's own store"),
+            ("yaadwatch backup --user", "your own store, for all projects"),
         ],
-        more="The daemon does this daily. The newest seven that differ are kept, of one\n"
-        "day three where there are others.",
+        more="The daemon does this daily. The newest seven copies that differ are kept, and\n"
+        "of these at most three from the same day while there are older ones. When the\n"
+        "store is lost, yaadwatch add --restore brings the newest copy back.",
     )
     _user(command)
     return command
@@ -109,5 +115,5 @@ def backup(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _user(command: Parser) -> None:
     command.add_argument(
-        "--user", action="store_true", help="the user's own store, not that of the project"
+        "--user", action="store_true", help="your own store instead of the project's"
     )

@@ -23,16 +23,18 @@ EXPORTS = ("jsonl", "markdown", "raw", "store")
 IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
 _TOLD = 20
 _EXPORT_MORE = """\
-jsonl     everything, a JSON object a line; imported again, the store is equal
-markdown  a folder: a page a memory with a header, an index, Obsidian links,
-          prior versions in .archive; pages that you wrote are left alone
+Formats:
+jsonl     everything, one JSON object a line; importing it gives an equal store
+markdown  a folder with a page for each memory, an index, Obsidian links and
+          earlier versions in .archive; pages that you wrote are left alone
 raw       the files of one import as they came, byte for byte (--import-id)
-store     a single file: the store itself, compact, to take elsewhere"""
+store     a single file: the store itself, compact, to take elsewhere
+To read it in again: yaadwatch import"""
 _IMPORT_MORE = """\
-The format is told by the file: a folder is markdown, .jsonl is an export, a
-database is a Yaad's or a store of ours, anything else an agent file. Nothing is
-imported twice: what is here stays, and what says otherwise is told. Secrets are
-masked."""
+A folder is read as markdown pages, .jsonl as an export, a database as the store
+of yaadwatch or of another Yaad, any other file as an agent file. Nothing is
+imported twice. What is here already stays; conflicts are listed. Secrets are
+masked. Either everything is imported or nothing."""
 
 
 def add_export(commands: Commands) -> Parser:
@@ -43,17 +45,19 @@ def add_export(commands: Commands) -> Parser:
         export,
         examples=[
             ("yaadwatch export memories.jsonl", "everything"),
-            ("yaadwatch export notes --format markdown", "pages to read, and for Obsidian"),
-            ("yaadwatch export - | gzip > m.jsonl.gz", "to a program"),
+            ("yaadwatch export notes --format markdown", "pages to read, also in Obsidian"),
+            ("yaadwatch export - | gzip > m.jsonl.gz", "into a pipe"),
         ],
         more=_EXPORT_MORE,
     )
     command.add_argument("target", metavar="PATH", help="a file or folder; - is standard output")
     command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
     command.add_argument("--import-id", metavar="ID", help="which import's files, of raw")
-    command.add_argument("--user", action="store_true", help="the user's own store")
     command.add_argument(
-        "--force", action="store_true", help="write over a file, or pages of ours that were edited"
+        "--user", action="store_true", help="your own store instead of the project's"
+    )
+    command.add_argument(
+        "--force", action="store_true", help="overwrite a file, or exported pages that were edited"
     )
     return command
 
@@ -133,7 +137,7 @@ def add_import(commands: Commands) -> Parser:
     """Add `import`."""
     command = commands.add(
         "import",
-        "take in memories from a file or a folder",
+        "read memories from a file or a folder",
         take_in,
         examples=[
             ("yaadwatch import memories.jsonl --dry-run", "what it would bring"),
@@ -144,9 +148,13 @@ def add_import(commands: Commands) -> Parser:
         more=_IMPORT_MORE,
     )
     command.add_argument("source", metavar="PATH", nargs="?", help="a file or a folder")
-    command.add_argument("--format", choices=IMPORTS, help="when the file does not tell")
-    command.add_argument("--dry-run", action="store_true", help="change nothing; count")
-    command.add_argument("--user", action="store_true", help="into the user's own store")
+    command.add_argument("--format", choices=IMPORTS, help="default: found out from the file")
+    command.add_argument(
+        "--dry-run", action="store_true", help="change nothing; count what would change"
+    )
+    command.add_argument(
+        "--user", action="store_true", help="into your own store instead of the project's"
+    )
     command.add_argument("--list", action="store_true", help="print what was imported")
     return command
 

@@ -25,25 +25,27 @@ def add_config(commands: Commands) -> Parser:
     """Add `config`."""
     command = commands.add(
         "config",
-        "show the settings and where each is from, or set one",
+        "show the settings, or change one",
         config,
         examples=[
-            ("yaadwatch config list", "every value, and what set it"),
+            ("yaadwatch config list", "every value, and its source"),
             ("yaadwatch config get watch.poll_s", "one value, for scripts"),
             ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
             ("yaadwatch config set memory.half_lives task=7", "a list"),
             ("yaadwatch config unset watch.poll_s", "back to the default"),
         ],
         starts_daemon=False,
-        more="What says more wins: an option of a command, a variable such as\n"
-        "YAAD_WATCH_POLL_S of the daemon, .yaad/config.toml of a project (half-lives and\n"
-        "the budget only), ~/.yaad/config.toml, the default. The daemon reads them when\n"
-        "it starts: yaadwatch restart",
+        more="The first of these that has a value wins: an option of the command, a variable\n"
+        "of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml\n"
+        "(half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon\n"
+        "reads its settings when it starts. After a change: yaadwatch restart",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
     )
-    command.add_argument("words", metavar="KEY [VALUE]", nargs="*", help="of one setting")
+    command.add_argument(
+        "words", metavar="KEY [VALUE]", nargs="*", help="a setting, and its new value for set"
+    )
     return command
 
 
@@ -127,7 +129,7 @@ def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if row["from"] not in ("default", str(configuring.path())):
         terminal.line(f"{row['from']} is set in this shell, and says {_shown(row['value'])}.")
     if runs:
-        terminal.line("The daemon goes on as it was started. To have it hold: yaadwatch restart")
+        terminal.line("The running daemon still has the old value. To apply it: yaadwatch restart")
     return 0
 
 

@@ -36,21 +36,27 @@ def add_logs(commands: Commands) -> Parser:
     """Add `logs`."""
     command = commands.add(
         "logs",
-        "show what the daemon wrote in its log",
+        "show the log of the daemon",
         logs,
         examples=[
             ("yaadwatch logs", f"the last {LINES} lines"),
             ("yaadwatch logs --level warning --lines 200", "what went wrong lately"),
-            ("yaadwatch logs --follow", "and what comes, until Ctrl-C"),
-            ("yaadwatch logs --json", "the lines as they are, JSON"),
+            ("yaadwatch logs --follow", "and every new line, until Ctrl-C"),
+            ("yaadwatch logs --json", "the lines as they are, in JSON"),
         ],
         starts_daemon=False,
-        more="Secrets are masked before a line is written. Works without a daemon.",
+        more="Secrets are masked before a line is written. Works without a daemon.\n"
+        "For a diagnosis instead of a log: yaadwatch doctor",
     )
-    command.add_argument("--lines", "-n", type=_count, default=LINES, help="show so many (50)")
-    command.add_argument("--follow", "-f", action="store_true", help="show what comes, too")
     command.add_argument(
-        "--level", choices=LEVELS, default="debug", help="nothing that matters less than this"
+        "--lines", "-n", type=_count, default=LINES, help="show the last LINES lines (default: 50)"
+    )
+    command.add_argument("--follow", "-f", action="store_true", help="go on with new lines")
+    command.add_argument(
+        "--level",
+        choices=LEVELS,
+        default="debug",
+        help="only lines of this level and above (default: debug)",
     )
     return command
 

@@ -26,20 +26,20 @@ def add_daemon(commands: Commands) -> Parser:
     """Add `daemon`."""
     command = commands.add(
         "daemon",
-        "be the daemon, until told to stop",
+        "run the daemon in the foreground, for a supervisor",
         daemon,
         examples=[
             ("yaadwatch daemon --supervised", "what a service manager runs"),
-            ("yaadwatch up", "for a trial: in this terminal"),
+            ("yaadwatch up", "to try it out, in this terminal"),
         ],
         starts_daemon=False,
-        more="Commands that need it start it by themselves. When another version was\n"
-        "installed, or above its memory limit, it begins again as a new process.",
+        more="You rarely need this: commands start the daemon when they need it. After an\n"
+        "upgrade, or above its memory limit, it restarts itself as a new process.",
     )
     command.add_argument(
         "--supervised",
         action="store_true",
-        help="to begin again, end with status 75: who started it starts it again",
+        help="to be restarted, exit with status 75 and leave it to the supervisor",
     )
     return command
 
@@ -51,11 +51,12 @@ def add_start(commands: Commands) -> Parser:
         "start the daemon",
         start,
         examples=[
-            ("yaadwatch start", "as a service if it is one, else in the background"),
-            ("yaadwatch start --json", "for programs"),
+            ("yaadwatch start", "as a service if installed, else in the background"),
+            ("yaadwatch start --json", "for scripts"),
         ],
         starts_daemon=False,
-        more="Commands that need the daemon do so by themselves.",
+        more="You rarely need this: commands start the daemon when they need it. To have it\n"
+        "start at every login: yaadwatch install",
     )
 
 
@@ -63,14 +64,15 @@ def add_restart(commands: Commands) -> Parser:
     """Add `restart`."""
     return commands.add(
         "restart",
-        "end the daemon and start it anew",
+        "stop the daemon and start it again",
         restart,
         examples=[
-            ("yaadwatch restart", "after a change of the settings"),
-            ("yaadwatch restart --json", "for programs"),
+            ("yaadwatch restart", "after you changed a setting"),
+            ("yaadwatch restart --json", "for scripts"),
         ],
         starts_daemon=False,
-        more="As a service, it keeps its socket meanwhile: who asks is answered afterwards.",
+        more="As a systemd service it keeps its socket open meanwhile: requests wait, and\n"
+        "none is refused.",
     )
 
 
@@ -78,15 +80,15 @@ def add_stop(commands: Commands) -> Parser:
     """Add `stop`."""
     return commands.add(
         "stop",
-        "end the daemon",
+        "stop the daemon",
         stop,
         examples=[
-            ("yaadwatch stop", "returns when it has ended"),
-            ("yaadwatch stop --json", "for programs"),
+            ("yaadwatch stop", "returns once it has ended"),
+            ("yaadwatch stop --json", "for scripts"),
         ],
         starts_daemon=False,
-        more="It is started again by any command that needs it, and at your next login if it\n"
-        "is a service. To end that for good: yaadwatch uninstall",
+        more="Any command that needs the daemon starts it again; so does your next login if\n"
+        "it is a service. To remove the service: yaadwatch uninstall",
     )
 
 
@@ -116,7 +118,7 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
     answer = verbs.start(verbs.this_machine(client))
     by = f", started by {answer['by']}" if answer["by"] else ""
-    runs = "The daemon answers" if answer["started"] else "The daemon runs already"
+    runs = "The daemon answers" if answer["started"] else "The daemon is running already"
     daemon = answer["daemon"]
     text = f"{runs} (pid {daemon['pid']}, version {daemon['version']}{by})."
     return _told(args, terminal, text, answer)
@@ -128,7 +130,7 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
     answer = verbs.restart(verbs.this_machine(client))
     daemon = answer["daemon"]
-    text = f"The daemon was started anew (pid {daemon['pid']}, version {daemon['version']})."
+    text = f"The daemon was restarted (pid {daemon['pid']}, version {daemon['version']})."
     return _told(args, terminal, text, answer)
 
 
@@ -158,7 +160,7 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _ended(args: Namespace, terminal: Terminal, pid: int | None) -> int:
     answer = {"stopping": True, "running": False, "pid": pid}
-    text = f"The daemon has ended (pid {pid}). Any command starts it again."
+    text = f"The daemon has stopped (pid {pid}). Any command starts it again."
     return _told(args, terminal, text, answer)
 
 

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-_CHANGES = {"created": "made", "changed": "rewritten", "removed": "removed", "kept": "left alone"}
+_CHANGES = {
+    "created": "created",
+    "changed": "rewritten",
+    "removed": "removed",
+    "kept": "left alone",
+}
 _STATES = {
     "installed": "The service is installed",
     "changed": "The service is brought up to date",
@@ -31,25 +36,26 @@ def add_install(commands: Commands) -> Parser:
     """Add `install`."""
     command = commands.add(
         "install",
-        "have the daemon started when you log in, and again when it ends",
+        "run the daemon as a service, from login on",
         install,
         examples=[
-            ("yaadwatch install --dry-run", "what would be written, as a diff"),
-            ("yaadwatch install", "write it, and start the daemon"),
-            ("yaadwatch install --linger", "have it run without a session, too (a server)"),
-            ("yaadwatch uninstall", "take it away again"),
+            ("yaadwatch install --dry-run", "show what would be written, as a diff"),
+            ("yaadwatch install", "install the service and start it"),
+            ("yaadwatch install --linger", "also run it while you are logged out (a server)"),
+            ("yaadwatch uninstall", "undo it"),
         ],
         starts_daemon=False,
-        more="Writes two units for systemd's user manager, or an agent for launchd, as this\n"
-        "user; nothing needs root. Doing it twice changes nothing; after an upgrade it\n"
-        "writes what has changed. Where no manager runs (a container, WSL without\n"
-        "systemd) nothing is written: commands and agents start the daemon.",
+        more="Optional: without a service, commands and agents start the daemon when they\n"
+        "need it. Writes two units for systemd's user manager, or one agent for launchd;\n"
+        "nothing needs root. Running it again changes nothing; after an upgrade it\n"
+        "brings the files up to date. Where no manager runs (a container, WSL without\n"
+        "systemd), nothing is written.",
     )
     command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
     command.add_argument(
         "--linger",
         action="store_true",
-        help="let your services run when you are not logged in (loginctl enable-linger)",
+        help="keep your services running while you are logged out (loginctl enable-linger)",
     )
     return command
 
@@ -58,17 +64,20 @@ def add_uninstall(commands: Commands) -> Parser:
     """Add `uninstall`."""
     command = commands.add(
         "uninstall",
-        "end the service and take away what `install` wrote",
+        "stop the service and remove what `install` wrote",
         uninstall,
         examples=[
-            ("yaadwatch uninstall --dry-run", "what would be taken away"),
-            ("yaadwatch uninstall", "take it away"),
+            ("yaadwatch uninstall --dry-run", "list what would be removed"),
+            ("yaadwatch uninstall", "remove it"),
         ],
         starts_daemon=False,
-        more="Takes away what the receipt in your home folder says was written, with the\n"
-        "folders that were made for it, and nothing else. Memories and settings stay.",
+        more="Removes the files and folders that ~/.yaad/receipt.json lists, and nothing\n"
+        "else. Your memories and settings stay. To remove everything, see\n"
+        "docs/service.md",
     )
-    command.add_argument("--dry-run", action="store_true", help="take nothing away; list it")
+    command.add_argument(
+        "--dry-run", action="store_true", help="remove nothing; list what would go"
+    )
     return command
 
 
@@ -108,7 +117,7 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     _tell_files(answer, terminal)
     if answer["dry_run"]:
-        terminal.line(styled("Nothing was taken away.", "bold"))
+        terminal.line(styled("Nothing was removed.", "bold"))
         return 0
     if answer.get("why"):
         terminal.line(f"Its manager was not told: {answer['why']}.")

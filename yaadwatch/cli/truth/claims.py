@@ -13,44 +13,49 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ONE = "id or key, or a unique beginning or end of the id"
+ONE = "its id or key; a unique beginning or end of the id is enough"
 
 
 def add_claims(commands: Commands) -> Parser:
     """Add `claims`."""
     command = commands.add(
         "claims",
-        "list what memories claim: values of things; add or end one",
+        "list the values that memories claim; add or end a claim",
         claims,
         examples=[
             ("yaadwatch claims", "what holds now, by subject"),
-            ("yaadwatch claims 5c01f2e4 --all", "of one memory, with what ended"),
-            ("yaadwatch claims --subject api", "what is said of the API"),
-            ("yaadwatch claims add 5c01f2e4 api port 8080", "besides its words"),
-            ("yaadwatch claims end 12", "it holds no longer"),
+            ("yaadwatch claims 5c01f2e4 --all", "of one memory, ended ones too"),
+            ("yaadwatch claims --subject api", "what is claimed about the API"),
+            ("yaadwatch claims add 5c01f2e4 api port 8080", "add a claim"),
+            ("yaadwatch claims end 12", "it no longer holds"),
         ],
-        more="Claims are taken from sentences that say one value and nothing else, such as\n"
-        '"The API port is 8080". Two values of one thing are shown by: contradictions',
+        more="A claim comes from a sentence that states one value and nothing else, such as\n"
+        '"The API port is 8080". Two values for the same thing: yaadwatch contradictions',
     )
     command.add_argument(
         "what",
         metavar="WHAT",
         nargs="*",
-        help="the id of a memory; add ID SUBJECT ATTRIBUTE VALUE; end NUMBER",
+        help="the id of a memory; or: add ID SUBJECT ATTRIBUTE VALUE; or: end NUMBER",
     )
-    command.add_argument("--subject", metavar="S", help="only what is claimed of this")
-    command.add_argument("--all", action="store_true", help="what no longer holds, too")
+    command.add_argument("--subject", metavar="S", help="only claims about this subject")
+    command.add_argument("--all", action="store_true", help="also claims that no longer hold")
     command.add_argument(
-        "--evidence", metavar="TEXT", default="", help="for add: what tells so, in words"
+        "--evidence",
+        metavar="TEXT",
+        default="",
+        help="for add: what shows that it is true, in words",
     )
     command.add_argument(
-        "--evidence-at", metavar="TIME", help="for add: when the evidence is from, such as a day"
+        "--evidence-at",
+        metavar="TIME",
+        help="for add: the date of the evidence, such as 2026-03-01",
     )
     command.add_argument(
         "--edge",
         metavar="N",
         type=whole_number,
-        help="for add: the relation it rests on; once that ends, the claim is contradicted",
+        help="for add: the relation it rests on; when that ends, the claim is contradicted",
     )
     return command
 
@@ -59,17 +64,18 @@ def add_contradictions(commands: Commands) -> Parser:
     """Add `contradictions`."""
     command = commands.add(
         "contradictions",
-        "list what cannot all be true",
+        "list memories that cannot all be true",
         contradictions,
         examples=[
-            ("yaadwatch contradictions", "those that are open"),
+            ("yaadwatch contradictions", "the open ones"),
             ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "settle one"),
-            ("yaadwatch contradictions --settled", "with what was decided, and why"),
+            ("yaadwatch contradictions --settled", "settled ones too"),
         ],
-        more="Two values of one thing at once; a claim whose relation has ended; evidence that\n"
-        "is a month newer than what it speaks against. Nothing is lowered by itself.",
+        more="There are three kinds: two values for the same thing at the same time, a claim\n"
+        "whose relation has ended, and evidence 30 days newer than the memory it speaks\n"
+        "against. Nothing changes until you settle it: yaadwatch resolve",
     )
-    command.add_argument("--settled", action="store_true", help="what was decided, too")
+    command.add_argument("--settled", action="store_true", help="also those that were settled")
     return command
 
 
@@ -81,19 +87,21 @@ def add_resolve(commands: Commands) -> Parser:
         resolve,
         examples=[
             ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "that memory is right"),
-            ("yaadwatch resolve 1a2b3c4d --both", "they speak of different things"),
+            ("yaadwatch resolve 1a2b3c4d --both", "they are about different things"),
             ("yaadwatch resolve 1a2b3c4d --none", "neither is right"),
         ],
-        more="What is not kept claims it no longer. A memory that claimed nothing else is\n"
-        "superseded; with --forget it is archived.",
+        more="A memory that is not kept loses the claim. If it claimed nothing else, it is\n"
+        "superseded, or archived with --forget. See yaadwatch contradictions",
     )
-    command.add_argument("id", metavar="ID", help="of the contradiction, or its beginning")
+    command.add_argument("id", metavar="ID", help="the id of the contradiction, or its beginning")
     how = command.add_mutually_exclusive_group(required=True)
     how.add_argument("--keep", metavar="MEMORY", help="the memory that is right: " + ONE)
-    how.add_argument("--both", action="store_true", help="both are; it is not shown again")
-    how.add_argument("--none", action="store_true", help="none of them is")
-    command.add_argument("--forget", action="store_true", help="archive those that are not kept")
-    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with it")
+    how.add_argument("--both", action="store_true", help="both are right; do not show it again")
+    how.add_argument("--none", action="store_true", help="none of them is right")
+    command.add_argument(
+        "--forget", action="store_true", help="archive the memories that are not kept"
+    )
+    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the decision")
     return command
 
 
@@ -101,15 +109,16 @@ def add_gaps(commands: Commands) -> Parser:
     """Add `gaps`."""
     command = commands.add(
         "gaps",
-        "list how often questions had no good answer; approve or drop one",
+        "list questions without a good answer; approve or drop one",
         gaps,
         examples=[
-            ("yaadwatch gaps", "those asked most often first"),
-            ("yaadwatch gaps approve how do we deploy", "keep its words"),
+            ("yaadwatch gaps", "most often asked first"),
+            ("yaadwatch gaps approve how do we deploy", "keep this question, in words"),
             ("yaadwatch gaps drop 1a2b3c4d", "forget it"),
         ],
-        more="Of a question only a hash is kept. Who knows the question can approve its words,\n"
-        "by giving them again; then agents are told of it in the brief.",
+        more="Only a hash of each question is kept, and how often it was asked. To keep the\n"
+        "words, type the question again with approve; agents then see it in their brief.\n"
+        "To answer it: yaadwatch remember TEXT",
     )
     command.add_argument("what", metavar="WHAT", nargs="*", help="approve QUESTION, or drop NAME")
     command.add_argument(
@@ -122,17 +131,20 @@ def add_feedback(commands: Commands) -> Parser:
     """Add `feedback`."""
     command = commands.add(
         "feedback",
-        "judge a memory: approve, edit or discard it",
+        "approve, edit or discard a memory",
         feedback,
         examples=[
             ("yaadwatch feedback 5c01f2e4 approve", "it is right"),
-            ("yaadwatch feedback 5c01f2e4 edit The port is 9090", "as a new version"),
-            ('yaadwatch feedback 5c01f2e4 discard --reason "not ours"', "archive it"),
+            ("yaadwatch feedback 5c01f2e4 edit The port is 9090", "it should say this"),
+            (
+                'yaadwatch feedback 5c01f2e4 discard --reason "not ours"',
+                "archive it",
+            ),
         ],
     )
     command.add_argument("id", metavar="ID", help=ONE)
-    command.add_argument("verdict", choices=("approve", "edit", "discard"), help="what it is")
-    command.add_argument("text", metavar="TEXT", nargs="*", help="for edit: the new words")
+    command.add_argument("verdict", choices=("approve", "edit", "discard"), help="your verdict")
+    command.add_argument("text", metavar="TEXT", nargs="*", help="for edit: the new text")
     command.add_argument(
         "--reason", metavar="TEXT", default="", help="for discard: why; kept with it"
     )

@@ -15,17 +15,17 @@ def add_history(commands: Commands) -> Parser:
     """Add `history`."""
     command = commands.add(
         "history",
-        "show every version of a memory, who made it and why",
+        "show every version of a memory, who made it, and why",
         history,
         examples=[
             ("yaadwatch history 5c01f2e4", "oldest first"),
-            ("yaadwatch restore 5c01f2e4 --version 2", "have it say what it said then"),
-            ("yaadwatch history 5c01f2e4 --json", "for programs"),
+            ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
+            ("yaadwatch history 5c01f2e4 --json", "for scripts"),
         ],
-        more="A forgotten memory has its history too; an erased one has none.",
+        more="A forgotten memory keeps its history; an erased one has none.",
     )
     command.add_argument(
-        "id", metavar="ID", help="id or key, or a unique beginning or end of the id"
+        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     return command
 

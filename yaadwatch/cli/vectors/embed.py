@@ -29,27 +29,31 @@ def add_embed(commands: Commands) -> Parser:
     """Add `embed`."""
     command = commands.add(
         "embed",
-        "find memories by what they mean, with a model on this machine",
+        "search by meaning, with a model on this machine",
         embed,
         examples=[
-            ("yaadwatch embed", "how questions are answered, and why"),
-            ("yaadwatch embed enable", "the first known model that is installed"),
-            ("yaadwatch embed enable ~/e5 --wait", "a model in a folder; wait for it"),
-            ("yaadwatch embed rollback", "back to the model before, at once"),
-            ("yaadwatch embed disable", "words alone; the vectors stay"),
+            ("yaadwatch embed", "how questions are answered now"),
+            ("yaadwatch embed enable", "the first known model installed"),
+            ("yaadwatch embed enable ~/e5 --wait", "use a model in a folder, and wait"),
+            ("yaadwatch embed rollback", "back to the previous model, at once"),
+            ("yaadwatch embed disable", "words only; the vectors are kept"),
         ],
-        more="Nothing is ever fetched: what is missing is named, and how to install it. A\n"
-        "folder holds model.onnx and tokenizer.json, or a model of sentence-transformers.\n"
-        "Vectors are made in the background, and answer once every memory has one.",
+        more="Without a model, questions are answered by words. Nothing is ever downloaded: a\n"
+        "missing model is named, with the command that installs it. MODEL may be a\n"
+        "folder with model.onnx and tokenizer.json, or with a sentence-transformers\n"
+        "model. Vectors are computed in the background, and used once every memory has\n"
+        "one.",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="status", help="what to do (default: status)"
     )
     command.add_argument(
-        "model", metavar="MODEL", nargs="?", help="for enable: a known name, or a folder"
+        "model", metavar="MODEL", nargs="?", help="for enable: a known name or a folder"
     )
-    command.add_argument("--wait", action="store_true", help="until every memory has a vector")
-    command.add_argument("--erase", action="store_true", help="for disable: the vectors go, too")
+    command.add_argument("--wait", action="store_true", help="wait until every memory has a vector")
+    command.add_argument(
+        "--erase", action="store_true", help="for disable: also delete the vectors"
+    )
     return command
 
 

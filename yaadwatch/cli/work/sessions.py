@@ -26,35 +26,38 @@ def add_sessions(commands: Commands) -> Parser:
     """Add `sessions`."""
     command = commands.add(
         "sessions",
-        "see past sessions, find one, or keep one of your own",
+        "look at past sessions, find one, or keep your own",
         sessions,
         examples=[
-            ("yaadwatch sessions", "the latest, and what each left"),
-            ("yaadwatch sessions show 5c01f2e4", "what it was shown, and used"),
-            ("yaadwatch sessions search slow parser", "in which one was that?"),
-            ("yaadwatch sessions start", "what you say is learned in it"),
-            ("yaadwatch sessions note tests need redis", "for whoever is next"),
-            ("yaadwatch sessions end", "say what was done in it"),
+            ("yaadwatch sessions", "the latest, with what each one left"),
+            ("yaadwatch sessions show 5c01f2e4", "what it was shown, and what it used"),
+            ("yaadwatch sessions search slow parser", "find the one where this came up"),
+            ("yaadwatch sessions start", "start one of your own"),
+            ("yaadwatch sessions note tests need redis", "leave a note for the next one"),
+            ("yaadwatch sessions end", "end it, and print what was done"),
         ],
-        more="Sessions of agents begin and end by themselves. What you say at the\n"
-        "command line without one belongs to the day.",
+        more="A session is a stretch of work of one agent. Agents' sessions begin and end by\n"
+        "themselves. What you remember at the command line without one belongs to a\n"
+        "session of the day. To pass the work on: yaadwatch handoff",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
     )
     command.add_argument(
-        "what", metavar="ID|WORDS", nargs="*", help="a session (show, end), or words"
+        "what", metavar="ID|WORDS", nargs="*", help="a session (for show, end), or words"
     )
     command.add_argument(
-        "--session", metavar="ID", help="for note: another session than the one here"
+        "--session", metavar="ID", help="for note: a session other than the current one"
     )
-    command.add_argument("--name", default="", help="for start: what it is called; goes on by it")
+    command.add_argument(
+        "--name", default="", help="for start: a name; the same name later goes on with it"
+    )
     command.add_argument(
         "--limit",
         metavar="N",
         type=whole_number,
         default=20,
-        help="sessions at most (default: 20)",
+        help="at most so many sessions (default: 20)",
     )
     return command
 
@@ -63,22 +66,25 @@ def add_handoff(commands: Commands) -> Parser:
     """Add `handoff`."""
     command = commands.add(
         "handoff",
-        "make a prompt for whoever goes on",
+        "print a prompt for the agent that goes on with the work",
         handoff,
         examples=[
-            ("yaadwatch handoff | claude -p", "hand the work to an agent"),
+            ("yaadwatch handoff | claude -p", "pass the work on to an agent"),
             ("yaadwatch handoff --tokens 800", "a shorter one"),
         ],
-        more="What was done, what is open, what is in doubt, which files.",
+        more="The prompt says what was done, what is open, what is in doubt, and which files\n"
+        "were changed. To pick a session: yaadwatch sessions",
     )
-    command.add_argument("--session", metavar="ID", help="of this one (default: the last one here)")
+    command.add_argument(
+        "--session", metavar="ID", help="from this session (default: the last one here)"
+    )
     command.add_argument(
         "--tokens",
         metavar="N",
         dest="tokens_max",
         type=whole_number,
         default=2000,
-        help="length of the prompt at most (default: 2000)",
+        help="at most so many tokens (default: 2000)",
     )
     return command
 
@@ -93,7 +99,7 @@ def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.action == "show":
         _tell_receipt(answer["sessions"][0], terminal, now)
     elif args.action == "start":
-        again = "Goes on" if answer["again"] else "Began"
+        again = "Resumed" if answer["again"] else "Started"
         terminal.line(f"{again}: session ", styled(short(answer["session"]), "bold"))
         terminal.line("End it: yaadwatch sessions end")
     elif args.action == "note":
@@ -159,7 +165,7 @@ def _tell_list(
         terminal.line(
             "No session is about that."
             if args.action == "search"
-            else "There are no sessions here yet. They begin with what agents ask, and with:"
+            else "There are no sessions here yet. One begins when an agent asks something, or with:"
             " yaadwatch sessions start"
         )
         return
@@ -170,7 +176,9 @@ def _tell_list(
 def _tell_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
     who = str(one["agent"]).partition(":")[2] or str(one["name"] or "command line")
     state = (
-        "goes on" if one["ended_at"] is None else f"{_took(one)}, ended by {_END[one['ended_by']]}"
+        "still open"
+        if one["ended_at"] is None
+        else f"{_took(one)}, ended by {_END[one['ended_by']]}"
     )
     terminal.line(
         styled(short(one["id"]), "bold"),

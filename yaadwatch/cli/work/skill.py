@@ -24,27 +24,32 @@ def add_skill(commands: Commands) -> Parser:
     """Add `skill`."""
     command = commands.add(
         "skill",
-        "keep ways of working, and show or export them",
+        "keep, show and export skills: how things are done here",
         skill,
         examples=[
-            ("yaadwatch skill", "which there are"),
-            ("yaadwatch skill show release", "all of one"),
-            ("yaadwatch skill add NAME --about LINE < BODY", "a new one, or new words"),
+            ("yaadwatch skill", "list them"),
+            ("yaadwatch skill show release", "print one"),
+            ("yaadwatch skill add NAME --about LINE < BODY", "add or change one"),
             ("yaadwatch skill export NAME --to DIR", "as NAME/SKILL.md"),
-            ("yaadwatch skill install", "teach agents to use yaadwatch"),
+            ("yaadwatch skill install", "teach your agents yaadwatch"),
         ],
-        more="A skill that names files and definitions is in doubt when those change.",
+        more="A skill is a named way of working: a line that says when to use it, and a body.\n"
+        "When files or definitions that it names change, yaadwatch stale lists it.",
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
     )
-    command.add_argument("name", metavar="NAME", nargs="?", help="of the skill: small letters, '-'")
-    command.add_argument("--about", metavar="LINE", help="for add: when to use it, in a line")
     command.add_argument(
-        "--file", metavar="PATH", help="for add: where its body is (default, or -: standard input)"
+        "name", metavar="NAME", nargs="?", help="name of the skill: lower-case letters and '-'"
+    )
+    command.add_argument("--about", metavar="LINE", help="for add: when to use it, in one line")
+    command.add_argument(
+        "--file",
+        metavar="PATH",
+        help="for add: the file with its body (default, or -: standard input)",
     )
     command.add_argument(
-        "--to", metavar="DIR", default=".", help="for export: the folder (default: here)"
+        "--to", metavar="DIR", default=".", help="for export: the folder (default: the current one)"
     )
     return command
 
@@ -69,7 +74,7 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
     elif args.name:
         _tell(answer["skills"][0], terminal)
     elif not answer["skills"]:
-        terminal.line("No skill is kept here. Keep one: yaadwatch skill add --help")
+        terminal.line("There are no skills here. Add one: yaadwatch skill add --help")
     for found in [] if args.json or args.name else answer["skills"]:
         stale = [styled("  may be stale", "yellow")] if found["stale"] else []
         terminal.line(styled(found["name"], "bold"), f"  {found['description']}", *stale)

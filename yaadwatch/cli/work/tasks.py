@@ -23,14 +23,14 @@ def add_tasks(commands: Commands) -> Parser:
     """Add `tasks`."""
     command = commands.add(
         "tasks",
-        "list what is to be done, what comes first at the front",
+        "list the tasks, most urgent first",
         tasks,
         examples=[
-            ("yaadwatch tasks", "open ones, and those under way"),
-            ("yaadwatch tasks --state done", "what was done"),
-            ("yaadwatch tasks --all --json", "everything, for programs"),
+            ("yaadwatch tasks", "open ones, and those in progress"),
+            ("yaadwatch tasks --state done", "finished ones"),
+            ("yaadwatch tasks --all --json", "all of them, for scripts"),
         ],
-        more="Agents are told of the open ones when they start.",
+        more="Agents see the open ones in their brief. To add or change one: yaadwatch task",
     )
     command.add_argument(
         "--state",
@@ -38,11 +38,13 @@ def add_tasks(commands: Commands) -> Parser:
         choices=STATES,
         action="append",
         default=[],
-        help="only in this state; may be repeated",
+        help="only tasks in this state; may be repeated",
     )
-    command.add_argument("--all", action="store_true", help="in every state")
+    command.add_argument("--all", action="store_true", help="tasks in every state")
     command.add_argument(
-        "--all-branches", action="store_true", help="also tasks of branches not merged here"
+        "--all-branches",
+        action="store_true",
+        help="also tasks from branches that are not merged here",
     )
     return command
 
@@ -51,23 +53,24 @@ def add_task(commands: Commands) -> Parser:
     """Add `task`."""
     command = commands.add(
         "task",
-        "add a task, or say how far one is",
+        "add a task, or change its state",
         task,
         examples=[
-            ("yaadwatch task add Move the parser out", "a new one"),
-            ("yaadwatch task add Stop it --priority urgent", "first of all"),
-            ("yaadwatch task start 5c01f2e4", "somebody is at it"),
-            ("yaadwatch task done 5c01f2e4", "it leaves the brief"),
-            ("yaadwatch task edit 5c01f2e4 Stop both leaks", "in other words"),
+            ("yaadwatch task add Move the parser out", "add one"),
+            ("yaadwatch task add Stop it --priority urgent", "add one that comes first"),
+            ("yaadwatch task start 5c01f2e4", "somebody works on it"),
+            ("yaadwatch task done 5c01f2e4", "it is done, and leaves the brief"),
+            ("yaadwatch task edit 5c01f2e4 Stop both leaks", "change its text"),
         ],
-        more="A task waits for another: yaadwatch link ID depends_on OTHER",
+        more="To have one task wait for another: yaadwatch link ID depends_on OTHER\n"
+        "To see them: yaadwatch tasks",
     )
     command.add_argument("action", choices=ACTIONS, help="what to do")
     command.add_argument(
-        "what", metavar="ID|TEXT", nargs="+", help="a task, or the words of a new one"
+        "what", metavar="ID|TEXT", nargs="+", help="the id of a task, or the text of a new one"
     )
     command.add_argument(
-        "--priority", choices=PRIORITIES, help="what comes first (default: normal)"
+        "--priority", choices=PRIORITIES, help="how urgent it is (default: normal)"
     )
     return command
 
@@ -86,7 +89,7 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     if not answer["tasks"]:
         terminal.line(
-            "Nothing is to be done. Add a task: yaadwatch task add TEXT"
+            "No open tasks. Add one: yaadwatch task add TEXT"
             if states == list(UNFINISHED)
             else f"No task is {' or '.join(states)}."
         )

@@ -168,7 +168,7 @@ def _judge(text: str, headings: Sequence[str]) -> tuple[str, str]:
     for heading in reversed(headings[-2:]):
         if under := _first(_COMPILED_HEADINGS, heading):
             return under[0], f'{under[0]}: under the heading "{normalise(heading)[:60]}"'
-    return _first(_COMPILED_FAINT, head) or ("spec", "spec: a statement without another cue")
+    return _first(_COMPILED_FAINT, head) or ("spec", "spec: a plain statement")
 
 
 HOLDS: Final = {
