@@ -207,7 +207,7 @@ def _each(args: Namespace, act: "Callable[[str], None]") -> int:
         first = failed[0][1]
         why = " ".join(f"{one}: {error.message}" for one, error in failed)
         done = count(len(ids) - len(failed), "memory")
-        raise YaadError(first.code, f"{why} It was done with {done}.", hint=first.hint)
+        raise YaadError(first.code, f"{why} It was done for {done}.", hint=first.hint)
     return 0
 
 
@@ -229,7 +229,7 @@ def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> No
     for one in answer["also"]:
         terminal.line(f"Memory {short(one)} quotes it: yaadwatch forget --erase {short(one)}")
     for path in answer["returns"]:
-        terminal.line(f"{path} says it on another branch; checked out, that brings it back.")
+        terminal.line(f"{path} says it on another branch; checking that out brings it back.")
     for path in answer["remains"]:
         terminal.line(styled(f"It still stands in {folder(path)}", "red"))
 

@@ -13,8 +13,8 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import claims
 from yaadwatch.store.truth.claims import TEXT
 
-TELLING: Final = frozenset({"task", "session", "bug", "fix", *THINGS})
-"""Kinds that tell what is to be done or what happened, and claim nothing of how things are."""
+TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
+"""Kinds that tell what happened, or what is to be done and how: nothing of how things are."""
 
 
 def take(

@@ -71,7 +71,7 @@ def add(
         raise YaadError(
             Code.REFUSED,
             f"{layout.root}/.yaad is tracked by git; nothing was read from it or written to it.",
-            hint="Memories do not belong into git; only config.toml does: git rm -r --cached .yaad",
+            hint="Memories do not belong in git; only config.toml does: git rm -r --cached .yaad",
         )
     refuse_unsafe(folder / "yaad.db")
     _refuse_linked_exclude(layout, folder)

@@ -70,7 +70,7 @@ class WideTool:
             raise YaadError(
                 Code.BAD_REQUEST,
                 f"There is no field {odd[0]!r}; nothing was done.",
-                hint=f"The fields of {do} belong into `with`.",
+                hint=f"The fields of {do} belong in `with`.",
             )
         folder = {"project": given["project"]} if "project" in given else {}
         return str(do), more | folder

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from engine_world import table
 
+from yaadwatch.engine.sessions import skills
 from yaadwatch.engine.truth import claims, contradictions, resolving
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -339,6 +340,13 @@ def test_what_only_another_branch_says_is_not_told_here(repo):
 def test_tasks_and_bugs_tell_what_happened_and_claim_nothing(repo):
     repo.remember("The API port is 8080", kind="task")
     repo.remember("The API port is 9090", kind="bug")
+
+    assert claimed(repo) == []
+
+
+def test_a_skill_says_how_things_are_done_and_claims_nothing(repo):
+    about = "how a version is made"
+    skills.skill_add(repo.home, repo.call, name="release", description=about, body="Tag it.")
 
     assert claimed(repo) == []
 

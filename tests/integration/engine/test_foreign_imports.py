@@ -840,7 +840,7 @@ def test_what_is_called_like_a_database_and_is_none_is_not_taken_for_rules(full,
     ran = command(full, "import", path)
 
     assert ran.status == 2
-    assert "old.db is called like a database and is none" in ran.err
+    assert "old.db is named like a database, but is not one" in ran.err
     assert full.memories() == before
 
 

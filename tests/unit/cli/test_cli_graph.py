@@ -109,7 +109,7 @@ def test_a_file_that_is_gone_and_what_was_left_out_are_said():
     ran = command("impact", "x", "--no-check", answers={"impact": answer})
 
     assert ran.calls == [("impact", {"file": "x", "check": False})]
-    assert ran.lines[0] == "src/net.py is not there any more."
+    assert ran.lines[0] == "src/net.py no longer exists."
     assert "and 3 more, weaker" in ran.lines
 
 
@@ -309,7 +309,7 @@ def test_deleting_what_is_not_there_is_no_error():
 
     ran = command("graph", "delete-link", "12", answers={"delete_edge": answer})
 
-    assert (ran.status, ran.lines) == (0, ["Not there, nothing to do."])
+    assert (ran.status, ran.lines) == (0, ["It does not exist; nothing to do."])
 
 
 @pytest.mark.parametrize(
@@ -420,4 +420,4 @@ def test_a_memory_is_deleted_and_told_once_more():
 
     gone = {"deleted": False, "edges": 0}
     ran = command("graph", "delete", "ab37", answers={"delete_node": gone})
-    assert (ran.status, ran.lines) == (0, ["Not there, nothing to do."])
+    assert (ran.status, ran.lines) == (0, ["It does not exist; nothing to do."])

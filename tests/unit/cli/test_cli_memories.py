@@ -268,7 +268,7 @@ def test_several_are_forgotten_each_once_and_one_that_fails_keeps_none_from_it()
         "Undo: yaadwatch restore f2e4ab37",
     ]
     assert ran.status == command("forget", "zz", answers={"forget": missing}).status != 0
-    assert "zz: There is no memory zz. It was done with 2 memories." in ran.err
+    assert "zz: There is no memory zz. It was done for 2 memories." in ran.err
 
 
 @pytest.mark.parametrize("name", ["confirm", "restore", "pin", "unpin"])

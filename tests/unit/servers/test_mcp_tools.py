@@ -125,7 +125,7 @@ def test_a_wide_tool_asks_for_the_row_that_is_named():
         ({"do": "pinn"}, "The nearest one is 'pin'."),
         ({"do": ["pin"]}, "do must be one of"),
         ({"do": "pin", "with": "1234"}, "with must be an object"),
-        ({"do": "pin", "id": "1234"}, "The fields of pin belong into `with`."),
+        ({"do": "pin", "id": "1234"}, "The fields of pin belong in `with`."),
     ],
 )
 def test_a_wide_tool_says_what_is_wrong_with_a_call(given, told):

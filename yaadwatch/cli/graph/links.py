@@ -105,7 +105,7 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     about = place(answer)
     if not answer["there"]:
-        terminal.line(styled(f"{answer['path']} is not there any more.", "yellow"))
+        terminal.line(styled(f"{answer['path']} no longer exists.", "yellow"))
     memories = answer["memories"]
     for found in memories:
         _tell_resting(found, terminal)

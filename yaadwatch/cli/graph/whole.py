@@ -72,7 +72,9 @@ def _close(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    tell_link("Ended" if answer["ended"] else "Ended before, nothing to do", answer, terminal)
+    tell_link(
+        "Ended" if answer["ended"] else "It had ended already, nothing to do", answer, terminal
+    )
     return 0
 
 
@@ -90,7 +92,9 @@ def _delete_link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for edge in answer["edges"]:
         terminal.line(relation(edge), indent=2)
     gone = answer["deleted"]
-    terminal.line(f"Deleted {count(gone, 'relation')}." if gone else "Not there, nothing to do.")
+    terminal.line(
+        f"Deleted {count(gone, 'relation')}." if gone else "It does not exist; nothing to do."
+    )
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
@@ -103,7 +107,7 @@ def _delete(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
     elif not answer["deleted"]:
-        terminal.line("Not there, nothing to do.")
+        terminal.line("It does not exist; nothing to do.")
     else:
         terminal.line(
             "Deleted ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=18

@@ -166,7 +166,7 @@ def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.source is None:
         raise YaadError(
             Code.BAD_REQUEST,
-            "What is to be imported? Nothing was done.",
+            "Say what to import. Nothing was done.",
             hint="yaadwatch import PATH",
         )
     source = os.path.abspath(args.source)
@@ -212,7 +212,7 @@ def _list(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if rows:
         terminal.table(rows)
     else:
-        terminal.line("Nothing was imported yet.")
+        terminal.line("Nothing has been imported yet.")
     return 0
 
 

@@ -34,7 +34,7 @@ def format_of(path: str) -> str:
 
     Raises:
         YaadError: NOT_FOUND when it is not there, or cannot be read; BAD_REQUEST when it is
-            compressed, or is called like a database and is none.
+            compressed, or is named like a database, but is not one.
     """
     if os.path.isdir(path):
         return "markdown"
@@ -49,7 +49,7 @@ def format_of(path: str) -> str:
     if path.endswith(_DATABASES) and not head.startswith(_SQLITE):
         raise YaadError(
             Code.BAD_REQUEST,
-            f"{path} is called like a database and is none. Nothing was imported.",
+            f"{path} is named like a database, but is not one. Nothing was imported.",
             hint="If it is the file of an agent: --format agent-file",
         )
     if head.startswith(_SQLITE):

@@ -67,7 +67,7 @@ def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
     least = LEVELS.index(args.level)
     last, passed_over = _lines(path, args.lines, least)
     for error in passed_over:
-        terminal.err.write(f"yaadwatch: {error.message} The lines before it are told.\n")
+        terminal.err.write(f"yaadwatch: {error.message} The lines before it are shown.\n")
     for line, entry in last:
         _tell(line, entry, terminal, as_json=args.json)
     if not args.json:

@@ -120,7 +120,7 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled("Nothing was removed.", "bold"))
         return 0
     if answer.get("why"):
-        terminal.line(f"Its manager was not told: {answer['why']}.")
+        terminal.line(f"The service manager could not be told: {answer['why']}.")
     if any(one["change"] == "kept" for one in answer["files"]):
         terminal.line("What you have changed was left alone; remove it by hand.")
     terminal.line("Your memories and settings stay. Commands start the daemon when they need it.")

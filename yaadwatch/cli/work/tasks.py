@@ -121,7 +121,7 @@ def _fields(args: Namespace) -> "dict[str, Any]":
         if not words and not priority:
             raise YaadError(
                 Code.BAD_REQUEST,
-                "Say how it shall read; nothing was changed.",
+                "Say what it should read; nothing was changed.",
                 hint="yaadwatch task edit ID TEXT, or --priority",
             )
         return {"id": identity} | ({"text": " ".join(words)} if words else {}) | priority
