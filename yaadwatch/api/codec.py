@@ -86,8 +86,8 @@ def message(kind: type[Message], given: Mapping[str, object]) -> Message:
     """
     known, needed = _form(kind)  # type: ignore[arg-type]
     _refuse_unknown(given, known)
-    missing = [name for name in needed if name not in given]
-    if missing:
+    if not all(map(given.__contains__, needed)):
+        missing = [name for name in needed if name not in given]
         raise ValueError(f"{_listed(missing)} must be given")
     read = {
         known[name].name: _READERS[known[name].type](name, value) for name, value in given.items()
@@ -128,11 +128,15 @@ def _request(frame: Mapping[str, object]) -> Request:
     params = frame.get("params", {})
     if not isinstance(params, dict):
         raise ValueError(f"params must be an object, got {kind_of(params)}")
+    project = None
+    if _PROJECT in params:
+        project = _project(params[_PROJECT])
+        params = {name: value for name, value in params.items() if name != _PROJECT}
     return Request(
         id=identity,
         operation=operation,
-        message=message(operation.request, {k: v for k, v in params.items() if k != _PROJECT}),
-        project=_project(params.get(_PROJECT)),
+        message=message(operation.request, params),
+        project=project,
     )
 
 
@@ -156,9 +160,9 @@ def _project(given: object) -> str | None:
 
 
 def _refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
-    unknown = [name for name in given if name not in known]
-    if not unknown:
+    if all(map(known.__contains__, given)):
         return
+    unknown = [name for name in given if name not in known]
     known = list(known)
     meant = nearest(unknown[0], known)
     if meant:

@@ -4,8 +4,11 @@ Both ends use it, so it imports nothing that a client does not need anyway.
 """
 
 import json
+from collections.abc import Callable, Iterable
 
 from yaadwatch.model.errors import Code, YaadError
+
+_Encode = Callable[[object, int], Iterable[str]]
 
 
 class Stopping(YaadError):
@@ -38,7 +41,7 @@ def to_text(value: object) -> str:
     Raises:
         ValueError, TypeError: as for `encode`.
     """
-    return _compact.encode(value)
+    return "".join(_encode(value, 0))
 
 
 def decode(line: bytes) -> dict[str, object]:
@@ -133,7 +136,20 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 
-_compact = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
-)
+def _encoder() -> _Encode:
+    """Return what `json.JSONEncoder` makes anew for each value that it encodes: made once here."""
+    made = getattr(json.encoder, "c_make_encoder", None)
+    if made is None:  # a Python without it
+        whole = json.JSONEncoder(
+            ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
+        )
+        return lambda value, _: (whole.encode(value),)
+    escape = json.encoder.encode_basestring
+    # Without the table in which it would look for circles: an error in the middle leaves what it
+    # holds there, and the next value at that address would be taken for one.
+    made_once: _Encode = made(None, _time, escape, None, ":", ",", False, False, False)
+    return made_once
+
+
+_encode = _encoder()
 _strict = json.JSONDecoder(object_pairs_hook=_each_once, parse_constant=_refuse)

@@ -29,7 +29,7 @@ try:
     from _json import encode_basestring, make_encoder, make_scanner
 
     _scan = make_scanner(_Rules)  # type: ignore[arg-type]
-    _encode = make_encoder({}, _refuse, encode_basestring, None, ":", ",", False, False, True)
+    _encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, True)
 except (ImportError, TypeError):  # another Python
     from json import JSONDecoder, JSONEncoder
 

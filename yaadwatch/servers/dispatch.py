@@ -9,7 +9,7 @@ import logging
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -50,6 +50,7 @@ class Late:
     module: str
     name: str
 
+    @cache  # noqa: B019  (VERBS holds them all, for as long as the process lives)
     def find(self) -> Verb:
         """Return the verb itself."""
         # Not by a look into sys.modules: what another thread is just importing stands there, too.
