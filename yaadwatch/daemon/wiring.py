@@ -119,7 +119,10 @@ class Pulse:
 
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded."""
-        return [{"what": one.what, "mend": one.mend} for one in self._health.problems()]
+        return [
+            {"what": one.what, "mend": one.mend, "project": one.project}
+            for one in self._health.problems()
+        ]
 
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""

@@ -919,6 +919,47 @@ class TestRemove:
         assert answer["backup"] is None
         assert projects.projects(world.home, tree.call)["projects"] == []
 
+    def test_the_one_of_that_name_is_removed_and_not_the_one_around_it(self, world):
+        """A home folder that is a repository has many others in it."""
+        outer, inner = world.repo("outer"), world.repo("outer/inner")
+        outer.add()
+        inner.add()
+        outer.remember()
+        (inner.path / ".git").rename(inner.path / ".git-away")
+
+        answer = projects.remove(world.home, Call(folder=inner.path, origin="cli"))
+
+        assert answer["path"] == str(inner.path)
+        assert not inner.store.exists()
+        assert outer.store.exists()
+        left = projects.projects(world.home, outer.call)["projects"]
+        assert [(row["path"], row["memories"]) for row in left] == [(str(outer.path), 1)]
+
+    def test_behind_a_link_to_another_the_one_of_that_name_is_removed(self, world):
+        gone, other = world.repo("gone"), world.repo("other")
+        gone.add()
+        other.add()
+        other.remember()
+        world.reopen()
+        shutil.rmtree(gone.path)
+        gone.path.symlink_to(other.path, target_is_directory=True)
+        before = {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
+
+        answer = projects.remove(world.home, Call(folder=gone.path, origin="cli"))
+
+        assert answer["path"] == str(gone.path)
+        assert before == {path: path.read_bytes() for path in before}
+        left = projects.projects(world.home, other.call)["projects"]
+        assert [(row["path"], row["memories"]) for row in left] == [(str(other.path), 1)]
+
+    def test_a_folder_in_a_repository_means_that_one(self, world):
+        tree = world.repo()
+        tree.add()
+
+        answer = projects.remove(world.home, Call(folder=tree.path / "src", origin="cli"))
+
+        assert answer["path"] == str(tree.path)
+
     def test_files_that_others_put_beside_the_store_stay(self, world):
         tree = world.repo()
         tree.add()
