@@ -405,7 +405,9 @@ def many(number, **of_first):
     files = [{"path": path, "mode": "read", "state": "synced"} for path in ("A.md", "B.md")]
     usual = STATUS["projects"][0] | {"stale": 0, "watch": "full", "state": "ok", "files": files}
     named = [f"/srv/p{at}" for at in range(number)]
-    return [usual | {"path": path} for path in named[:-1]] + [usual | {"path": named[-1]} | of_first]
+    return [usual | {"path": path} for path in named[:-1]] + [
+        usual | {"path": named[-1]} | of_first
+    ]
 
 
 def test_of_many_projects_those_are_shown_that_need_somebody_and_the_others_counted():
