@@ -242,9 +242,18 @@ def _tell_doubts(projects: "list[dict[str, Any]]", client: "Client", terminal: T
             shown += 1
     if total > shown:
         terminal.line(f"and {total - shown} more", indent=2)
-    if total:
-        where = ", in each of them" if several else ""
+    if several:
+        terminal.line("All, with evidence: yaadwatch stale, in each of them", indent=2)
+    elif total:
+        where = f" --project {_quoted(doubted[0]['path'])}" if len(projects) > 1 else ""
         terminal.line(f"All, with evidence: yaadwatch stale{where}", indent=2)
+
+
+def _quoted(path: object) -> str:
+    """Return a folder as a shell takes it."""
+    import shlex
+
+    return shlex.quote(str(path))
 
 
 def _job(job: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import shutil
 import stat
 
 import pytest
-from engine_world import FIVE_TRIES, RETRY, Tree, World, dump
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
 from repositories import Kept
 
 from yaadwatch import places
@@ -968,6 +968,64 @@ class TestRemove:
         tree.remove()
 
         assert [path.name for path in (tree.path / ".yaad").iterdir()] == ["config.toml"]
+
+
+class TestHomeFolder:
+    """The person's own folder is a repository: what git keeps of their settings, for instance."""
+
+    @pytest.fixture
+    def world(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("YAAD_HOME", str(tmp_path / "person/.yaad"))
+        world = World(tmp_path)
+        yield world
+        world.close()
+
+    @pytest.fixture
+    def person(self, world):
+        tree = world.tree("person")
+        tree.git("init", "-q", "-b", "main")
+        tree.write("src/net.py", NET)
+        tree.git("add", "src")
+        tree.git("commit", "-q", "-m", "one")
+        return tree
+
+    def test_its_store_is_not_the_persons_own(self, world, person):
+        store = person.add()["store"]
+        memory = person.remember()
+        world.reopen()
+
+        assert store.startswith(str(places.home() / "projects"))
+        assert person.show(memory)["id"] == memory
+        (row,) = projects.projects(world.home, person.call)["projects"]
+        assert (row["path"], row["memories"], row["state"]) == (str(person.path), 1, "ok")
+
+    def test_git_sees_nothing_of_ours(self, world, person):
+        before = excluded(person)
+        person.add()
+        person.remember()
+        seen = person.git("status", "--porcelain", "--untracked-files=all")
+
+        person.remove()
+
+        assert seen == ""
+        assert excluded(person) == before
+
+    def test_it_is_removed_and_brought_back_alone(self, world, person):
+        other = world.repo("person/src/other")
+        other.add()
+        person.add()
+        memory = person.remember()
+
+        undo = person.remove()["undo"]
+        assert [row["path"] for row in projects.projects(world.home, other.call)["projects"]] == [
+            str(other.path)
+        ]
+        store = person.add(restore=True)["store"]
+
+        assert "--restore" in undo
+        assert store.startswith(f"{places.home()}/projects/")
+        assert store.count("/") > f"{places.home()}/projects/yaad.db".count("/")
+        assert person.show(memory)["id"] == memory
 
 
 class TestLayouts:

@@ -372,7 +372,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "In doubt",
         f"  moved  f2e4ab37  {DOUBT['text']} ({DOUBT['reason']})",
         "  and 1 more",
-        "  All, with evidence: yaadwatch stale",
+        "  All, with evidence: yaadwatch stale --project /srv/api",
         "",
         "Jobs",
         "  upkeep  last 1 day ago  went well  next in 1 hour",
