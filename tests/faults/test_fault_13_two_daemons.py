@@ -1,5 +1,7 @@
 """Fault 13: several daemons are started at once, and a lock file tells of somebody who is gone."""
 
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -61,3 +63,30 @@ def test_the_pid_in_a_lock_file_that_nobody_holds_is_sent_no_signal(machine):
     finally:
         stranger.kill()
         stranger.wait()
+
+
+def test_one_whose_home_was_deleted_makes_room_for_the_next_one(machine):
+    """Else it stayed for ever, where nobody finds it."""
+    first = machine.live()
+    first.send_signal(signal.SIGSTOP)  # or it might look before the other one is there
+    shutil.rmtree(machine.home / "yaad")
+    second = machine.live()
+
+    first.send_signal(signal.SIGCONT)
+
+    assert first.wait(60) == HELD
+    assert machine.call("status")["daemon"]["pid"] == second.pid
+    assert alive(second.pid)
+
+
+def test_one_whose_lock_was_deleted_takes_it_again(machine):
+    serves = machine.live()
+    lock = machine.home / "yaad/daemon.lock"
+    said = lock.read_bytes()
+    lock.unlink()
+
+    wait_until(lock.exists, "the file of the lock")
+    wait_until(lambda: lock.read_bytes() == said, "what it says")
+    machine.run("stop")
+
+    assert serves.wait(60) == 0

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+import signal
 import time
 
 import pytest
 
 from yaadwatch import places
+from yaadwatch.cli.service.reading import Reader
+from yaadwatch.client.connection import Client, Silent
 
 QUESTION = "which rate is applied"
 
@@ -44,6 +47,26 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
     assert doubt["text"] in shown.out
 
     assert stored(alone) == before
+
+
+def test_beside_a_daemon_that_hangs_reads_are_answered_from_the_stores(machine, shop, monkeypatch):
+    monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.01)
+    monkeypatch.setattr("yaadwatch.client.connection.GREETING_TIME_S", 0.05)
+    told, unasked = [], lambda *_: pytest.fail("a second daemon was started")
+    reader = Reader(cwd=str(shop.root), start=unasked, on_wait=lambda _: None, on_alone=told.append)
+    pid = machine.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        answers = [reader.call("recall", query=QUESTION), reader.call("projects")]
+        with pytest.raises(Silent):
+            Client(cwd=str(shop.root)).call("remember", text="no")
+        with pytest.raises(Silent):
+            reader.call("remember", text="no")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert [one["offline"] for one in answers] == [True, True]
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])

@@ -678,6 +678,17 @@ def test_a_dry_run_tells_the_diff_without_its_secrets_and_writes_nothing(samples
     assert "ghp_" not in diff
 
 
+def test_a_dry_run_promises_nothing_that_would_not_be_done(samples):
+    settings = samples / ".claude/settings.json"
+    settings.chmod(0o400)
+
+    (would,) = connect(world(samples), ["claude"], dry_run=True)["agents"]
+    (done,) = connect(world(samples), ["claude"])["agents"]
+
+    assert would == done
+    assert would["state"] == "refused"
+
+
 def test_a_file_that_an_agent_writes_meanwhile_keeps_what_it_wrote(home, monkeypatch):
     """Claude Code writes its state whenever it likes."""
     path = home / ".claude.json"

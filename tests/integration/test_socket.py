@@ -18,7 +18,7 @@ from waiting import PATIENCE_S, wait_until
 
 from yaadwatch import places
 from yaadwatch.api.endpoint import PATH_BYTES_MAX
-from yaadwatch.client.connection import Ended, NobodyListens
+from yaadwatch.client.connection import Ended, NobodyListens, Silent
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
 from yaadwatch.servers.lines import Limits
@@ -604,6 +604,23 @@ def test_a_client_that_waits_is_told_for_how_long_and_gives_up_in_time(path, gat
     assert said.code is Code.TIMEOUT
     assert "did not answer `status` within 0.05 s" in said.message
     assert len(waited) == 4
+
+
+def test_a_daemon_that_does_not_even_greet_is_asked_nothing(path, monkeypatch):
+    """It hangs, or a service manager holds the socket of one that it cannot start."""
+    monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.01)
+    monkeypatch.setattr("yaadwatch.client.connection.GREETING_TIME_S", 0.05)
+    path.parent.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX) as mute, contextlib.closing(client()) as asking:
+        mute.bind(str(path))
+        mute.listen()
+
+        said = refusal(asking.call, "status")
+
+    assert isinstance(said, Silent)
+    assert said.code is Code.UNAVAILABLE
+    assert said.message == "The daemon did not answer within 0.05 s; nothing was done."
+    assert said.hint == "What keeps it: yaadwatch doctor"
 
 
 def test_a_second_server_leaves_the_first_one_alone(path):

@@ -131,8 +131,9 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
 def _tell_alone(terminal: "Terminal", why: YaadError) -> None:
     """Say, beside the answer, that no daemon gave it."""
     terminal.end_progress()
+    told = f"{why.message}\n  {why.hint}" if why.hint else why.message
     terminal.err.write(
-        f"yaadwatch: No daemon can be started; this is what the stores hold. {why.message}\n"
+        f"yaadwatch: No daemon can be started; this is what the stores hold. {told}\n"
     )
 
 

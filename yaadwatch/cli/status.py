@@ -11,13 +11,18 @@ from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
-    from typing import Any
+    from typing import Any, TypeVar
 
     from yaadwatch.client.connection import Client
 
+    T = TypeVar("T")
+
 DOUBTS_MAX = 5
 """Doubts shown by `status`; the others are counted."""
+ROWS_MAX = 8
+"""Projects shown, and agent files; of more, those first of which there is something to say."""
 WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
 
 
@@ -145,19 +150,43 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
 
 def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
     _title("Projects", terminal)
-    for project in projects:
+    shown, others = _first(projects, _is_notable)
+    for project in shown:
         branch = f"  {project['branch']}" if project.get("branch") else ""
         terminal.line(styled(folder(project["path"]), "bold"), branch, indent=2)
         terminal.line(*_project(project, now), indent=4)
+    if others:
+        notable = sum(map(_is_notable, others))
+        of_them = f", {notable} of them in doubt or not watched" if notable else ""
+        terminal.line(f"and {len(others)} more{of_them}: yaadwatch list", indent=2)
     files = [
-        (folder(f"{project['path']}/{found['path']}"), str(found["mode"]), _state(found))
+        (folder(f"{project['path']}/{found['path']}"), found)
         for project in projects
         for found in project["files"]
         if found["state"] != "absent"
     ]
     if files:
         _title("Agent files", terminal)
-        terminal.table(files)
+        listed, left = _first(files, lambda file: file[1]["state"] != "synced")
+        terminal.table([(path, str(found["mode"]), _state(found)) for path, found in listed])
+        if left:
+            waiting = sum(found["state"] != "synced" for _, found in left)
+            how = f"{waiting} of them not in sync" if waiting else "all in sync"
+            terminal.line(f"and {len(left)} more, {how}: yaadwatch files list, in each", indent=2)
+
+
+def _first(rows: "list[T]", is_notable: "Callable[[T], bool]") -> "tuple[list[T], list[T]]":
+    """Return what there is room for, in its order, and the rest: what is notable comes first."""
+    if len(rows) <= ROWS_MAX:
+        return rows, []
+    chosen = sorted(range(len(rows)), key=lambda at: not is_notable(rows[at]))[:ROWS_MAX]
+    shown = [rows[at] for at in sorted(chosen)]
+    return shown, [row for at, row in enumerate(rows) if at not in chosen]
+
+
+def _is_notable(project: "dict[str, Any]") -> bool:
+    """Tell whether a person would look at a project first: of what is usual they know."""
+    return bool(project["stale"]) or project["state"] != "ok" or project["watch"] != "full"
 
 
 def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
@@ -194,23 +223,38 @@ def _tell_doubts(projects: "list[dict[str, Any]]", client: "Client", terminal: T
     """Print the gravest doubts in a line each, as they were found last."""
     shown = 0
     total = sum(project["stale"] for project in projects)
-    for project in projects:
-        if not project["stale"] or shown >= DOUBTS_MAX:
-            continue
+    doubted = [project for project in projects if project["stale"]]
+    several = len(doubted) > 1
+    for project in doubted:
+        if shown >= DOUBTS_MAX:
+            break
         try:
             found = client.call("stale", project=project["path"], check=False)["stale"]
         except YaadError as error:
             found = []
             terminal.line(styled(error.message, "red"), indent=2)
-        for doubt in found[: DOUBTS_MAX - shown]:
+        for at, doubt in enumerate(found[: DOUBTS_MAX - shown]):
             if not shown:
                 _title("In doubt", terminal)
-            terminal.line(*doubts.headline(doubt), f" ({doubts.reason(doubt)})", indent=2, hang=8)
+            if several and not at:
+                terminal.line(folder(project["path"]), indent=2)
+            reason = f" ({doubts.reason(doubt)})"
+            terminal.line(*doubts.headline(doubt), reason, indent=4 if several else 2, hang=8)
             shown += 1
     if total > shown:
         terminal.line(f"and {total - shown} more", indent=2)
-    if total:
-        terminal.line("All, with evidence: yaadwatch stale", indent=2)
+    if several:
+        terminal.line("All, with evidence: yaadwatch stale, in each of them", indent=2)
+    elif total:
+        where = f" --project {_quoted(doubted[0]['path'])}" if len(projects) > 1 else ""
+        terminal.line(f"All, with evidence: yaadwatch stale{where}", indent=2)
+
+
+def _quoted(path: object) -> str:
+    """Return a folder as a shell takes it."""
+    import shlex
+
+    return shlex.quote(str(path))
 
 
 def _job(job: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:

@@ -50,6 +50,20 @@ class NobodyListens(YaadError):
         )
 
 
+class Silent(NobodyListens):
+    """Somebody listens and does not even greet: a daemon that hangs, or the manager of a service
+    that cannot start.
+    """
+
+    def __init__(self) -> None:
+        YaadError.__init__(
+            self,
+            Code.UNAVAILABLE,
+            f"The daemon did not answer within {GREETING_TIME_S:g} s; nothing was done.",
+            hint="What keeps it: yaadwatch doctor",
+        )
+
+
 class Ended(YaadError):
     """The daemon went away before it answered."""
 
@@ -236,8 +250,13 @@ class Client:
             "agent": self._agent,
             "speaks": "rpc",
         }
-        _send(connected, hello)
-        greeting = self._next(connected, "hello", GREETING_TIME_S)
+        try:
+            _send(connected, hello)
+            greeting = self._next(connected, "hello", GREETING_TIME_S)
+        except YaadError as error:
+            if error.code is Code.TIMEOUT:
+                raise Silent from error
+            raise
         if "error" in greeting:
             raise to_error(greeting["error"])
         pid = greeting.get("pid")

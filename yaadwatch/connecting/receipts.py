@@ -82,7 +82,7 @@ def load(path: Path) -> Receipt:
     try:
         return Receipt(tuple(_entry(one) for one in said.pop(_PART, [])), said)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise receipt_file.unreadable(path, f"it makes no sense: {error!r}") from error
+        raise receipt_file.UnreadableError(path, f"it makes no sense: {error!r}") from error
 
 
 def save(path: Path, receipt: Receipt) -> None:

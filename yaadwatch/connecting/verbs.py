@@ -185,12 +185,12 @@ def _changed(
         plans = plans_of(world, row, connects=connects)
         told = [plan.told(with_diff=dry_run) for plan in plans]
         edited = [plan.found.path for plan in plans if plan.was_edited]
-        if dry_run:
-            return told, edited
         try:
             for plan in plans:
                 if plan.change != "same":
                     settings_files.require_writable(plan.found)
+            if dry_run:
+                return told, edited
             if connects:
                 entries = [entry for plan in plans for entry in plan.entries]
                 _note(world, row, [*elsewhere(world, row), *entries])

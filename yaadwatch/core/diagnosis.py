@@ -53,9 +53,13 @@ class HomeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFacts:
-    """The file of settings: why it cannot be used, or what in it is odd."""
+    """The file of settings: why it cannot be used, or what in it is odd.
+
+    `is_read`: it could be read, so that an editor mends it.
+    """
 
     path: str
+    is_read: bool = True
     error: str = ""
     hint: str = ""
     warnings: tuple[str, ...] = ()
@@ -137,8 +141,10 @@ class ServiceFacts:
         program: what it starts, when that is gone; else ''.
         is_reached: its manager answers here.
         runs: it runs, or does at the next request.
+        unlisted: a file of it that no receipt tells of; else ''.
     """
 
+    unlisted: str = ""
     altered: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
@@ -159,8 +165,8 @@ class Facts:
     """What was gathered.
 
     `git`: the words of `git --version`, '' when git cannot be run; `odd_logs`: where something else
-    stands than a plain file that is a log; `not_gathered`: what is not known of this machine, and
-    why.
+    stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
+    puts it aside; `not_gathered`: what is not known of this machine, and why.
     """
 
     home: HomeFacts
@@ -172,6 +178,7 @@ class Facts:
     agents: tuple[AgentFacts, ...] = ()
     service: ServiceFacts | None = None
     odd_logs: tuple[str, ...] = ()
+    receipt: tuple[str, str] | None = None
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
@@ -207,8 +214,11 @@ def _space(facts: Facts) -> Found:
 def _settings(facts: Facts) -> Found:
     settings = facts.settings
     edit = f"${{EDITOR:-vi}} {shlex.quote(settings.path)}"
-    if settings.error:
+    if settings.error and settings.is_read:
         yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
+    elif settings.error:
+        aside = f"mv {shlex.quote(settings.path)} {shlex.quote(f'{settings.path}.unreadable')}"
+        yield "problem", settings.error, aside, "Or see that you may read it."
     for warning in settings.warnings:
         name = warning.partition(" ")[0]
         mend = f"unset {name}" if _VARIABLE.fullmatch(name) else edit
@@ -255,13 +265,26 @@ def _service(facts: Facts) -> Found:
     if service.program:
         what = f"The service starts {service.program}, which is not there any more."
         yield "problem", what, "yaadwatch install", ""
-    for path in service.altered:
+    if service.unlisted:
+        what = f"{service.unlisted} was written by `yaadwatch install`, and no receipt says so."
+        yield "todo", what, "yaadwatch install", "Then `yaadwatch uninstall` can take it away."
+    for path in dict.fromkeys(service.altered):
         yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
     if service.is_reached and not service.runs:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
         mend = "yaadwatch restart" if answers else "yaadwatch start"
         yield "todo", f"The service does not run: {runs}.", mend, ""
+
+
+def _receipt(facts: Facts) -> Found:
+    if facts.receipt is not None:
+        why, aside = facts.receipt
+        advice = (
+            "What it told of stays as it is. For a new one, as you had them: yaadwatch install,"
+            " yaadwatch connect"
+        )
+        yield "problem", f"What is ours in other programs' files is not known: {why}", aside, advice
 
 
 def _git(facts: Facts) -> Found:
@@ -346,8 +369,9 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("settings", _settings),
     ("git", _git),
     ("stores", _stores),
-    ("daemon", _daemon),
+    ("receipt", _receipt),
     ("service", _service),
+    ("daemon", _daemon),
     ("hooks", _hooks),
     ("logs", _logs),
     ("agents", _agents),

@@ -103,7 +103,8 @@ class Follower:
             self._health.degraded(
                 part,
                 f"The events of project {project} are not followed: {in_words(error)}",
-                mend="yaadwatch status",
+                mend="yaadwatch restart",
+                project=project,
             )
         finally:
             self._following.pop(project, None)
@@ -134,4 +135,5 @@ class Follower:
             f"Nothing came of event {event.seq} ({event.kind} {event.subject}) of project "
             f"{project} after {tries} tries: {in_words(error)}",
             mend="yaadwatch stale",
+            project=project,
         )

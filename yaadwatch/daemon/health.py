@@ -10,10 +10,14 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that does not work as it should: what, in words, and the command that mends it."""
+    """Something that does not work as it should: what, in words, and the command that mends it.
+
+    `project`: of which project alone; '' when it is of none.
+    """
 
     what: str
     mend: str
+    project: str = ""
 
 
 class Health:
@@ -23,9 +27,9 @@ class Health:
         self._lock = threading.Lock()
         self._problems: dict[str, Problem] = {}
 
-    def degraded(self, part: str, what: str, *, mend: str) -> None:
+    def degraded(self, part: str, what: str, *, mend: str, project: str = "") -> None:
         """Note that `part` is degraded; logged when it is news."""
-        problem = Problem(what=what, mend=mend)
+        problem = Problem(what=what, mend=mend, project=project)
         with self._lock:
             known = self._problems.get(part)
             self._problems[part] = problem

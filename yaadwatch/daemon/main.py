@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.daemon.wiring import Parts
     from yaadwatch.system.config import Loaded
+    from yaadwatch.system.lock import DaemonLock
     from yaadwatch.system.supervision import Manager
 
 ENDED: Final = 0
@@ -76,7 +77,7 @@ def run(
         manager = supervision.take_over(os.environ)
         patience_s = 0.0 if manager.listening is None else OTHER_ENDS_S
         lock.acquire(manager.path or places.default_socket(), patience_s=patience_s)
-        return _run_locked(manager, foreground, on_ready, begin_again)
+        return _run_locked(lock, manager, foreground, on_ready, begin_again)
     except (YaadError, OSError, RuntimeError) as error:
         lock.close()
         return _did_not_start(error, manager)
@@ -98,6 +99,7 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
 
 
 def _run_locked(
+    lock: "DaemonLock",
     manager: "Manager",
     foreground: bool,
     on_ready: Callable[[], None] | None,
@@ -113,7 +115,7 @@ def _run_locked(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
-        return _on_a_loop(partial(_live, loaded, manager, on_ready), Ending(begin_again))
+        return _on_a_loop(partial(_live, loaded, lock, manager, on_ready), Ending(begin_again))
     finally:
         logs.end(opened)
 
@@ -257,7 +259,11 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
 
 
 async def _live(
-    loaded: "Loaded", manager: "Manager", on_ready: Callable[[], None] | None, ending: Ending
+    loaded: "Loaded",
+    lock: "DaemonLock",
+    manager: "Manager",
+    on_ready: Callable[[], None] | None,
+    ending: Ending,
 ) -> int:
     """Serve until told to stop, also while still starting; return the exit status."""
     import asyncio
@@ -273,7 +279,7 @@ async def _live(
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    parts = wiring.build(loaded.settings, manager, on_shutdown=stopping.set)
+    parts = wiring.build(loaded.settings, manager, holds_lock=lock.renew, on_shutdown=stopping.set)
     parts.home.set_by, parts.home.not_set = loaded.sources, loaded.warnings
     parts.home.settings_now = _settings
     for warning in map(privacy.mask_tree, loaded.warnings):

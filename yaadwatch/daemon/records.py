@@ -8,6 +8,7 @@ from typing import TypeVar
 from yaadwatch.daemon.follower import CURSOR, Journal
 from yaadwatch.daemon.scheduler import LastRun, Runs
 from yaadwatch.daemon.stream import Logs
+from yaadwatch.engine.stores import lacking
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event
@@ -36,12 +37,14 @@ def where(home: Home) -> dict[str, Path]:
 def journal_of(home: Home) -> Journal:
     """Return the events of the projects, and how far the reactions followed them.
 
-    A project that is watched no longer has no events.
+    A project that is watched no longer has no events, nor has one that is not at its place.
     """
 
     def unread(project: str, limit: int) -> Sequence[Event]:
         found = _watched(home, project)
-        return [] if found is None else home.stores.look(found, lambda conn: _unread(conn, limit))
+        if found is None or lacking(found):
+            return []
+        return home.stores.look(found, lambda conn: _unread(conn, limit))
 
     def advance(project: str, seq: int) -> None:
         _in_store(home, project, lambda db: db.write(cursors.advance, CURSOR, seq), None)

@@ -1,5 +1,5 @@
-"""Should this process make room for a new one? After an upgrade, above its own memory limit, and
-when the user store is not the one any more that it began with.
+"""Should this process make room for another one? After an upgrade, above its own memory limit, when
+the user store is not the one any more that it began with, and when another daemon took its place.
 
 It ends with status 75, which means "start me again"; whoever supervises it does, and clients wait
 in the queue of the socket meanwhile. What is being answered is answered first.
@@ -14,11 +14,15 @@ from typing import Final
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import Fatal
+from yaadwatch.model.errors import YaadError
 
 AGAIN: Final = 75
 """Exit status; sysexits.h calls it "temporary failure"."""
+DISPLACED: Final = 4
+"""Exit status: another daemon runs, so that nobody need start this one again."""
 PART: Final = "memory"
-"""Under this name `status` is told."""
+LOCK: Final = "lock"
+"""Under these names `status` is told."""
 LOOK_S: Final = 5.0
 LOOKS_ABOVE: Final = 3
 """So many looks in a row above the limit: what one large question takes is given back by then."""
@@ -34,6 +38,8 @@ class Renewal:
 
     Args:
         replaced: says whether another program is installed than the one that runs.
+        holds_lock: says whether this is still the daemon: the file of its lock may be deleted, and
+            another one made.
         stale_store: says why the user store should be opened anew; '' when it need not.
         rss_bytes: what this process takes.
         memory_mib: its limit; 0: none.
@@ -48,6 +54,7 @@ class Renewal:
         self,
         *,
         replaced: Callable[[], bool],
+        holds_lock: Callable[[], bool],
         stale_store: Callable[[], str],
         rss_bytes: Callable[[], int],
         memory_mib: int,
@@ -58,6 +65,7 @@ class Renewal:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._replaced = replaced
+        self._holds_lock = holds_lock
         self._stale_store = stale_store
         self._rss_bytes = rss_bytes
         self._memory_mib = memory_mib
@@ -71,7 +79,8 @@ class Renewal:
         """Look until there is a reason to begin again.
 
         Raises:
-            Fatal: with AGAIN as its status, when there is one.
+            Fatal: with AGAIN as its status, when there is one; with DISPLACED, when another process
+                is the daemon now.
         """
         above = 0
         while True:
@@ -79,6 +88,8 @@ class Renewal:
             if self._replaced():
                 await self._quiet()
                 raise Fatal("another version of the program was installed", AGAIN)
+            if not await self._is_the_daemon():
+                raise Fatal("its lock was deleted, and another daemon runs now", DISPLACED)
             if why := await asyncio.to_thread(self._stale_store):
                 await self._quiet()
                 raise Fatal(why, AGAIN)
@@ -96,6 +107,16 @@ class Renewal:
                 await self._quiet()
                 self._mark.touch(mode=0o600)
                 raise Fatal(f"it takes {rss_mib:.0f} MiB, and its limit is {limit}", AGAIN)
+
+    async def _is_the_daemon(self) -> bool:
+        try:
+            is_held = await asyncio.to_thread(self._holds_lock)
+        except YaadError as error:
+            what = f"The file of the daemon's lock is gone and cannot be made anew: {error.message}"
+            self._health.degraded(LOCK, what, mend=error.hint)
+            return True
+        self._health.well(LOCK)
+        return is_held
 
     def _has_just_renewed(self) -> bool:
         try:

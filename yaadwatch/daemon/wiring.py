@@ -119,7 +119,10 @@ class Pulse:
 
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded."""
-        return [{"what": one.what, "mend": one.mend} for one in self._health.problems()]
+        return [
+            {"what": one.what, "mend": one.mend, "project": one.project}
+            for one in self._health.problems()
+        ]
 
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""
@@ -148,12 +151,19 @@ class Parts:
     services: tuple[Service, ...]
 
 
-def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], None]) -> Parts:
+def build(
+    settings: Settings,
+    manager: Manager,
+    *,
+    holds_lock: Callable[[], bool],
+    on_shutdown: Callable[[], None],
+) -> Parts:
     """Make every part; nothing runs yet. Called on the loop.
 
     Args:
         settings: what the person set.
         manager: what the service manager handed over.
+        holds_lock: says whether this process is still the daemon.
         on_shutdown: called when a client asks the daemon to end.
 
     Raises:
@@ -208,6 +218,7 @@ def build(settings: Settings, manager: Manager, *, on_shutdown: Callable[[], Non
     )
     renewal = Renewal(
         replaced=Installation().was_replaced,
+        holds_lock=holds_lock,
         stale_store=own_store.Standing(own, clock.now).why_begin_again,
         rss_bytes=processes.own_rss_bytes,
         memory_mib=settings.daemon.memory_mib,

@@ -33,6 +33,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.whole import looking
 from yaadwatch.system import config
+from yaadwatch.system.receipt_file import UnreadableError
 
 Ask = Callable[[str], dict[str, Any]]
 """Asks the daemon for an operation; raises as `Client.call`."""
@@ -59,6 +60,8 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     stores, odd = _stores()
     agents, odd_agents = _agents()
     service, odd_service = _service(environ)
+    lacking = [("the service", odd_service), ("your agents", odd_agents)]
+    receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
@@ -69,7 +72,11 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         agents=agents,
         service=service,
         odd_logs=_odd_logs(),
-        not_gathered=(*odd, *odd_service, *odd_agents),
+        receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
+        not_gathered=(
+            *odd,
+            *((part, why.message) for part, why in lacking if why and why not in receipts),
+        ),
     )
 
 
@@ -99,7 +106,12 @@ def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
     try:
         loaded = config.load(path, environ)
     except YaadError as error:
-        return SettingsFacts(path=str(path), error=mask(error.message).text, hint=error.hint)
+        return SettingsFacts(
+            path=str(path),
+            error=mask(error.message).text,
+            hint=error.hint,
+            is_read=error.code is not Code.UNAVAILABLE,
+        )
     return SettingsFacts(path=str(path), warnings=tuple(mask(one).text for one in loaded.warnings))
 
 
@@ -225,28 +237,27 @@ def _end_of(log: Path) -> list[str]:
         return []
 
 
-def _service(
-    environ: Mapping[str, str],
-) -> tuple[ServiceFacts | None, tuple[tuple[str, str], ...]]:
+def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError | None]:
     try:
         found = standing(Path.home(), environ)
     except YaadError as error:
-        return None, (("the service", error.message),)
+        return None, error
     if found is None:
-        return None, ()
+        return None, None
     return ServiceFacts(
+        unlisted=found.unlisted,
         altered=found.altered,
         program=found.program,
         is_reached=found.is_reached,
         runs=found.runs,
-    ), ()
+    ), None
 
 
-def _agents() -> tuple[tuple[AgentFacts, ...], tuple[tuple[str, str], ...]]:
+def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:
     try:
         rows = connecting.standing(connecting.this_machine(None))
     except YaadError as error:
-        return (), (("your agents", error.message),)
+        return (), error
     return tuple(
         AgentFacts(
             agent=row["agent"],
@@ -257,4 +268,4 @@ def _agents() -> tuple[tuple[AgentFacts, ...], tuple[tuple[str, str], ...]]:
             todo=row.get("todo", ""),
         )
         for row in rows
-    ), ()
+    ), None

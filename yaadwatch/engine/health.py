@@ -9,7 +9,8 @@ from yaadwatch.engine.workspace import Call, Home
 def health(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return whether all is well, since when, and what is not; the answer is Health."""
     pulse = home.pulse
-    problems = list(pulse.problems()) if pulse is not None else []
+    told = pulse.problems() if pulse is not None else []
+    problems = [{"what": one["what"], "mend": one["mend"]} for one in told]
     return {
         "ok": not problems,
         "pid": os.getpid(),

@@ -51,10 +51,13 @@ class Identity:
 
 
 def store_folder(layout: Layout) -> Path:
-    """Return the folder that the store of this repository is in, or would be."""
+    """Return the folder that the store of this repository is in, or would be.
+
+    A person's own folder may be a repository; `.yaad` in it is our home, and holds another store.
+    """
     main = main_root(layout)
     place = main or layout.common_dir
-    if mounts.is_network(place):
+    if mounts.is_network(place) or (main is not None and _is_our_home(main / STORE_FOLDER)):
         return _far_folder("")
     return main / STORE_FOLDER if main is not None else layout.common_dir / "yaad"
 
@@ -64,6 +67,10 @@ def main_root(layout: Layout) -> Path | None:
     if layout.common_dir.name == ".git":
         return layout.common_dir.parent
     return layout.root if layout.git_dir == layout.common_dir else None
+
+
+def _is_our_home(folder: Path) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(places.home())
 
 
 def excludes(path: Path, line: str = EXCLUDED) -> bool:
@@ -92,7 +99,8 @@ def exclude(home: Home, project: Project) -> None:
         YaadError: UNAVAILABLE when the file cannot be written; REFUSED when it is a link.
     """
     path = exclude_file(project.common_dir)
-    if project.store.parent.name != STORE_FOLDER or excludes(path):
+    inside = project.store.is_relative_to(project.root / STORE_FOLDER)
+    if not inside or excludes(path):
         return
     try:
         appended = files.append_line_exact(path, EXCLUDED)
@@ -137,7 +145,6 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
             replace), UNAVAILABLE (it cannot be read or written).
     """
     where = main_root(layout) or layout.common_dir
-    path = folder / "yaad.db"
     known = home.user.read(registry.by_common_dir, layout.common_dir)
     former = home.user.read(registry.removed, layout.common_dir)
     source = known if known is not None and not stands(known.store) else former
@@ -148,6 +155,9 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
             f"There is no backup of {where}; nothing was restored.",
             hint="Start afresh: yaadwatch add",
         )
+    if folder == _far_folder(""):
+        folder = _far_folder(source.id)
+    path = folder / "yaad.db"
     if stands(path):
         if known is None or not holds_only_what_files_say(home, known):
             raise YaadError(

@@ -17,6 +17,7 @@ from yaadwatch.engine.stores import (
     STORE_FOLDER,
     backup_path,
     exclude_file,
+    leads_away,
     refuse_unsafe,
     stands,
 )
@@ -138,16 +139,22 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     home.user.refuse_if_stands_in()
     project = _watched_at(home, call.folder)
     now = home.clock.now()
-    memories, backup, can_restore = _back_up(home, project, now)
-    releasing.take_out_everything(home, project)
+    is_there = not leads_away(project)  # else what is at its place is nothing of ours
+    memories, backup, can_restore = _back_up(home, project, now, is_there=is_there)
+    if is_there:
+        releasing.take_out_everything(home, project)
     former = home.user.read(registry.removed, project.common_dir)
     nothing_new = (
         can_restore
+        and is_there
         and former is not None
         and identity.newest_backup(former) is not None
         and identity.holds_only_what_files_say(home, project)
     )
-    _take_away(home, project)
+    if is_there:
+        _take_away(home, project)
+    else:
+        home.stores.close_one(project.id)
     if nothing_new:  # an older backup, which holds more, is the one to bring back
         home.user.write(registry.drop, project.id)
     else:
@@ -206,15 +213,21 @@ def _refuse_linked_exclude(layout: Layout, folder: Path) -> None:
 
 
 def _watched_at(home: Home, folder: Path) -> Project:
-    """Return the project of a folder, also when its repository is no longer there."""
+    """Return the project of a folder, also when its repository is no longer there.
+
+    One that is registered by that very name is meant rather than one that the folder lies in, or
+    that a link at its place leads to.
+    """
     layout = layouts.find(folder)
+    known = None
     if layout is not None:
         known = home.user.read(registry.by_common_dir, layout.common_dir)
-        if known is not None:
-            return known
-    for project in home.user.read(registry.everything):
-        if folder.absolute() in (project.root, project.common_dir):
-            return project
+    if known is None or folder.absolute() not in (known.root, known.common_dir):
+        for project in home.user.read(registry.everything):
+            if folder.absolute() in (project.root, project.common_dir):
+                return project
+    if known is not None:
+        return known
     raise YaadError(
         Code.NOT_FOUND,
         f"{folder} is not watched; nothing was removed.",
@@ -222,15 +235,23 @@ def _watched_at(home: Home, folder: Path) -> Project:
     )
 
 
-def _back_up(home: Home, project: Project, now: datetime) -> tuple[int, Path | None, bool]:
+def _back_up(
+    home: Home, project: Project, now: datetime, *, is_there: bool
+) -> tuple[int, Path | None, bool]:
     """Copy the store to the backups.
+
+    Args:
+        home: what may be reached.
+        project: whose store.
+        now: names the copy.
+        is_there: what is at its place is the project's.
 
     Returns:
         How many memories it holds, the copy, and whether it can be brought back: a store that
         cannot be read is copied as it is.
     """
     target = backup_path(project, now)
-    if not stands(project.store):
+    if not (is_there and stands(project.store)):
         db = home.stores.opened(project.id)
         if db is not None:
             db.backup(target)

@@ -131,7 +131,7 @@ def _later(home: Home) -> list[str]:
 
 
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
-    problems = list(home.pulse.problems()) if home.pulse is not None else []
+    problems = _known_to_daemon(home, rows)
     if not home.git.is_there():
         problems.append({"what": f"{NO_GIT} of the daemon; {_WITHOUT_GIT}.", "mend": INSTALL_GIT})
     for row in rows:
@@ -150,6 +150,27 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     problems += _full("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
+    return problems
+
+
+def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """Return what the daemon says is degraded, with folders for the ids of projects.
+
+    Of a project that cannot be had at all its row says why, and all else follows from that.
+    """
+    told = home.pulse.problems() if home.pulse is not None else []
+    lost = {row["id"] for row in rows if row["state"] != "ok"}
+    paths = {row["id"]: str(row["path"]) for row in rows}
+    problems = []
+    for one in told:
+        project = one.get("project", "")
+        if project not in lost:
+            what = (
+                one["what"].replace(f"project {project}", paths.get(project, ""))
+                if project
+                else one["what"]
+            )
+            problems.append({"what": what, "mend": one["mend"]})
     return problems
 
 

@@ -315,6 +315,28 @@ def stands(path: Path) -> bool:
     return True
 
 
+def lacking(project: Project) -> str:
+    """Return why the repository of a project is not at its place, '' when it is there.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    if not stands(project.common_dir):
+        return f"{project.common_dir} is not there"
+    if leads_away(project):
+        return f"a link leads from {project.common_dir} to {os.path.realpath(project.common_dir)}"
+    return ""
+
+
+def leads_away(project: Project) -> bool:
+    """Return whether a link stands in the path of a repository, which had none when it was added.
+
+    What it leads to is another place: not the project's are the store there, and what git excludes.
+    """
+    place = project.common_dir
+    return os.path.lexists(place) and os.path.realpath(place) != str(place)
+
+
 def put_back(db: Database) -> None:
     """Have an open store put its file back if that was deleted underneath, and if that can be."""
     if not os.path.lexists(db.path):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.stores import stands
+from yaadwatch.engine.stores import lacking
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
@@ -113,11 +113,11 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "files": [],
     }
     if home.pulse is not None and home.pulse.hangs(project.id):
-        reason = "a disk that it is on does not answer; it was not looked at"
-        return shown | {"state": "broken", "reason": reason, "hint": HANGS}
+        why = "a disk that it is on does not answer; it was not looked at"
+        return shown | {"state": "broken", "reason": why, "hint": HANGS}
     try:
-        if not stands(project.common_dir):
-            return shown | {"state": "missing", "reason": f"{project.common_dir} is not there"}
+        if reason := lacking(project):
+            return shown | {"state": "missing", "reason": reason}
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, project)
         return shown | found | counted(_told_here(home, project, main, doubts))

@@ -15,7 +15,7 @@ from typing import Protocol
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import asked
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores import Stores, lacking
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key
@@ -63,7 +63,9 @@ class Pulse(Protocol):
         """Return whether a disk that the project is on does not answer just now."""
 
     def problems(self) -> list[dict[str, str]]:
-        """Return what is degraded: rows of `what` and `mend`."""
+        """Return what is degraded: rows of `what`, `mend`, and the id of the `project` that it is
+        of, or ''.
+        """
 
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""
@@ -298,24 +300,29 @@ class Home:
         found = self.user.read(projects.get, project)
         if found is None or found.removed_at is not None:
             raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
+        if lacking(found):
+            raise _not_there(found.root)
         with self.stores.use(found) as db:
             rows = {row.id: row for row in db.read(worktrees.everything)}
             row = rows.get(worktree)
             layout = layouts.find(row.path) if row is not None else None
             if row is None or layout is None or layout.common_dir != found.common_dir:
-                where = row.path if row is not None else found.root
-                raise YaadError(
-                    Code.NOT_FOUND,
-                    f"{where} is not there, or is another repository now; nothing was checked.",
-                    hint="If it moved: yaadwatch add NEW-PLACE. "
-                    f"If it is gone: yaadwatch remove {shlex.quote(str(where))}",
-                )
+                raise _not_there(row.path if row is not None else found.root)
             with contextlib.closing(self.repository(layout)) as repository:
                 yield Space(project=found, db=db, worktree=row, repository=repository)
 
 
 def _nobody_moved(layout: Layout) -> None:
     """Follow nobody: only the daemon does."""
+
+
+def _not_there(where: Path) -> YaadError:
+    return YaadError(
+        Code.NOT_FOUND,
+        f"{where} is not there, or is another repository now; nothing was checked.",
+        hint="If it moved: yaadwatch add NEW-PLACE. "
+        f"If it is gone: yaadwatch remove {shlex.quote(str(where))}",
+    )
 
 
 def require_repository(folder: Path) -> Layout:

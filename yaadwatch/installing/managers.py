@@ -51,6 +51,9 @@ class Manager(Protocol):
     def wanted(self, service: Service) -> list[Wanted]:
         """Return all that the service consists of."""
 
+    def units(self) -> list[Path]:
+        """Return where the files of the service are, links not among them."""
+
     def socket(self) -> str:
         """Return where clients connect, as it stands in a unit."""
 
@@ -96,9 +99,13 @@ class Systemd:
         self.home = home
         self._run = run
 
+    def units(self) -> list[Path]:
+        """Return both units: the socket, and the service."""
+        return [self.folder / names.SOCKET, self.folder / names.SERVICE]
+
     def wanted(self, service: Service) -> list[Wanted]:
         """Return both units, and the links that have them started with the session."""
-        unit, socket = self.folder / names.SERVICE, self.folder / names.SOCKET
+        socket, unit = self.units()
         return [
             Wanted(path=socket, data=units.socket_unit(service).encode()),
             Wanted(path=unit, data=units.service_unit(service).encode()),
@@ -186,6 +193,10 @@ class Launchd:
     @property
     def _target(self) -> str:
         return f"{self._domain}/{names.LABEL}"
+
+    def units(self) -> list[Path]:
+        """Return the one property list."""
+        return [self._plist]
 
     def wanted(self, service: Service) -> list[Wanted]:
         """Return the one property list: what lies in that folder is started with the session."""
@@ -322,6 +333,6 @@ def _require(ran: Ran, command: Sequence[str]) -> None:
     if not ran.went_well:
         raise YaadError(
             Code.UNAVAILABLE,
-            f"`{' '.join(command)}` did not succeed: {ran.reason}.",
+            f"`{' '.join(command)}` did not succeed: {ran.reason.rstrip('.')}.",
             hint="What it did before that stays. Try it by hand, then run this command again.",
         )

@@ -103,6 +103,26 @@ def _require_this_socket(path: Path, data: bytes) -> None:
     )
 
 
+def unlisted(home: Path, manager: Manager) -> Path | None:
+    """Return a unit that `install` wrote for this home, where no receipt says so; None: there is
+    none.
+
+    Args:
+        home: of the person.
+        manager: of this machine.
+
+    Raises:
+        YaadError: REFUSED when one is for another home; UNAVAILABLE when it cannot be read.
+    """
+    ours = [path for path in manager.units() if path.is_file() and not path.is_symlink()]
+    ours = [path for path in ours if units.MARK.encode() in _read(path)]
+    if ours:
+        require_read(home, manager)
+    for path in ours:
+        require_this_home(path)
+    return next(iter(ours), None)
+
+
 def planned(wanted: Wanted, known: Installed | None) -> Change:
     """Compare what is wanted with what is there.
 

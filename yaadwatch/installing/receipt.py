@@ -63,7 +63,7 @@ def load() -> Installed | None:
     try:
         return None if part is None else _installed(part)
     except (TypeError, KeyError, AttributeError) as error:
-        raise receipt_file.unreadable(path, f"it makes no sense: {error!r}") from error
+        raise receipt_file.UnreadableError(path, f"it makes no sense: {error!r}") from error
 
 
 def save(installed: Installed | None) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaadwatch.installing import managers, receipt
-from yaadwatch.installing.managers import Run
+from yaadwatch.installing import managers, plans, receipt
+from yaadwatch.installing.managers import Manager, Run
 from yaadwatch.installing.receipt import Written
+from yaadwatch.model.errors import YaadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +22,11 @@ class Standing:
         program: what the service starts, when that is not there any more; else ''.
         is_reached: the manager answers here; in a container that shares the home it may not.
         runs: the service runs, or does at the next request.
+        unlisted: a unit that was written for this home, where no receipt says so; else ''.
     """
 
     manager: str
+    unlisted: str = ""
     altered: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
@@ -44,10 +47,10 @@ def standing(
         YaadError: UNAVAILABLE when the receipt cannot be read.
     """
     known = receipt.load()
-    if known is None:
-        return None
-    manager = managers.by_name(known.manager, Path(known.folder), asking=asking)
     here, _ = managers.here(home, environ, asking=asking)
+    if known is None:
+        return None if here is None else _unlisted(home, here)
+    manager = managers.by_name(known.manager, Path(known.folder), asking=asking)
     is_reached = manager is not None and here is not None
     return Standing(
         manager=known.manager,
@@ -56,6 +59,14 @@ def standing(
         is_reached=is_reached,
         runs=is_reached and manager is not None and manager.is_running(),
     )
+
+
+def _unlisted(home: Path, manager: Manager) -> Standing | None:
+    try:
+        path = plans.unlisted(home, manager)
+    except YaadError:  # another home's, or not to be read: nothing to tell of ours
+        return None
+    return None if path is None else Standing(manager=manager.name, unlisted=str(path))
 
 
 def _stands(written: Written) -> bool:

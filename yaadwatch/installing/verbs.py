@@ -133,13 +133,15 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
     """Stop the service, and take away what the receipt says was written; the answer is Installed.
 
     Raises:
-        YaadError: REFUSED when the service is another home's; UNAVAILABLE when the manager does not
-            do what it is told.
+        YaadError: REFUSED when the service is another home's, or no receipt says what it consists
+            of; UNAVAILABLE when the manager does not do what it is told.
     """
     with contextlib.nullcontext() if dry_run else receipt.alone():
         found = world.installed()
         if found is None:
-            return {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
+            why = _refuse_unlisted(world)
+            absent: Answer = {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
+            return absent | ({"why": why} if why else {})
         known, manager = found
         for one in known.written:
             plans.require_this_home(Path(one.path))
@@ -232,6 +234,29 @@ def _known(manager: Manager) -> Installed | None:
             hint="Remove it there first: yaadwatch uninstall",
         )
     return known
+
+
+def _refuse_unlisted(world: World) -> str:
+    """See that what no receipt tells of is not said to be none.
+
+    Returns:
+        What is installed for another home, in words; '' when that is nothing.
+    """
+    manager, _ = world.manager()
+    try:
+        path = None if manager is None else plans.unlisted(world.home, manager)
+    except YaadError as error:
+        if error.code is not Code.REFUSED:
+            raise
+        return error.message
+    if path is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} was written by `yaadwatch install`, and no receipt says so any more; nothing"
+            " was done.",
+            hint="Have it written anew, then taken away: yaadwatch install && yaadwatch uninstall",
+        )
+    return ""
 
 
 def _service(world: World, manager: Manager) -> Service:

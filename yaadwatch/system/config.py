@@ -1,8 +1,11 @@
 """What is set: HOME/config.toml, over it a project's own file, over it `YAAD_*` variables."""
 
 import difflib
+import errno
 import math
 import re
+import shlex
+import stat
 import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,6 +45,8 @@ _SETTLED_NS: Final = 2**63
 _TRUSTED_NS: Final = 1_000_000_000
 """What was read of a file just written holds for so long; then it is read again."""
 _QUOTED: Final = re.compile(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*")
+_ARRAY: Final = re.compile(r"""\s*\[\s*(?:["']|\]\s*$)""")
+"""A list as TOML writes it; a pattern may begin with a bracket, too."""
 _KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts"}
 
 
@@ -277,13 +282,21 @@ def known_key(key: str) -> str:
 
 
 def understood(key: str, text: str) -> object:
-    """Return the value that `text` writes for a setting, lists with commas between.
+    """Return the value that `text` writes for a setting; a list with commas between, or as TOML.
 
     Raises:
         YaadError: BAD_REQUEST when there is no such key, or it cannot be that.
     """
     value = _written(text, Settings(), known_key(key))
-    return value_of(_with(Settings(), key, value, key), key)
+    try:
+        return value_of(_with(Settings(), key, value, key), key)
+    except YaadError as error:
+        why = error.message.removesuffix("it was not used.")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{why}nothing was changed.",
+            f"What it is now: yaadwatch config get {key}",
+        ) from error
 
 
 def _keys(settings: Settings) -> list[str]:
@@ -297,6 +310,8 @@ def _keys(settings: Settings) -> list[str]:
 def _in_file(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the keys of the file, written `section.key`, with their values, in its order."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep us waiting for ever
+            raise OSError(errno.EINVAL, "it is no plain file")
         data = path.read_bytes()
     except FileNotFoundError:
         return
@@ -304,7 +319,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, object]]:
         raise YaadError(
             Code.UNAVAILABLE,
             f"{path} cannot be read ({error.strerror}); no setting was used.",
-            "Look at its permissions.",
+            f"Look at it: ls -ld {shlex.quote(str(path))}",
         ) from error
     yield from _rows(data, path)
 
@@ -353,6 +368,11 @@ def _written(text: str, settings: Settings, key: str) -> object:
     """Return the value that a variable writes; what is none of its kind stays text."""
     section, _, name = key.partition(".")
     if isinstance(getattr(getattr(settings, section), name), tuple):
+        if _ARRAY.match(text):  # as `config list` and the file have it
+            try:
+                return tomllib.loads(f"is = {text}")["is"]
+            except (ValueError, RecursionError):
+                return text
         return tuple(part.strip() for part in text.split(",") if part.strip())
     for kind in (int, float):
         try:

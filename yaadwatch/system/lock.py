@@ -27,6 +27,7 @@ class DaemonLock:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or places.lock_file()
         self._descriptor: int | None = None
+        self._text = b""
 
     def acquire(self, socket: Path, *, patience_s: float = 0.0) -> None:
         """Take the lock, and write down our pid and the socket that we listen on.
@@ -46,11 +47,35 @@ class DaemonLock:
             if time.monotonic() >= until:
                 raise self._held()
             time.sleep(_OTHER_PAUSE_S)
+        self._text = f"{os.getpid()}\n{socket}\n".encode()
+        self._write(descriptor)
+
+    def renew(self) -> bool:
+        """Take the lock of the file at our path, too, if the one that we hold was deleted.
+
+        Returns:
+            False: another process holds it, and is the daemon now.
+
+        Raises:
+            YaadError: as for `acquire`, but CONFLICT.
+        """
+        former = self._descriptor
+        if former is None or self._is_at_path(former):
+            return True
+        private_folder(self._path.parent)
+        descriptor = self._take()
+        if descriptor is None:
+            return False
+        self._write(descriptor)
+        os.close(former)
+        return True
+
+    def _write(self, descriptor: int) -> None:
+        """Say in the file that is locked who we are."""
         self._descriptor = descriptor
-        text = f"{os.getpid()}\n{socket}\n".encode()
         # Written first and cut after: a client that reads meanwhile finds two whole lines.
-        os.pwrite(descriptor, text, 0)
-        os.ftruncate(descriptor, len(text))
+        os.pwrite(descriptor, self._text, 0)
+        os.ftruncate(descriptor, len(self._text))
 
     def is_held(self) -> bool:
         """Return whether some process holds the lock. Nobody who wants it is disturbed."""

@@ -4,6 +4,7 @@ Each who writes there has a part of it, under a name of its own; the parts of ot
 """
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ def load(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or f"it makes no sense: {error}"
-        raise unreadable(path, why) from error
+        raise UnreadableError(path, why) from error
     if not isinstance(said, dict):
-        raise unreadable(path, "it makes no sense: it holds no object")
+        raise UnreadableError(path, "it makes no sense: it holds no object")
     return said
 
 
@@ -51,10 +52,17 @@ def save(path: Path, said: dict[str, Any]) -> None:
         ) from error
 
 
-def unreadable(path: Path, why: str) -> YaadError:
-    """Return the error of a receipt that says nothing."""
-    return YaadError(
-        Code.UNAVAILABLE,
-        f"{path} cannot be read ({why}). Nothing was written.",
-        hint="Move it away and try again: what is ours is found without it, too.",
-    )
+class UnreadableError(YaadError):
+    """A receipt that says nothing.
+
+    `why`: the reason, with its path; `mend`: the command that puts it aside.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.why = f"{path} cannot be read ({why})."
+        self.mend = f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.unreadable')}"
+        super().__init__(
+            Code.UNAVAILABLE,
+            f"{self.why} Nothing was written.",
+            hint=f"Put it aside, then try again: {self.mend}",
+        )

@@ -6,7 +6,7 @@ import shutil
 import stat
 
 import pytest
-from engine_world import FIVE_TRIES, RETRY, Tree, World, dump
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
 from repositories import Kept
 
 from yaadwatch import places
@@ -919,6 +919,47 @@ class TestRemove:
         assert answer["backup"] is None
         assert projects.projects(world.home, tree.call)["projects"] == []
 
+    def test_the_one_of_that_name_is_removed_and_not_the_one_around_it(self, world):
+        """A home folder that is a repository has many others in it."""
+        outer, inner = world.repo("outer"), world.repo("outer/inner")
+        outer.add()
+        inner.add()
+        outer.remember()
+        (inner.path / ".git").rename(inner.path / ".git-away")
+
+        answer = projects.remove(world.home, Call(folder=inner.path, origin="cli"))
+
+        assert answer["path"] == str(inner.path)
+        assert not inner.store.exists()
+        assert outer.store.exists()
+        left = projects.projects(world.home, outer.call)["projects"]
+        assert [(row["path"], row["memories"]) for row in left] == [(str(outer.path), 1)]
+
+    def test_behind_a_link_to_another_the_one_of_that_name_is_removed(self, world):
+        gone, other = world.repo("gone"), world.repo("other")
+        gone.add()
+        other.add()
+        other.remember()
+        world.reopen()
+        shutil.rmtree(gone.path)
+        gone.path.symlink_to(other.path, target_is_directory=True)
+        before = {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
+
+        answer = projects.remove(world.home, Call(folder=gone.path, origin="cli"))
+
+        assert answer["path"] == str(gone.path)
+        assert before == {path: path.read_bytes() for path in before}
+        left = projects.projects(world.home, other.call)["projects"]
+        assert [(row["path"], row["memories"]) for row in left] == [(str(other.path), 1)]
+
+    def test_a_folder_in_a_repository_means_that_one(self, world):
+        tree = world.repo()
+        tree.add()
+
+        answer = projects.remove(world.home, Call(folder=tree.path / "src", origin="cli"))
+
+        assert answer["path"] == str(tree.path)
+
     def test_files_that_others_put_beside_the_store_stay(self, world):
         tree = world.repo()
         tree.add()
@@ -927,6 +968,64 @@ class TestRemove:
         tree.remove()
 
         assert [path.name for path in (tree.path / ".yaad").iterdir()] == ["config.toml"]
+
+
+class TestHomeFolder:
+    """The person's own folder is a repository: what git keeps of their settings, for instance."""
+
+    @pytest.fixture
+    def world(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("YAAD_HOME", str(tmp_path / "person/.yaad"))
+        world = World(tmp_path)
+        yield world
+        world.close()
+
+    @pytest.fixture
+    def person(self, world):
+        tree = world.tree("person")
+        tree.git("init", "-q", "-b", "main")
+        tree.write("src/net.py", NET)
+        tree.git("add", "src")
+        tree.git("commit", "-q", "-m", "one")
+        return tree
+
+    def test_its_store_is_not_the_persons_own(self, world, person):
+        store = person.add()["store"]
+        memory = person.remember()
+        world.reopen()
+
+        assert store.startswith(str(places.home() / "projects"))
+        assert person.show(memory)["id"] == memory
+        (row,) = projects.projects(world.home, person.call)["projects"]
+        assert (row["path"], row["memories"], row["state"]) == (str(person.path), 1, "ok")
+
+    def test_git_sees_nothing_of_ours(self, world, person):
+        before = excluded(person)
+        person.add()
+        person.remember()
+        seen = person.git("status", "--porcelain", "--untracked-files=all")
+
+        person.remove()
+
+        assert seen == ""
+        assert excluded(person) == before
+
+    def test_it_is_removed_and_brought_back_alone(self, world, person):
+        other = world.repo("person/src/other")
+        other.add()
+        person.add()
+        memory = person.remember()
+
+        undo = person.remove()["undo"]
+        assert [row["path"] for row in projects.projects(world.home, other.call)["projects"]] == [
+            str(other.path)
+        ]
+        store = person.add(restore=True)["store"]
+
+        assert "--restore" in undo
+        assert store.startswith(f"{places.home()}/projects/")
+        assert store.count("/") > f"{places.home()}/projects/yaad.db".count("/")
+        assert person.show(memory)["id"] == memory
 
 
 class TestLayouts:

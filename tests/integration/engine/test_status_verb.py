@@ -115,6 +115,56 @@ def test_a_repository_that_is_gone_is_a_problem_with_its_mend(repo, world):
     )
 
 
+class Told(Watching):
+    """A daemon that says of a project what it could not do."""
+
+    def __init__(self, project):
+        self.project = project
+
+    def problems(self):
+        what = f"The events of project {self.project} are not followed: no"
+        return [{"what": what, "mend": "yaadwatch restart", "project": self.project}]
+
+
+def test_what_is_wrong_in_a_project_is_told_with_its_folder(repo):
+    (row,) = report.status(repo.home, repo.call)["projects"]
+    repo.home.pulse = Told(row["id"])
+
+    (problem,) = report.status(repo.home, repo.call)["problems"]
+
+    assert problem == {
+        "what": f"The events of {repo.path} are not followed: no",
+        "mend": "yaadwatch restart",
+    }
+
+
+def test_of_a_project_that_is_not_there_it_is_told_once(repo, world):
+    world.reopen()
+    (row,) = report.status(repo.home, repo.call)["projects"]
+    shutil.rmtree(repo.path)
+    repo.home.pulse = Told(row["id"])
+
+    (problem,) = report.status(repo.home, repo.call)["problems"]
+
+    assert f"{repo.path}/.git is not there" in problem["what"]
+
+
+def test_one_that_a_link_took_the_place_of_is_told_with_where_it_leads(repo, world):
+    other = world.repo("other")
+    other.add()
+    world.reopen()
+    shutil.rmtree(repo.path)
+    repo.path.symlink_to(other.path, target_is_directory=True)
+
+    answer = report.status(repo.home, repo.call)
+
+    states = {row["path"]: row["state"] for row in answer["projects"]}
+    assert states == {str(repo.path): "missing", str(other.path): "ok"}
+    (problem,) = answer["problems"]
+    assert f"leads from {repo.path}/.git to {other.path}/.git" in problem["what"]
+    assert f"yaadwatch remove {repo.path}" in problem["mend"]
+
+
 def test_status_changes_nothing(repo):
     repo.remember()
     with repo.db() as db:

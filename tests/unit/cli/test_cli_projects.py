@@ -372,7 +372,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "In doubt",
         f"  moved  f2e4ab37  {DOUBT['text']} ({DOUBT['reason']})",
         "  and 1 more",
-        "  All, with evidence: yaadwatch stale",
+        "  All, with evidence: yaadwatch stale --project /srv/api",
         "",
         "Jobs",
         "  upkeep  last 1 day ago  went well  next in 1 hour",
@@ -398,6 +398,50 @@ def test_of_a_store_it_is_told_when_it_is_full_or_that_it_is(size, told):
     ran = command("status", answers={"status": STATUS | {"projects": [web]}, "stale": STALE})
 
     assert any(line.endswith(told) for line in ran.lines)
+
+
+def many(number, **of_first):
+    """Return so many projects, the first of them as it is said."""
+    files = [{"path": path, "mode": "read", "state": "synced"} for path in ("A.md", "B.md")]
+    usual = STATUS["projects"][0] | {"stale": 0, "watch": "full", "state": "ok", "files": files}
+    named = [f"/srv/p{at}" for at in range(number)]
+    return [usual | {"path": path} for path in named[:-1]] + [
+        usual | {"path": named[-1]} | of_first
+    ]
+
+
+def test_of_many_projects_those_are_shown_that_need_somebody_and_the_others_counted():
+    paused = {"path": "CLAUDE.md", "mode": "inline", "state": "paused", "reason": "a conflict"}
+    projects = many(40, stale=1, files=[paused])
+    ran = command("status", answers={"status": STATUS | {"projects": projects}, "stale": STALE})
+
+    assert len(ran.lines) < 50
+    shown = [line for line in ran.lines if line.startswith("  /srv/p") and line.endswith("  main")]
+    assert shown[-1] == "  /srv/p39  main"
+    assert len(shown) == 8
+    assert "  and 32 more: yaadwatch list" in ran.lines
+    assert "  /srv/p39/CLAUDE.md  inline  paused: a conflict" in ran.lines
+    assert "  and 71 more, all in sync: yaadwatch files list, in each" in ran.lines
+
+
+def test_more_that_need_somebody_than_there_is_room_for_are_counted():
+    projects = [one | {"watch": "poll"} for one in many(12)]
+
+    ran = command("status", answers={"status": STATUS | {"projects": projects}})
+
+    assert "  and 4 more, 4 of them in doubt or not watched: yaadwatch list" in ran.lines
+
+
+def test_doubts_of_several_projects_are_told_with_where_they_are():
+    projects = [one | {"stale": 2} for one in many(2)]
+
+    ran = command("status", answers={"status": STATUS | {"projects": projects}, "stale": STALE})
+
+    begin = ran.lines.index("In doubt")
+    assert ran.lines[begin + 1] == "  /srv/p0"
+    assert ran.lines[begin + 2].startswith("    moved  f2e4ab37  ")
+    assert ran.lines[begin + 3] == "  /srv/p1"
+    assert "  All, with evidence: yaadwatch stale, in each of them" in ran.lines
 
 
 def test_a_project_whose_doubts_cannot_be_had_does_not_hide_the_status():

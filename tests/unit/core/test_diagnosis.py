@@ -143,6 +143,18 @@ def test_where_all_is_well_nothing_is_found():
             "mv log/daemon.log log/daemon.log.odd",
         ),
         (
+            {"receipt": ("/h/receipt.json cannot be read (it is empty).", "mv a b")},
+            "receipt",
+            "in other programs' files is not known: /h/receipt.json cannot be read (it is empty).",
+            "mv a b",
+        ),
+        (
+            {"settings": SettingsFacts(path="/h/c", error="No.", is_read=False)},
+            "settings",
+            "No.",
+            "mv /h/c /h/c.unreadable",
+        ),
+        (
             {"not_gathered": (("your agents", "the receipt makes no sense"),)},
             "doctor",
             "with your agents is not known: the receipt makes no sense",
@@ -235,6 +247,23 @@ def test_what_is_left_to_the_person_is_no_problem():
     ]
 
 
+def test_a_unit_that_no_receipt_knows_is_left_to_the_person():
+    assert found(service=ServiceFacts(unlisted="/u/yaadwatch.service")) == [
+        (
+            "service",
+            "todo",
+            "/u/yaadwatch.service was written by `yaadwatch install`, and no receipt says so.",
+            "yaadwatch install\nThen `yaadwatch uninstall` can take it away.",
+        )
+    ]
+
+
+def test_a_service_that_cannot_start_is_told_before_the_daemon_that_does_not_run():
+    told = found(daemon=DaemonFacts(state="absent"), service=ServiceFacts(program="/gone"))
+
+    assert [check for check, *_ in told] == ["service", "daemon"]
+
+
 def test_a_machine_on_which_nothing_was_ever_done_has_no_problem():
     facts = replace(
         WELL,
@@ -315,6 +344,7 @@ PARTS = {
     "service": [
         ServiceFacts(altered=(ODD,), program=ODD),
         ServiceFacts(runs=False),
+        ServiceFacts(unlisted=ODD),
     ],
     "odd_logs": [(f"{ODD}/daemon.log",)],
     "not_gathered": [(("a part", "it (is"),)],

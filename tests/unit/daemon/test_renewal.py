@@ -10,8 +10,10 @@ import pytest
 
 from yaadwatch.daemon import renewal
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.renewal import AGAIN, LOOKS_ABOVE, MIB, Renewal
+from yaadwatch.daemon.main import LOCK_IS_HELD
+from yaadwatch.daemon.renewal import AGAIN, DISPLACED, LOOKS_ABOVE, MIB, Renewal
 from yaadwatch.daemon.supervisor import Fatal
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Daemon
 
 
@@ -26,7 +28,18 @@ def mark(tmp_path, monkeypatch):
     return Path("renewed")
 
 
-def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=None, stale_store=()):
+def run(
+    looks=20,
+    *,
+    replaced=(),
+    rss_mib=(),
+    memory_mib=100,
+    busy=(),
+    health=None,
+    stale_store=(),
+    holds_lock=(),
+    status=AGAIN,
+):
     """Look up to `looks` times; return the reason to begin again, or None, and the pauses made.
 
     What is given as a row is seen one after the other, and its last element from then on.
@@ -46,6 +59,7 @@ def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=No
     looking = Renewal(
         stale_store=row(stale_store, ""),
         replaced=row(replaced, False),
+        holds_lock=holds_lock if callable(holds_lock) else row(holds_lock, True),
         rss_bytes=lambda: seen() * MIB,
         memory_mib=memory_mib,
         busy=row(busy, False),
@@ -58,12 +72,38 @@ def run(looks=20, *, replaced=(), rss_mib=(), memory_mib=100, busy=(), health=No
         asyncio.run(looking.run())
     if raised.type is Enough:
         return None, pauses
-    assert raised.value.status == AGAIN == 75
+    assert raised.value.status == status
     return str(raised.value), pauses
 
 
 def test_without_a_reason_it_looks_for_ever():
     assert run() == (None, [renewal.LOOK_S] * 20)
+
+
+def test_to_begin_again_is_told_by_the_status_75():
+    assert AGAIN == 75
+
+
+def test_another_daemon_is_a_reason_and_not_to_begin_again():
+    reason, pauses = run(holds_lock=[True, False], status=DISPLACED)
+
+    assert "another daemon runs now" in reason
+    assert len(pauses) == 2
+    assert DISPLACED == LOCK_IS_HELD
+
+
+def test_a_lock_that_cannot_be_made_anew_is_told_and_no_reason_to_end():
+    health, asked = Health(), []
+
+    def cannot():
+        asked.append([problem.what for problem in health.problems()])
+        if len(asked) < 3:
+            raise YaadError(Code.UNAVAILABLE, "The disk is read-only.", "Look at it.")
+        return True
+
+    assert run(5, holds_lock=cannot, health=health)[0] is None
+    assert "The disk is read-only." in asked[1][0]
+    assert asked[3] == []
 
 
 def test_another_program_is_a_reason():

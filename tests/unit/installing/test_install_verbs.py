@@ -209,6 +209,33 @@ def test_units_of_ours_without_a_receipt_are_taken_over(world, home):
     assert not unit(home).exists()
 
 
+def test_units_of_ours_without_a_receipt_are_not_said_to_be_none(world, home):
+    verbs.install(world)
+    places.receipt().unlink()
+    before = tree(home)
+
+    for dry_run in (True, False):
+        error = refusal(verbs.uninstall, world, dry_run=dry_run)
+        assert error.code is Code.REFUSED
+        assert "no receipt says so" in error.message
+        assert error.hint.endswith("yaadwatch install && yaadwatch uninstall")
+    assert tree(home) == before
+
+
+def test_units_of_another_home_are_named_also_where_nothing_was_installed(
+    world, home, monkeypatch, environment
+):
+    verbs.install(world)
+    before = tree(home)
+    monkeypatch.setenv("YAAD_HOME", str(environment / "trial"))
+
+    answer = verbs.uninstall(world)
+
+    assert answer["state"] == "absent"
+    assert f"for {home}/.yaad, not for {environment}/trial" in answer["why"]
+    assert tree(home) == before
+
+
 def test_a_unit_that_a_person_changed_is_kept_before_it_is_rewritten(world, home):
     verbs.install(world)
     theirs = unit(home).read_text().replace("Nice=5", "Nice=0")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from standing_in import FakeDaemon, FakeManager
 
+from yaadwatch import places
 from yaadwatch.core import diagnosis
 from yaadwatch.core.diagnosis import DaemonFacts, Facts, HomeFacts, HookFacts, ServiceFacts
 from yaadwatch.core.diagnosis import SettingsFacts as Settings
@@ -49,6 +50,19 @@ def test_without_a_service_there_is_nothing_to_tell(home):
 
 def test_as_it_was_installed_it_stands(home, manager):
     assert told(home, manager) == Standing(manager="systemd")
+
+
+def test_units_that_no_receipt_knows_are_told(home, manager):
+    places.receipt().unlink()
+
+    found = told(home, manager)
+
+    unit = home / ".config/systemd/user/yaadwatch.service"
+    assert found.unlisted == str(unit.with_suffix(".socket"))
+    unit.with_suffix(".socket").write_text("mine")
+    assert told(home, manager).unlisted == str(unit)
+    unit.write_text("mine, too")
+    assert told(home, manager) is None
 
 
 def test_what_is_gone_or_changed_is_told(home, manager):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 
 import pytest
@@ -229,6 +230,47 @@ def test_a_file_just_written_is_not_read_again_for_a_second_and_then_is(path):
     again = beside.load(path.parent, Settings(), {})
     now[0] += 10_000_000_000
     assert beside.load(path.parent, Settings(), {}) is again
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("CONVENTIONS.md, docs/*.md", ["CONVENTIONS.md", "docs/*.md"]),
+        ('["CONVENTIONS.md", "docs/*.md"]', ["CONVENTIONS.md", "docs/*.md"]),
+        (" ['a,b.md'] ", ["a,b.md"]),
+        ("[]", []),
+        ("[a-z]*.md", ["[a-z]*.md"]),
+        ("", []),
+    ],
+)
+def test_a_list_is_written_with_commas_or_as_the_file_has_it(path, text, value):
+    assert config.understood("agent_files.also", text) == value
+    loaded = config.load(path, {"YAAD_AGENT_FILES_ALSO": text})
+    assert list(loaded.settings.agent_files.also) == value
+
+
+@pytest.mark.parametrize("text", ['["a.md"', '["a.md", 1]', "['a' 'b']"])
+def test_half_a_list_is_none(text):
+    with pytest.raises(YaadError, match=r"must be a list of texts.*; nothing was changed\."):
+        config.understood("agent_files.also", text)
+
+
+def test_what_could_not_be_set_changed_nothing():
+    with pytest.raises(YaadError) as refused:
+        config.understood("watch.poll_s", "0")
+
+    assert refused.value.message == (
+        "watch.poll_s must be within 1 and 3600, got 0; nothing was changed."
+    )
+    assert refused.value.hint == "What it is now: yaadwatch config get watch.poll_s"
+
+
+def test_a_pipe_in_its_place_keeps_nobody_waiting(path):
+    os.mkfifo(path)
+
+    with pytest.raises(YaadError, match="it is no plain file") as refused:
+        config.load(path, {})
+    assert refused.value.code is Code.UNAVAILABLE
 
 
 def test_a_file_that_cannot_be_read_is_told(path):

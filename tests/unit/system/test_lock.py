@@ -193,3 +193,34 @@ def test_programs_that_the_daemon_starts_do_not_hold_its_lock(path):
     with child:
         assert not DaemonLock(path).is_held()
         child.stdin.close()
+
+
+def test_a_lock_whose_file_was_deleted_is_taken_anew(path):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+        said = path.read_bytes()
+        assert lock.renew()
+        path.unlink()
+        path.parent.rmdir()
+
+        assert lock.renew()
+
+        assert path.read_bytes() == said
+        assert DaemonLock(path).is_held()
+        assert lock.renew()
+
+
+def test_a_lock_that_another_process_took_after_its_file_was_deleted_is_not_ours(path, request):
+    with closing(DaemonLock(path)) as lock:
+        lock.acquire(SOCKET)
+        path.unlink()
+        theirs = request.getfixturevalue("holder")
+
+        assert not lock.renew()
+
+        assert path.read_text().startswith(f"{theirs.pid}\n")
+
+
+def test_without_a_lock_there_is_nothing_to_renew(path):
+    assert DaemonLock(path).renew()
+    assert not path.exists()

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, NobodyListens, Silent
 from yaadwatch.model.errors import YaadError
 
 
@@ -38,6 +38,8 @@ class Reader(Client):
         try:
             if not self._is_alone:
                 return super().call(operation, **fields)
+        except Silent as error:
+            self._why = error  # it hangs, and the stores may still be read
         except YaadError as error:
             if error is not self._why:
                 raise

@@ -113,7 +113,10 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     if answer["state"] == "absent":
-        terminal.line("No service is installed; nothing was done.")
+        if answer.get("why"):
+            terminal.line(f"No service is installed for this home. {answer['why']}")
+        else:
+            terminal.line("No service is installed; nothing was done.")
         return 0
     _tell_files(answer, terminal)
     if answer["dry_run"]:

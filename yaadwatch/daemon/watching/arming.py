@@ -131,12 +131,13 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
         health.well("watch.unreadable")
     if arms.demoted:
         folders = budget(settings)
-        mend = "Raise watch.directories_max in config.toml, then: yaadwatch stop"
+        raised = max(2 * folders, 256)
+        more = f"yaadwatch config set watch.directories_max {raised} && yaadwatch restart"
         health.degraded(
             "watch.budget",
             f"We watch {folders} folders at most, so some work trees ({arms.demoted}) are "
             f"{instead}.",
-            mend=mend if folders == settings.directories_max else _RAISE_LIMIT,
+            mend=more if folders == settings.directories_max else _RAISE_LIMIT,
         )
     else:
         health.well("watch.budget")

@@ -148,6 +148,7 @@ class Checks:
                 _part(key),
                 f"The check of {tree.root} has not ended for {STUCK_S:g} s: a disk may not answer.",
                 mend="umount --lazy the disk that hangs, then: yaadwatch restart",
+                project=key[0],
             )
         self._hearing.nudge()
 
@@ -210,6 +211,7 @@ class Checks:
                 _part(key),
                 f"{self._trees.known[key].root} could not be checked: {in_words(error)}",
                 mend=mend,
+                project=key[0],
             )
         asyncio.get_running_loop().call_later(
             min(2.0 ** (failures - 1), RETRY_MAX_S), self._again, key, batch.paths
