@@ -25,6 +25,10 @@ _GRAVEST = (
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
+_NAMED_STILL = 0.86
+"""What a file that moved counts for whose name, which is all that the text has of it, still holds:
+suspect, and no warning."""
+
 _STEADY = 3.0
 """Keeps a loss among one changed file from saying much more than one among a hundred."""
 
@@ -33,12 +37,14 @@ _STEADY = 3.0
 class Sight:
     """An anchor's judgement, and what it rests on.
 
-    `misplaced`: the text says where it was, and it is elsewhere now.
+    `misplaced`: the text says where it was, and it is elsewhere now. `named_still`: it is elsewhere
+    too, but the text names it by what it is still called.
     """
 
     judgement: Judgement
     seen: Seen
     misplaced: bool = False
+    named_still: bool = False
 
 
 def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]:
@@ -54,6 +60,8 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
     lost["definition_gone"] /= _while(changed_files)
+    if not _is_misled(known):
+        lost["place_lost"] *= _NAMED_STILL
     return {
         **lost,
         **_uses([] if gravest else known, changed_files),
@@ -76,6 +84,18 @@ def _gravest(known: Sequence[Sight]) -> str:
             if name == "place_lost" and (sight.misplaced or sight.seen.retired):
                 return name
     return ""
+
+
+def _is_misled(known: Sequence[Sight]) -> bool:
+    """Return whether a place that was lost is one that the text no longer leads to."""
+    lost = (
+        sight
+        for sight in known
+        if (sight.judgement.anchor.method in _PLACES and sight.judgement.verdict in _LOST)
+        or sight.misplaced
+        or sight.seen.retired
+    )
+    return any(not sight.named_still for sight in lost)
 
 
 def _while(changed_files: int) -> float:
