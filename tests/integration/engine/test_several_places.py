@@ -100,6 +100,38 @@ class TestNamedStill:
         doubt = repo.doubt(memory)
         assert (doubt["verdict"], doubt["level"]) == ("moved", level)
 
+    def test_what_is_told_is_what_counts(self, repo):
+        repo.write("src/lib/checked_words.py", WORDS)
+        repo.write("src/cut/cutter.py", "class WordCutter:\n    size = 3\n")
+        repo.commit("words")
+        memory = repo.remember("A `WordCutter` cuts them; see `src/lib/checked_words.py`")
+        repo.git("mv", "src/cut", "src/cutting")
+        repo.git("mv", "src/lib", "src/library")
+        repo.commit("other folders")
+        assert repo.doubt(memory)["reason"] == (
+            "src/lib/checked_words.py is now src/library/checked_words.py"
+        )
+
+
+class TestNamesOfFolders:
+    def test_a_word_that_is_the_name_of_a_folder_is_no_file_of_that_name(self, repo):
+        repo.write("parts/word_server/main.py", WORDS)
+        repo.write("web/bin/word_server", "#!/bin/sh\n")
+        repo.commit("a server and how it is begun")
+        memory = repo.remember("- `word_server` - answers questions about words")
+        repo.git("rm", "-q", "web/bin/word_server")
+        repo.commit("begun otherwise")
+        assert repo.verdict(memory) in ("fresh", "touched", "none")
+
+    def test_a_file_at_the_top_is_meant_by_its_name(self, repo):
+        repo.write("parts/rules/main.py", WORDS)
+        repo.write("rules", "one\n")
+        repo.commit("rules")
+        memory = repo.remember("All of them are listed in `rules`")
+        repo.git("rm", "-q", "rules")
+        repo.commit("no rules")
+        assert repo.verdict(memory) == "gone"
+
 
 class TestTargets:
     def test_where_a_command_runs_now_is_told(self, repo):

@@ -113,6 +113,8 @@ def _name(one: Sought, view: View) -> None:
     one.files = dict.fromkeys(source.files, "given")
     for mention in one.spoken.paths:
         path = tree.match(mention, folder=source.folder)
+        if path is not None and path != mention and tree.names_folder(mention):
+            continue  # a word that is the name of a folder, too: which is meant nobody can tell
         if path is None and "/" in mention and not mention.endswith("/"):
             place = mention.removeprefix("./")
             found = view.find(place)

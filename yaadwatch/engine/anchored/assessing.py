@@ -7,7 +7,7 @@ from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
-from yaadwatch.core.truth.doubt.features import Sight, features, is_lost
+from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
@@ -56,7 +56,7 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     found = features(sights, changed_files=changed)
     score = weights.score(found)
     level = weights.level(score)
-    worst = judging.combine([sight.judgement for sight in sights])
+    worst = _worst(sights)
     if worst.verdict is Verdict.UNKNOWN:
         score, level = 0.0, ""
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
@@ -73,6 +73,20 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         sights=tuple(sights),
         features=found,
     )
+
+
+def _worst(sights: Sequence[Sight]) -> Judgement:
+    """Return the judgement that stands for a memory: one that speaks against its text, if any does.
+
+    Of a definition whose name alone stands in the text nothing is lost where it moved: then another
+    anchor is what is told.
+    """
+    worst = judging.combine([sight.judgement for sight in sights])
+    lost = [sight.judgement for sight in lost_of(sights)]
+    definition = worst.anchor.method in (Method.TREE, Method.HUNKS)
+    if definition and worst.verdict is Verdict.MOVED and lost and worst not in lost:
+        return judging.combine(lost)
+    return worst
 
 
 def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:

@@ -60,7 +60,7 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
     lost["definition_gone"] /= _while(changed_files)
-    if not _is_misled(known):
+    if all(sight.named_still for sight in lost_of(known)):
         lost["place_lost"] *= _NAMED_STILL
     return {
         **lost,
@@ -71,31 +71,32 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
 
 def is_lost(sights: Sequence[Sight]) -> bool:
     """Return whether something is lost, so that what uses tell is not asked."""
-    return bool(_gravest([one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]))
+    return bool(lost_of(sights))
+
+
+def lost_of(sights: Sequence[Sight]) -> list[Sight]:
+    """Return those of whom something is lost that is as grave as all that is."""
+    known = [one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]
+    gravest = _gravest(known)
+    kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
+    return [one for one in known if gravest and _counts(one, gravest, *kinds[gravest])]
 
 
 def _gravest(known: Sequence[Sight]) -> str:
     """Return the name of the gravest thing that was lost; '' when nothing was."""
     for name, methods, verdicts in _GRAVEST:
-        for sight in known:
-            judged = sight.judgement
-            if judged.anchor.method in methods and judged.verdict in verdicts:
-                return name
-            if name == "place_lost" and (sight.misplaced or sight.seen.retired):
-                return name
+        if any(_counts(sight, name, methods, verdicts) for sight in known):
+            return name
     return ""
 
 
-def _is_misled(known: Sequence[Sight]) -> bool:
-    """Return whether a place that was lost is one that the text no longer leads to."""
-    lost = (
-        sight
-        for sight in known
-        if (sight.judgement.anchor.method in _PLACES and sight.judgement.verdict in _LOST)
-        or sight.misplaced
-        or sight.seen.retired
-    )
-    return any(not sight.named_still for sight in lost)
+def _counts(
+    sight: Sight, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
+) -> bool:
+    judged = sight.judgement
+    if judged.anchor.method in methods and judged.verdict in verdicts:
+        return True
+    return name == "place_lost" and bool(sight.misplaced or sight.seen.retired)
 
 
 def _while(changed_files: int) -> float:
