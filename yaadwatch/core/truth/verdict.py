@@ -85,7 +85,8 @@ DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 
 _WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
 """Values by which a text shows how its language writes such."""
-_BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
+BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
+"""Anchors on what is found in a file, or among files, by its name."""
 
 _ORDER = (
     Verdict.FRESH,
@@ -103,7 +104,7 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
     if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
-    if anchor.method in _BY_NAME:
+    if anchor.method in BY_NAME:
         return _judge_by_name(anchor, seen)
     name = anchor.symbol
     if seen.place is None or seen.span is Span.MISSING:
