@@ -153,7 +153,7 @@ class TestCommonThings:
 
     @pytest.fixture
     def many(self, repo):
-        for at in range(120):
+        for at in range(40):
             repo.write(f"old/part_{at}.py", f"import tinkerbell\n\nPART_{at} = {at}\n")
         repo.write("tools.cfg", "tinkerbell = 1\n")
         repo.commit("parts")
@@ -165,7 +165,7 @@ class TestCommonThings:
     def test_a_thing_that_as_many_files_name_now_is_not_used_less(self, many):
         memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
         self.drop(many)
-        for at in range(130):
+        for at in range(45):
             many.write(f"new/piece_{at}.py", f"from tinkerbell import x_{at} as y\n" * 3)
         many.commit("all anew")
         assert many.verdict(memory) in ("fresh", "touched")

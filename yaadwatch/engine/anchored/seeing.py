@@ -27,7 +27,7 @@ from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 ELSEWHERE_MAX = 8
 """Files named of those in which a word stands now, or folders of those that one was split into."""
-WIDE = 100
+WIDE = 25
 """Places from which on it is asked how many there are now: so common a thing comes and goes."""
 HEIR_LINES_MIN = 3
 """Lines on which a thing stands in place of another before a text is told to name it, too."""
