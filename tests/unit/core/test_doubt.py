@@ -168,11 +168,12 @@ def test_a_new_folder_with_nothing_of_what_one_of_its_name_had_is_another_one(ad
     ("added", "found"),
     [
         (["core/types/index.ts", "web/ui/index.ts"], None),
+        (["src/core/tasks/index.test.ts"], None),
         (["core/types/index.ts", "web/task/index.ts"], "web/task/index.ts"),
         (["core/types/index.ts", "src/core/task/run/index.ts"], "src/core/task/run/index.ts"),
     ],
 )
-def test_of_many_new_files_of_a_name_only_one_that_is_near_may_follow(added, found):
+def test_of_new_files_with_a_name_of_one_word_only_one_that_is_near_may_follow(added, found):
     followed = successors.of_file("src/core/task/index.ts", {}, added, [])
 
     assert followed == (Successor(found, sure=False) if found else None)

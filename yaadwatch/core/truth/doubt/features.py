@@ -27,7 +27,7 @@ _USED_MIN = 2
 
 _NAMED_STILL = 0.86
 """What a file that moved counts for whose name, which is all that the text has of it, still holds:
-suspect, and no warning."""
+suspect, and no warning unless the memory has many anchors."""
 
 _STEADY = 3.0
 """Keeps a loss among one changed file from saying much more than one among a hundred."""

@@ -139,7 +139,9 @@ def of_file(
         return Successor(best, sure=False)
     if same is not None and (len(called) == 1 or _is_near(path, same.path)):
         return same
-    return _most_alike(path, (new for new in added if new not in called))
+    tells = _is_telling(path)
+    others = (new for new in added if new not in called and (tells or _is_near(path, new)))
+    return _most_alike(path, others)
 
 
 def by_custom(path: str) -> Successor | None:
