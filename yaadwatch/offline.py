@@ -7,7 +7,8 @@ with the functions by which the daemon remembers and checks.
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -212,9 +213,10 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     """Return what the agent files of a view say, and which files were not read, and why."""
     rules: list[Rule] = []
     unread: list[tuple[str, str]] = []
-    for path, bridge in _agent_files(view).items():
+    files = _agent_files(view)
+    for path, bridge in files.items():
         found = view.find(path)
-        if found is None:
+        if found is None or _is_another_name(view, path, files):
             continue
         data = _bytes(view, path)
         if data is None:
@@ -225,6 +227,18 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
         unread += [(path, problem.message) for problem in document.problems]
         rules += [Rule(path=path, statement=one) for one in document.statements]
     return rules, tuple(unread)
+
+
+def _is_another_name(view: View, path: str, files: Collection[str]) -> bool:
+    """Return whether a file of a work tree is a link to another agent file, which is read."""
+    if not isinstance(view, WorkTree):
+        return False
+    link = view.space.root / path
+    if not link.is_symlink():
+        return False
+    leads_to = os.path.normpath(link.parent / link.readlink())
+    root = f"{view.space.root}{os.sep}"
+    return leads_to.startswith(root) and leads_to.removeprefix(root).replace(os.sep, "/") in files
 
 
 def _agent_files(view: View) -> dict[str, Bridge]:

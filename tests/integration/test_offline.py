@@ -390,6 +390,15 @@ class TestFiles:
 
         assert false(repo) == [("AGENTS.md:1", "gone")]
 
+    def test_a_link_to_another_one_is_nothing_that_was_not_read(self, repo):
+        (repo.path / "docs").mkdir()
+        (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
+        (repo.path / "docs/AGENTS.md").symlink_to("../CLAUDE.md")
+        (repo.path / "GEMINI.md").symlink_to("nowhere.md")
+        repo.commit("links")
+
+        assert [one["path"] for one in check(repo, "--json").json["unread"]] == ["GEMINI.md"]
+
     def test_a_link_to_another_one_is_read_once_under_its_own_name(self, repo):
         (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
         repo.commit("two")

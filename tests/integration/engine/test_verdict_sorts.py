@@ -566,3 +566,19 @@ def test_what_a_text_says_not_to_use_may_go(repo, text):
     repo.write("src/net.py", "def fetch_one():\n    return 2\n")
     repo.commit("the other way round")
     assert repo.verdict(node) == "gone"
+
+
+@pytest.mark.parametrize("sort", ENDS)
+def test_what_is_confirmed_without_what_it_named_is_in_no_doubt(site, sort):
+    memory = site.remember(SAYINGS[sort])
+    ENDS[sort][0](site)
+    site.commit("away")
+    assert site.verdict(memory) != "fresh"
+
+    site.confirm(memory)
+
+    assert site.verdict(memory) == "fresh"
+    for path in ("Makefile", "package.json", "conf/app.ini"):
+        site.write(path, f"{site.read(path)}\n")
+    site.commit("line ends")
+    assert site.verdict(memory) == "fresh"

@@ -57,7 +57,35 @@ def doubted(tree):
     return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
 
 
+WRAPPED = """# Rules
+
+* The limit lives in `src/limits.py`;
+  `MAX_RETRIES` is 3.
+* Calls go through
+  `fetch_with_retry`.
+* Tokens are read from `config/api.toml`.
+"""
+
+
 class TestAdd:
+    def test_a_list_that_was_wrapped_and_marked_anew_is_as_old_as_its_words(self, tree):
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("five, and no tokens")
+        tree.write("CLAUDE.md", WRAPPED)
+        tree.commit("wrapped")
+        added(tree)
+        assert doubted(tree) == {"The": "changed", "Tokens": "gone"}
+
+    def test_words_that_were_away_for_a_while_count_from_their_return(self, tree):
+        tree.write("CLAUDE.md", "# Rules\n\n- Calls go through `fetch_with_retry`.\n")
+        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
+        tree.commit("less said")
+        tree.write("CLAUDE.md", WRAPPED.replace("is 3", "is 5"))
+        tree.commit("said again")
+        added(tree)
+        assert doubted(tree) == {}
+
     def test_what_is_true_still_is_told_by_nobody(self, tree):
         answer = added(tree)
         assert (answer["stale"], answer["unknown"], answer["looking"]) == (0, 0, 3)

@@ -151,6 +151,35 @@ def test_where_a_folder_went(renamed, added, found):
 
 
 @pytest.mark.parametrize(
+    ("added", "found"),
+    [
+        (["core/server/handlers/http.ts"], None),
+        (["core/server/handlers/ask.ts"], Successor("core/server/handlers", sure=True)),
+        (["core/server/asking/ask.ts"], None),
+    ],
+)
+def test_a_new_folder_with_nothing_of_what_one_of_its_name_had_is_another_one(added, found):
+    removed = ["core/tools/handlers/ask.ts", "core/tools/handlers/read.ts"]
+
+    assert successors.of_folder("core/tools/handlers", {}, added, removed) == found
+
+
+@pytest.mark.parametrize(
+    ("added", "found"),
+    [
+        (["core/types/index.ts", "web/ui/index.ts"], None),
+        (["src/core/tasks/index.test.ts"], None),
+        (["core/types/index.ts", "web/task/index.ts"], "web/task/index.ts"),
+        (["core/types/index.ts", "src/core/task/run/index.ts"], "src/core/task/run/index.ts"),
+    ],
+)
+def test_of_new_files_with_a_name_of_one_word_only_one_that_is_near_may_follow(added, found):
+    followed = successors.of_file("src/core/task/index.ts", {}, added, [])
+
+    assert followed == (Successor(found, sure=False) if found else None)
+
+
+@pytest.mark.parametrize(
     ("path", "new", "sure"),
     [
         ("src/core/prompts/commands.ts", "apps/desktop/sidecar/commands.ts", False),

@@ -48,6 +48,29 @@ def test_a_pattern_stands_for_the_files_it_names(pattern, found):
     assert sorted(TREE.matching(pattern)) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        ("Tests are in `src/retry/Get[Name]Test.py`", "src/retry"),
+        ("Tests are in `src/retry/get_<name>.py`", "src/retry"),
+        ("Tests are in `src/retry/get_${name}.py`", "src/retry"),
+        ("Tests are in `src/retry/{name}.py`", "src/retry"),
+    ],
+)
+def test_a_path_with_a_gap_to_be_filled_in_names_the_folder_above_it(text, folder):
+    tree = Tree.of(["src/retry/Get/a.py", "src/retry/get_/a.py", "web/Test.py", "src/retry/a.py"])
+
+    paths = mentions(text).paths
+
+    assert {tree.match(path) for path in paths} == {None}
+    assert {tree.match_folder(path) for path in paths} - {None} == {folder}
+
+
+@pytest.mark.parametrize("text", ["`a.py->src/net.py`", "`src/net.py[3]`", "**src/net.py**"])
+def test_what_stands_beside_a_whole_path_is_no_gap_in_it(text):
+    assert "src/net.py" in mentions(text).paths
+
+
 def test_patterns_and_lists_in_braces_are_taken_from_a_text():
     found = mentions("Rules are in `.ai/*.md`; see src/{net,tcp}.py and web/**/page.tsx.")
 
@@ -155,7 +178,7 @@ def test_a_length_holds_until_a_tenth_of_it_is_off():
 
 
 def test_a_plain_common_word_names_nothing():
-    assert not any(map(is_telling, ("build", "test", "run", "Table", "src")))
+    assert not any(map(is_telling, ("build", "test", "run", "Table", "src", "chore", "refactor")))
     assert all(
         map(is_telling, ("retry_limit", "--dry-run", "gofumpt", "APP_KEY", "web-ui", "py311"))
     )

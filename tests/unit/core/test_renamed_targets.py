@@ -95,10 +95,10 @@ def test_a_command_is_told_to_run_another_target(text, path, said):
     assert renamed(text, targets.tools_of(path), "lint", "check") == (said or text)
 
 
-def gone(target, heir, path="Makefile"):
+def gone(target, heir, path="Makefile", likely=None):
     at = {"commit": "c", "blob": "b", "fingerprint": "", "line": None}
     anchor = Anchor(node="n", path=path, symbol=target, method=Method.TARGET, **at)
-    return judge(anchor, Seen(place=path, span=Span.MISSING, heir=heir))
+    return judge(anchor, Seen(place=path, span=Span.MISSING, heir=heir, likely=likely))
 
 
 def test_what_is_gone_and_done_by_another_name_is_told_with_it():
@@ -133,3 +133,10 @@ def test_two_targets_that_have_other_names_are_put_right_together():
     found = [gone("lint", "check"), gone("unit", "test")]
 
     assert proposal("`make lint unit`", found).text == "`make check test`"
+
+
+def test_a_target_that_another_build_file_defines_is_told_with_that_file():
+    found = gone("lint", "", likely="web/Makefile")
+
+    assert found.reason == "Makefile does not define lint any more; web/Makefile does"
+    assert suggest("Run `make lint`.", found) is None

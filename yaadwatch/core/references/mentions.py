@@ -43,6 +43,9 @@ _BRACKETED = r"(?:\[{1,2}[\w.@-]{1,80}\]{1,2}|\([\w.@-]{1,80}\))"
 _PATH = re.compile(
     rf"@?(?:{_BRACKETED}(?=[/.]\w)|[\w~.+])(?:[\w@.+~-]|[/\\]{_BRACKETED}(?![(\[])|[/\\])*"
 )
+_FILLED_IN_BEFORE = re.compile(r"(?<![-=])>\Z|[\]}*]\Z")
+_FILLED_IN_BEHIND = re.compile(r"[<{$*]|\[(?!\d)")
+"""Beside a part of a path: something that stands for many names, `[Name]`, `<name>` or a star."""
 _MARKUP = re.compile(r"\\(?=[_*.\-+()\[\]])")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _NAME = r"[^\W\d][\w$]*|\$\w[\w$]*"
@@ -222,11 +225,28 @@ def _paths(text: str, *, quoted: bool) -> Iterator[str]:
     for match in _PATH.finditer(text):
         if not quoted and match.group().isalpha() and match.group() not in _KNOWN_FILES:
             continue
-        token = match.group().lstrip("@").rstrip(".,;:~\\-")
+        whole = _whole(text, match) if quoted else match.group()
+        token = whole.lstrip("@").rstrip(".,;:~\\-")
         looks_like_one = "/" in token or "\\" in token or _SUFFIX.search(token) is not None
         alone = quoted and token == text
         if looks_like_one or alone or token in _KNOWN_FILES:
             yield from _spellings(token)
+
+
+def _whole(text: str, match: re.Match[str]) -> str:
+    """Return what of a piece of code is a path by itself, where a part of it stands for many names.
+
+    Of `src/orders/Get[Name]Test.cs` it is `src/orders/`: neither `src/orders/Get` nor `Test.cs` is
+    named.
+    """
+    token = match.group()
+    behind = _FILLED_IN_BEHIND.match(text, match.end())
+    if _FILLED_IN_BEFORE.search(text, max(0, match.start() - 2), match.start()):
+        return ""
+    if behind is not None:
+        folder, slash, _ = token.rpartition("/")
+        return folder + slash if behind.group() != "*" else ""
+    return token
 
 
 def _spellings(path: str) -> Iterator[str]:

@@ -62,6 +62,10 @@ class Tree:
         tail = _tail(mention)
         return _only(tail, self.files.named(_last(tail))) if tail else None
 
+    def names_folder(self, mention: str) -> bool:
+        """Return whether a word without slashes is what a folder is called."""
+        return "/" not in mention and next(self.files.folders_named(mention), None) is not None
+
     def match_folder(self, mention: str, *, folder: str = "") -> str | None:
         """Return the one folder that `mention` means, found as a file is; None as for a file.
 

@@ -85,7 +85,8 @@ DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 
 _WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
 """Values by which a text shows how its language writes such."""
-_BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
+BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
+"""Anchors on what is found in a file, or among files, by its name."""
 
 _ORDER = (
     Verdict.FRESH,
@@ -103,7 +104,7 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
     if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
-    if anchor.method in _BY_NAME:
+    if anchor.method in BY_NAME:
         return _judge_by_name(anchor, seen)
     name = anchor.symbol
     if seen.place is None or seen.span is Span.MISSING:
@@ -133,14 +134,7 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
     Raises:
         ValueError: there is none.
     """
-    moved_from = {
-        j.anchor.path for j in judgements if j.anchor.symbol and j.verdict is Verdict.MOVED
-    }
-    counted = [
-        j
-        for j in judgements
-        if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
-    ]
+    counted = _counted(judgements)
     if not counted:
         raise ValueError("there is no judgement to stand for the node")
     return min(
@@ -152,6 +146,18 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
             *(j.anchor.path, j.anchor.symbol, j.reason, j.place or ""),
         ),
     )
+
+
+def _counted(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements without those of files that are gone whose definition was found."""
+    moved_from = {
+        j.anchor.path for j in judgements if j.anchor.symbol and j.verdict is Verdict.MOVED
+    }
+    return [
+        j
+        for j in judgements
+        if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
+    ]
 
 
 def suggest(text: str, judgement: Judgement) -> Suggestion | None:
@@ -194,7 +200,8 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
     A longer path is rewritten before what is above it, and what was put into the text by one is
     not rewritten by another: of two that changed names, the text keeps the second as it was. Where
     a value that the text gives is another now, and cannot be put into it, or something else of it
-    changed besides, there is no text that is true for certain: then only places are told.
+    changed besides, there is no text that is true for certain: then only places are told. So it is
+    where something else that it names is gone.
     """
     valued = [one for one in judgements if has_other_value(one)]
     offers = [(one, suggest(text, one)) for one in judgements if one not in valued]
@@ -203,6 +210,9 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
         places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
         return Suggestion(path=None, text=None, places=places) if places else None
     accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    if accepted and _is_left([one for one, offer in offers if not offer], judgements):
+        places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
     if valued and not accepted:
         return Suggestion(path=None, text=said)
     if not accepted:
@@ -258,6 +268,12 @@ def _may_be_false(
         and last_part(one.anchor.name) not in names
         for one, offer in offers
     )
+
+
+def _is_left(others: Sequence[Judgement], judgements: Sequence[Judgement]) -> bool:
+    """Return whether one of these, for which nothing is proposed, is gone: the text names it."""
+    counted = _counted(judgements)
+    return any(one.verdict is Verdict.GONE and one in counted for one in others)
 
 
 def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
@@ -401,6 +417,8 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     }.get(anchor.method, f"{name} stands nowhere in the code any more")
     if anchor.method is Method.TARGET and seen.heir:
         reason = f"{reason}; {seen.heir} does the same"
+    elif anchor.method is Method.TARGET and seen.likely:
+        reason = f"{reason}; {as_name(seen.likely)} does"
     return Judgement(
         anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely, heir=seen.heir
     )

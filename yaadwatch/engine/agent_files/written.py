@@ -19,6 +19,8 @@ from yaadwatch.system.git.repository import Repository
 
 COMMITS_MAX: Final = 8
 """Commits in which is looked what statements rested on, for one look at the agent files."""
+LOOKS_MAX: Final = 32
+"""Earlier commits of one file in which it is looked whether it said the same already."""
 STATEMENTS_MAX: Final = 256
 """Statements looked up as they were then: each that tells of code costs some 50 ms."""
 
@@ -78,6 +80,49 @@ def _wrote(
 ) -> dict[tuple[str, str], Wrote]:
     """Return who wrote the wanted statements of a file in a commit; `place` is both, commit first.
 
+    A commit that wrapped the lines of a statement anew, or gave its list other marks, is the last
+    of its lines and has not given it its words: where the file said the same before, it is asked
+    who wrote it there.
+
+    Raises:
+        YaadError: from git, asked for that place; where it cannot tell of what was before, the
+            later commit stands.
+    """
+    found = _newest_of(repository, formats, place, wanted, hash_of)
+    left = _before(found)
+    for _ in range(LOOKS_MAX):
+        if not left:
+            break
+        earlier, hashes = max(left.items(), key=lambda one: (len(one[1]), one[0]))
+        del left[earlier]
+        try:
+            older = _newest_of(repository, formats, earlier, hashes, hash_of)
+        except YaadError:
+            break
+        found |= older
+        for another, own in _before(older).items():
+            left.setdefault(another, []).extend(own)
+    return {(place[1], key): wrote for key, wrote in found.items()}
+
+
+def _before(found: Mapping[str, Wrote]) -> dict[tuple[str, str], list[str]]:
+    """Return the hashes of statements by the place in which their file was before their commit."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for key, wrote in found.items():
+        if wrote.before[0]:
+            places.setdefault(wrote.before, []).append(key)
+    return places
+
+
+def _newest_of(
+    repository: Repository,
+    formats: Formats,
+    place: tuple[str, str],
+    wanted: Collection[str],
+    hash_of: Callable[[Statement], str],
+) -> dict[str, Wrote]:
+    """Return for each of the statements that a file has in a commit the last commit of its lines.
+
     Raises:
         YaadError: from git.
     """
@@ -88,11 +133,11 @@ def _wrote(
     ]
     there = [(key, one) for key, one in there if key in wanted]
     lines = repository.wrote(commit, path) if there else ()
-    found: dict[tuple[str, str], Wrote] = {}
+    found: dict[str, Wrote] = {}
     for key, statement in there:
         own = lines[statement.line - 1 : statement.end_line]
         if own:
-            found.setdefault((path, key), _newest(repository, own))
+            found.setdefault(key, _newest(repository, own))
     return found
 
 

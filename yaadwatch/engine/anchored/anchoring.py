@@ -113,6 +113,8 @@ def _name(one: Sought, view: View) -> None:
     one.files = dict.fromkeys(source.files, "given")
     for mention in one.spoken.paths:
         path = tree.match(mention, folder=source.folder)
+        if path is not None and path != mention and tree.names_folder(mention):
+            continue  # a word that is the name of a folder, too: which is meant nobody can tell
         if path is None and "/" in mention and not mention.endswith("/"):
             place = mention.removeprefix("./")
             found = view.find(place)
@@ -237,14 +239,10 @@ def _value(one: Sought, maker: "_Maker") -> None:
             maker.add(one, made)
     _value_in_words(one, maker)
     for stated in one.spoken.versions:
-        for path in maker.version_places():
-            found = values.version_in(path, maker.text(path), stated.thing)
-            if found is not None and values.same_version(stated.version, found):
-                made = maker.anchor(
-                    path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version
-                )
-                maker.add(one, made)
-                break
+        path = maker.version_home(stated, one.source.folder)
+        if path is not None:
+            made = maker.anchor(path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version)
+            maker.add(one, made)
 
 
 def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
@@ -397,12 +395,38 @@ class _Maker:
         """Return what a file says; '' when it cannot be read."""
         return (self.view.read(path) or b"").decode("utf-8", "replace")
 
-    def version_places(self) -> list[str]:
-        """Return the files that say which versions are used, those at the top first."""
+    def version_home(self, stated: values.Version, folder: str) -> str | None:
+        """Return the file that says that a version is used; None when there is none, or several.
+
+        The text speaks of its own folder, then of those above it. Of several packages elsewhere
+        that use the thing it does not say which is meant.
+        """
+        above, beyond = self._version_places(folder)
+        for path in above:
+            if self._gives(path, stated):
+                return path
+        using = [path for path in beyond if self._version(path, stated.thing) is not None]
+        return using[0] if len(using) == 1 and self._gives(using[0], stated) else None
+
+    def _version_places(self, folder: str) -> tuple[list[str], list[str]]:
+        """Return the files that say which versions are used: in a folder or above it, nearest
+        first, and elsewhere, those at the top first.
+        """
         if self._versions is None:
-            found = self.view.listing().named_any(values.PLACES)
-            self._versions = found[:SYMBOL_FILES_MAX]
-        return self._versions
+            self._versions = self.view.listing().named_any(values.PLACES)
+        holding = [path.rpartition("/")[0] for path in self._versions]
+        near = [not up or f"{folder}/".startswith(f"{up}/") for up in holding]
+        above = [path for path, is_near in zip(self._versions, near, strict=True) if is_near]
+        beyond = [path for path, is_near in zip(self._versions, near, strict=True) if not is_near]
+        above.sort(key=lambda path: -path.count("/"))
+        return above[:SYMBOL_FILES_MAX], beyond[:SYMBOL_FILES_MAX]
+
+    def _gives(self, path: str, stated: values.Version) -> bool:
+        found = self._version(path, stated.thing)
+        return found is not None and values.same_version(stated.version, found)
+
+    def _version(self, path: str, thing: str) -> str | None:
+        return values.version_in(path, self.text(path), thing)
 
     def only_home(self, symbol: str) -> str | None:
         """Return the one file that defines `symbol`; None when there is none, or several."""

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core.quoting import as_name
+from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
-from yaadwatch.core.truth.doubt.features import Sight, features, is_lost
+from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
@@ -55,7 +56,7 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     found = features(sights, changed_files=changed)
     score = weights.score(found)
     level = weights.level(score)
-    worst = judging.combine([sight.judgement for sight in sights])
+    worst = _worst(sights)
     if worst.verdict is Verdict.UNKNOWN:
         score, level = 0.0, ""
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
@@ -74,12 +75,40 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     )
 
 
+def _worst(sights: Sequence[Sight]) -> Judgement:
+    """Return the judgement that stands for a memory: one that speaks against its text, if any does.
+
+    Of a definition whose name alone stands in the text nothing is lost where it moved: then another
+    anchor is what is told.
+    """
+    worst = judging.combine([sight.judgement for sight in sights])
+    lost = [sight.judgement for sight in lost_of(sights)]
+    definition = worst.anchor.method in (Method.TREE, Method.HUNKS)
+    if definition and worst.verdict is Verdict.MOVED and lost and worst not in lost:
+        return judging.combine(lost)
+    return worst
+
+
 def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
     judged = judging.judge(anchor, seen)
     proposed = judging.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
     misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
-    return Sight(judgement=judged, seen=seen, misplaced=misplaced)
+    named_still = not misplaced and _is_named_still(text, judged)
+    return Sight(judgement=judged, seen=seen, misplaced=misplaced, named_still=named_still)
+
+
+def _is_named_still(text: str, judged: Judgement) -> bool:
+    """Return whether a file that moved has the name, or end of a path, by which the text means it.
+
+    `net.py` and `shared/net.py` mean the file in `app/shared/` as they did that in `shared/`.
+    """
+    if judged.verdict is not Verdict.MOVED or judged.anchor.method is not Method.FILE:
+        return False
+    old, new = f"/{judged.anchor.path}", f"/{judged.place or ''}"
+    tails = [f"/{path.removeprefix('./')}" for path in mentions(text).paths]
+    meant = [tail for tail in tails if old.endswith(tail)]
+    return bool(meant) and all(map(new.endswith, meant))
 
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
@@ -90,7 +119,7 @@ def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggest
         (
             one
             for one in every
-            if one.verdict is Verdict.MOVED
+            if one.verdict in (Verdict.MOVED, Verdict.GONE)
             or (one.heir and one.anchor.method is Method.TARGET)
             or (valued and one.verdict in DOUBTS)
         ),

@@ -23,10 +23,12 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import WORD_FILES_MAX
+from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 ELSEWHERE_MAX = 8
 """Files named of those in which a word stands now, or folders of those that one was split into."""
+WIDE = 25
+"""Places from which on it is asked how many there are now: so common a thing comes and goes."""
 HEIR_LINES_MIN = 3
 """Lines on which a thing stands in place of another before a text is told to name it, too."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
@@ -82,7 +84,8 @@ def _knows(anchor: Anchor, head: AtHead) -> bool:
 def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     """Return `seen` with how the places that speak of the anchor changed.
 
-    What had one place and came to another one has moved, and is not used less.
+    What had one place and came to another one has moved, and is not used less. Neither is what had
+    many, and has as many now.
     """
     word = word_of(anchor)
     if seen.unknown or not word or not _knows(anchor, head):
@@ -92,6 +95,8 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     if not uses.lost and not uses.replaced:
         return seen
     lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
+    if lost and anchor.spread > WIDE and _as_common(word, anchor.commit, head):
+        lost = 0
     total = max(anchor.spread, len(uses.lost) + len(uses.kept))
     put, times = _instead(uses)
     return replace(
@@ -102,6 +107,15 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         instead=seen.instead or put,
         heir=seen.heir or (_heir(anchor, put, head) if times >= HEIR_LINES_MIN else ""),
     )
+
+
+def _as_common(word: str, since: str, head: AtHead) -> bool:
+    """Return whether as many files of code name a thing now as did at a commit."""
+    then, now = (
+        sum(map(looking.is_code, head.history.standing([word], at=at)[word]))
+        for at in (since, head.head.commit)
+    )
+    return now >= then
 
 
 def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
@@ -275,7 +289,22 @@ def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return replace(seen, span=Span.SAME)
     then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
     heir = targets.renamed(place, then.decode("utf-8", "replace"), text, anchor.symbol)
-    return replace(seen, span=Span.MISSING, heir=heir)
+    likely = None if heir else _defining_target(anchor, place, view)
+    return replace(seen, span=Span.MISSING, heir=heir, likely=likely)
+
+
+def _defining_target(anchor: Anchor, place: str, view: View) -> str | None:
+    """Return the one other build file of its name that defines a target now; None if several do."""
+    name = place.rpartition("/")[2]
+    others = [path for path in view.listing().named(name) if path != place]
+    found = [
+        path
+        for path in sorted(others, key=lambda path: (path.count("/"), path))[:SYMBOL_FILES_MAX]
+        if targets.defines_target(
+            path, (view.read(path) or b"").decode("utf-8", "replace"), anchor.symbol
+        )
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:

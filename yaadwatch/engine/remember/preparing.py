@@ -10,6 +10,7 @@ from yaadwatch.core.kept import kept
 from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.core.truth.verdict import BY_NAME, Span
 from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import anchoring, seeing
 from yaadwatch.engine.anchored.anchoring import Source
@@ -287,6 +288,8 @@ def _followed(
         if seen.unknown:
             both.setdefault((anchor.path, anchor.symbol), anchor)
             continue
+        if anchor.method in BY_NAME and seen.span is not Span.SAME:
+            continue  # its file is there, and what was found in it is not
         place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
         if place is None:
             continue

@@ -1,5 +1,6 @@
 """Which commit gave each line of a file the words that it has: what `git blame` tells."""
 
+import os
 import re
 from typing import Final, NamedTuple
 
@@ -9,13 +10,20 @@ _HOW: Final = ("--porcelain", "-w", "-M", "--no-textconv", "--no-ignore-revs-fil
 """A list of commits to pass over that the repository names, and lacks, would be an error."""
 _LINE: Final = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) \d+ \d+(?: \d+)?")
 _TIME: Final = b"committer-time "
+_BEFORE: Final = re.compile(rb"previous ([0-9a-f]{40}(?:[0-9a-f]{24})?) ([^\"].*)")
+"""A path in quotation marks has odd characters, and is not followed."""
 
 
 class Wrote(NamedTuple):
-    """A commit, and when it was made: Unix seconds, as whoever made it has them."""
+    """A commit, and when it was made: Unix seconds, as whoever made it has them.
+
+    `before`: the commit before it in which the file was, and what the file was called in that; both
+    are empty where it made the file, or history was cut off.
+    """
 
     commit: str
     at_s: int
+    before: tuple[str, str] = ("", "")
 
 
 def lines(git: Git, commit: str, path: str) -> list[Wrote]:
@@ -31,6 +39,7 @@ def lines(git: Git, commit: str, path: str) -> list[Wrote]:
     found = git.ask(["blame", *_HOW, commit, "--", path])
     wrote: list[Wrote] = []
     times: dict[bytes, int] = {}
+    before: dict[bytes, tuple[str, str]] = {}
     current = b""
     for row in found.split(b"\n"):
         begun = _LINE.fullmatch(row) if not row.startswith(b"\t") else None
@@ -38,6 +47,9 @@ def lines(git: Git, commit: str, path: str) -> list[Wrote]:
             current = begun[1]
         elif row.startswith(_TIME):
             times[current] = int(row.removeprefix(_TIME))
+        elif (previous := _BEFORE.fullmatch(row)) is not None:
+            before[current] = (previous[1].decode(), os.fsdecode(previous[2]))
         elif row.startswith(b"\t"):
-            wrote.append(Wrote(current.decode(), times.get(current, 0)))
+            since = before.get(current, ("", ""))
+            wrote.append(Wrote(current.decode(), times.get(current, 0), since))
     return wrote

@@ -25,6 +25,10 @@ _GRAVEST = (
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
+_NAMED_STILL = 0.86
+"""What a file that moved counts for whose name, which is all that the text has of it, still holds:
+suspect, and no warning unless the memory has many anchors."""
+
 _STEADY = 3.0
 """Keeps a loss among one changed file from saying much more than one among a hundred."""
 
@@ -33,12 +37,14 @@ _STEADY = 3.0
 class Sight:
     """An anchor's judgement, and what it rests on.
 
-    `misplaced`: the text says where it was, and it is elsewhere now.
+    `misplaced`: the text says where it was, and it is elsewhere now. `named_still`: it is elsewhere
+    too, but the text names it by what it is still called.
     """
 
     judgement: Judgement
     seen: Seen
     misplaced: bool = False
+    named_still: bool = False
 
 
 def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]:
@@ -54,6 +60,8 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
     lost["definition_gone"] /= _while(changed_files)
+    if all(sight.named_still for sight in lost_of(known)):
+        lost["place_lost"] *= _NAMED_STILL
     return {
         **lost,
         **_uses([] if gravest else known, changed_files),
@@ -63,19 +71,32 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
 
 def is_lost(sights: Sequence[Sight]) -> bool:
     """Return whether something is lost, so that what uses tell is not asked."""
-    return bool(_gravest([one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]))
+    return bool(lost_of(sights))
+
+
+def lost_of(sights: Sequence[Sight]) -> list[Sight]:
+    """Return those of whom something is lost that is as grave as all that is."""
+    known = [one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]
+    gravest = _gravest(known)
+    kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
+    return [one for one in known if gravest and _counts(one, gravest, *kinds[gravest])]
 
 
 def _gravest(known: Sequence[Sight]) -> str:
     """Return the name of the gravest thing that was lost; '' when nothing was."""
     for name, methods, verdicts in _GRAVEST:
-        for sight in known:
-            judged = sight.judgement
-            if judged.anchor.method in methods and judged.verdict in verdicts:
-                return name
-            if name == "place_lost" and (sight.misplaced or sight.seen.retired):
-                return name
+        if any(_counts(sight, name, methods, verdicts) for sight in known):
+            return name
     return ""
+
+
+def _counts(
+    sight: Sight, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
+) -> bool:
+    judged = sight.judgement
+    if judged.anchor.method in methods and judged.verdict in verdicts:
+        return True
+    return name == "place_lost" and bool(sight.misplaced or sight.seen.retired)
 
 
 def _while(changed_files: int) -> float:

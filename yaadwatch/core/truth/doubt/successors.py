@@ -56,7 +56,7 @@ def of_folder(
             return Successor(best, sure=True)
         lost = sum(one.startswith(path + "/") for one in removed)
         return Successor(best, sure=False, parts=_by_count(places) if lost < places.total() else ())
-    return _of_same_name(path, _folders(added))
+    return _folder_of_same_name(path, added, removed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +129,19 @@ def of_file(
     moved = of_folder(folder, renamed, ()) if folder else None
     if moved is not None and f"{moved.path}/{name}" in added:
         return Successor(f"{moved.path}/{name}", sure=True)
-    same = _of_same_name(path, added)
+    called = [new for new in added if new.rpartition("/")[2] == name and new != path]
+    same = _of_same_name(path, called)
     if same is not None and same.sure:
         return same
     named = Counter(one for one in instead if one != path)
     if named:
         best = max(named, key=lambda one: (_likeness(path, one), named[one], one))
         return Successor(best, sure=False)
-    return same or _most_alike(path, added)
+    if same is not None and (len(called) == 1 or _is_near(path, same.path)):
+        return same
+    tells = _is_telling(path)
+    others = (new for new in added if new not in called and (tells or _is_near(path, new)))
+    return _most_alike(path, others)
 
 
 def by_custom(path: str) -> Successor | None:
@@ -154,6 +159,26 @@ def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
     near = max(found, key=lambda new: (_common(path, new), new))
     is_alone = len(found) == 1
     return Successor(near, sure=is_alone and (_common(path, near) > 0 or _is_telling(path)))
+
+
+def _folder_of_same_name(
+    path: str, added: Sequence[str], removed: Iterable[str]
+) -> Successor | None:
+    """Return the new folder that has the name of one that is gone, and a file by a name of its own.
+
+    Another folder of that name with nothing of it inside is another thing: `tests`, `handlers`.
+    """
+    kept = {old.rpartition("/")[2] for old in removed if old.startswith(f"{path}/")}
+    inside = [new for new in added if not kept or new.rpartition("/")[2] in kept]
+    return _of_same_name(path, _folders(inside))
+
+
+def _is_near(path: str, other: str) -> bool:
+    """Return whether two files of one name are in folders of one name, or one below the other."""
+    mine, its = (one.rpartition("/")[0] for one in (path, other))
+    if mine.rpartition("/")[2] == its.rpartition("/")[2]:
+        return True
+    return f"{mine}/".startswith(f"{its}/") or f"{its}/".startswith(f"{mine}/")
 
 
 def _is_telling(path: str) -> bool:
