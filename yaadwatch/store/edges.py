@@ -467,10 +467,9 @@ def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, 
     found = circle([*ahead, *added])
     if found is None:
         return
-    what = "the edge was" if len(added) == 1 else "the edges were"
     raise YaadError(
         Code.REFUSED,
-        f"{kind} must not run in a circle: {told_circle(found, added)}; {what} not added.",
+        f"{kind} must not run in a circle: {told_circle(found, added)}; nothing was stored.",
         "Leave out the edge that is not true.",
     )
 

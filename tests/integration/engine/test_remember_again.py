@@ -487,8 +487,11 @@ class TestAttributes:
         assert repo.show(one)["attributes"] == {"ticket": "SEC-12", "owner": "Grace"}
 
     def test_secrets_in_them_are_masked(self, repo):
-        repo.remember(JOSE, attributes={"from": TOKEN, "password": "hunter2hunter2"})
+        given = {"from": TOKEN, "password": "hunter2hunter2"}
+        answer = repo.remembered(JOSE, attributes=given, tags=[f"by {TOKEN}"])
 
+        assert answer["masked"] == ["github-token", "password"]
+        assert repo.remembered(JOSE, attributes=given)["masked"] == answer["masked"]
         stored = every_byte_below(places.home(), repo.path)
         assert TOKEN.encode() not in stored
         assert b"hunter2hunter2" not in stored
