@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject, mend
+from yaadwatch.engine.sessions import tasks
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -178,6 +179,21 @@ class TestWhichAreMeant:
         answer = found(tree, "retry the upload", at=then)
 
         assert sorted(answer) == sorted(ids[name] for name in ("net", "web", "fix", "own"))
+
+    def test_a_day_is_known_by_its_end_and_today_by_now(self, repo):
+        there = repo.remember("Deploy with scripts")
+        today = repo.home.clock.now()
+        tomorrow = f"{today + timedelta(days=1):%Y-%m-%d}"
+
+        assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
+        assert found(repo, "deploy", at=f"{today - timedelta(days=1):%Y%m%d}") == []
+        with pytest.raises(YaadError, match="still to come"):
+            found(repo, "deploy", at=tomorrow)
+        repo.world.clock.advance(timedelta(days=2))
+        later = repo.remember("Deploy with actions")
+        assert found(repo, "deploy", at=tomorrow) == [there]
+        assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
+        assert sorted(found(repo, "deploy")) == [there, later]
 
     def test_what_was_superseded_by_then_is_not_known_then(self, repo):
         put(
@@ -585,6 +601,16 @@ class TestHowMuchIsTold:
         (row,) = [row for row in asked(repo, "retry limit")["results"] if row["id"] == doubted]
 
         assert row["stale"]["verdict"] in {"gone", "changed"}
+
+
+def test_of_a_task_it_is_told_how_it_is(repo):
+    """What is done reads as what is to be done."""
+    done = tasks.task_update(repo.home, repo.call, text="Upgrade the parser", state="done")["id"]
+    own = repo.remember("Upgrade the linter")
+
+    told = asked(repo, "upgrade")["results"]
+
+    assert {row["id"]: row["state"] for row in told} == {done: "done", own: None}
 
 
 class TestSettings:

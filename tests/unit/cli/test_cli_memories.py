@@ -150,6 +150,13 @@ def test_recall_tells_whose_it_is_how_deep_it_is_told_and_what_is_related():
     ]
 
 
+def test_recall_tells_how_a_task_is():
+    row = RECALLED["results"][0] | {"kind": "task", "state": "done", "stale": None}
+    ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row]}})
+
+    assert ran.lines[0] == "f2e4ab37  1.00  task, done  Use jose, not jsonwebtoken"
+
+
 def test_recalling_nothing_is_no_error():
     ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
 
