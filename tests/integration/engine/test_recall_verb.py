@@ -45,6 +45,51 @@ class TestWhatIsFound:
 
         assert found(repo, "how does the build sign its jose things")[0] == "rare"
 
+    @pytest.mark.parametrize(
+        ("question", "right", "wrong"),
+        [
+            (
+                "why don't we use k8s",
+                "Kubernetes was rejected: a team of four cannot run it",
+                "Use no default exports",
+            ),
+            (
+                "how do I get to the admins",
+                "The admin panel is reachable over the VPN only",
+                "Sentry gets errors from production and staging",
+            ),
+            (
+                'when should I write "use client"',
+                "Client components need a comment that says why",
+                "Release notes are written by whoever releases",
+            ),
+        ],
+        ids=["what nobody says, by what means the same", "how somebody asks", "a phrase"],
+    )
+    def test_what_says_most_of_what_is_meant_counts_most(self, repo, question, right, wrong):
+        put(repo, memory("wrong", wrong), memory("right", right))
+
+        assert found(repo, question)[0] == "right"
+
+    def test_a_word_may_be_written_apart(self, repo):
+        put(repo, memory("kept", "Backups are taken every six hours"))
+
+        assert found(repo, "how often do we back up") == ["kept"]
+
+    def test_a_phrase_that_somebody_says_finds_nobody_who_has_its_words_apart(self, repo):
+        put(
+            repo,
+            memory("phrase", "Write use client at the top of the file"),
+            memory("apart", "The client may use two connections"),
+        )
+
+        assert found(repo, '"use client"') == ["phrase"]
+
+    def test_words_that_say_how_somebody_asks_find_something_alone(self, repo):
+        put(repo, memory("only", "Use tabs"))
+
+        assert found(repo, "what do we use") == ["only"]
+
     def test_what_a_question_names_is_first_whatever_else_matches(self, repo):
         repo.write("src/auth/token.py", "def sign():\n    return 1\n")
         repo.commit("auth")
