@@ -347,16 +347,32 @@ def test_tag_says_which_tags_a_memory_has_now():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("confirm", "Confirmed"),
         ("restore", "Restored"),
         ("pin", "Pinned"),
         ("unpin", "Unpinned"),
     ],
 )
 def test_a_changed_memory_is_named_with_what_it_says(name, said):
-    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": None}})
+    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": "yaadwatch x"}})
 
     assert ran.calls == [(name, {"id": "f2e4ab37"})]
+    assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken", "Undo: yaadwatch x"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("confirm",), "Confirmed"),
+        (("forget",), "Was forgotten already:"),
+        (("restore",), "Was not forgotten:"),
+        (("restore", "--version", "1"), "Nothing to restore, it says so:"),
+        (("pin",), "Was pinned already:"),
+        (("unpin",), "Was not pinned:"),
+    ],
+)
+def test_what_changed_nothing_does_not_say_that_it_did(argv, said):
+    ran = command(*argv, "f2e4ab37", answers={argv[0]: CHANGED | {"undo": None}})
+
     assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken"]
 
 
