@@ -12,6 +12,7 @@ from yaadwatch.model.edges import (
     ACYCLIC,
     CURRENT,
     Edge,
+    Interval,
     circle,
     clash,
     free_from,
@@ -498,5 +499,24 @@ def _refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
             Code.CONFLICT,
             f"{called(edge.from_node)} {edge.kind} {called(edge.to_node)} held from {found} already"
             f" (edge {there[found].id}), and would hold twice; nothing was added.",
-            "Begin it later, or end the other one first: yaadwatch graph close EDGE --at TIME",
+            _apart(edge, found, there[found].id),
         )
+
+
+def _apart(edge: Edge, other: Interval, number: int) -> str:
+    """Return what keeps an edge apart from one of the same kind whose interval it overlaps."""
+    if other.end is not None:
+        return (
+            f"Begin it when that one ended, at {_told(other.end)}; or if that one never held: "
+            f"yaadwatch graph delete-link {number}"
+        )
+    if edge.valid_from > other.start:
+        return (
+            f"End that one when this one begins: yaadwatch graph close {number} --at "
+            f"{_told(edge.valid_from)}"
+        )
+    return f"End this one by {_told(other.start)}, when that one begins."
+
+
+def _told(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
