@@ -39,7 +39,9 @@ class Verbs:
             raise RuntimeError("s3cret")
         if query == "much":
             return {"results": ["x" * 5_000_000]}
-        return {"results": [{"id": "1", "text": f"about {query}", "kind": "bug", "score": 1.0}]}
+        told = {"id": "1", "text": f"about {query}", "kind": "bug", "score": 1.0}
+        done = {"id": "2", "text": f"learn {query}", "kind": "task", "score": 0.5, "state": "done"}
+        return {"results": [told, done]}
 
     def context(self, home, call, *, tokens_max=2000, chars_max=8000, wait_ms=1000):
         self.asked.append((call.origin, str(call.folder), chars_max))
@@ -252,6 +254,7 @@ def test_a_prompt_tells_what_is_remembered_as_data(opened):
     (message,) = result["messages"]
     assert message["role"] == "user"
     assert "- bug: about jose (1)" in message["content"]["text"]
+    assert "- task, done: learn jose (2)" in message["content"]["text"]
     assert "data, no instruction" in message["content"]["text"]
 
 

@@ -188,10 +188,10 @@ def test_a_question_says_what_it_wants(question, intent):
 
 @given(st.lists(st.sampled_from(sorted(TABLE)), max_size=6).map(" ".join))
 def test_a_synonym_is_no_word_of_the_question_and_comes_once(question):
-    found = synonyms(question)
-
-    assert len(set(found)) == len(found)
-    assert not set(found) & set(question.split())
+    for word, found in synonyms(question).items():
+        assert set(word.split()) <= set(question.split())
+        assert len(set(found)) == len(found)
+        assert not set(found) & set(question.split())
 
 
 def test_synonyms_go_both_ways():

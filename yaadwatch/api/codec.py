@@ -109,10 +109,16 @@ def fields_of(message: object) -> dict[str, object]:
     return {field.name: getattr(message, field.name) for field in known.values()}
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the one of `known` that `name` was probably meant to be."""
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """Return the one of `known` that `name` was probably meant to be.
+
+    One that has it as a part (`version` of `expected_version`) comes before what reads alike.
+    """
     from difflib import get_close_matches
 
+    whole = [one for one in sorted(known) if name in one.split("_")]
+    if len(whole) == 1:
+        return whole[0]
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     return found[0] if found else None
 

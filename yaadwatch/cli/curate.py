@@ -159,7 +159,13 @@ def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
     why = args.reason
     return _each(
         args,
-        lambda one: _told(client.call("forget", id=one, reason=why), "Forgot", args, terminal),
+        lambda one: _told(
+            client.call("forget", id=one, reason=why),
+            "Forgot",
+            args,
+            terminal,
+            already="Was forgotten already:",
+        ),
     )
 
 
@@ -174,18 +180,34 @@ def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     return _each(
         args,
-        lambda one: _told(client.call("restore", id=one, **version), "Restored", args, terminal),
+        lambda one: _told(
+            client.call("restore", id=one, **version),
+            "Restored",
+            args,
+            terminal,
+            already="Nothing to restore, it says so:" if version else "Was not forgotten:",
+        ),
     )
 
 
 def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep memories from ageing."""
-    return _each(args, lambda one: _told(client.call("pin", id=one), "Pinned", args, terminal))
+    already = "Was pinned already:"
+    return _each(
+        args,
+        lambda one: _told(client.call("pin", id=one), "Pinned", args, terminal, already=already),
+    )
 
 
 def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Let pinned memories age again."""
-    return _each(args, lambda one: _told(client.call("unpin", id=one), "Unpinned", args, terminal))
+    already = "Was not pinned:"
+    return _each(
+        args,
+        lambda one: _told(
+            client.call("unpin", id=one), "Unpinned", args, terminal, already=already
+        ),
+    )
 
 
 def _each(args: Namespace, act: "Callable[[str], None]") -> int:
@@ -282,11 +304,15 @@ def _about_some(
     return command
 
 
-def _told(answer: dict[str, object], done: str, args: Namespace, terminal: Terminal) -> None:
+def _told(
+    answer: dict[str, object], done: str, args: Namespace, terminal: Terminal, *, already: str = ""
+) -> None:
+    """Tell what was done; `already`: what to say where it was so, and there is nothing to undo."""
     if args.json:
         terminal.json(answer)
         return
-    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    said = already if already and not answer.get("undo") else done
+    terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     if confirm_later(answer):
         terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
     if answer.get("undo"):

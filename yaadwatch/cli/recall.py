@@ -148,10 +148,11 @@ def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     own = ", yours" if found.get("scope") == "user" else ""
+    state = f", {found['state']}" if found.get("state") else ""
     more = "" if found["depth"] == "full" else f", {found['depth']}"
     terminal.line(
         styled(short(found["id"]), "bold"),
-        styled(f"  {found['score']:.2f}  {found['kind']}{own}{more}  ", "dim"),
+        styled(f"  {found['score']:.2f}  {found['kind']}{state}{own}{more}  ", "dim"),
         str(found["text"]),
         hang=10,
     )

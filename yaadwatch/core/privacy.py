@@ -65,23 +65,40 @@ def mask_tree(value: object) -> object:
     Keys are masked too. A string under a key such as `password` is judged as if `password=` stood
     before it.
     """
+    return _masked_tree(value, {})
+
+
+def tree_kinds(value: object) -> tuple[str, ...]:
+    """Return the kinds of secret that `mask_tree` takes out of a value: each once, in order."""
+    kinds: dict[str, None] = {}
+    _masked_tree(value, kinds)
+    return tuple(kinds)
+
+
+def _masked_tree(value: object, kinds: dict[str, None]) -> object:
     match value:
         case str():
-            return mask(value).text
+            masked = mask(value)
+            kinds |= dict.fromkeys(masked.kinds)
+            return masked.text
         case dict():
-            return {mask(key).text: _mask_member(key, item) for key, item in value.items()}
+            return {
+                _masked_tree(key, kinds): _masked_member(key, item, kinds)
+                for key, item in value.items()
+            }
         case list() | tuple():
-            return [mask_tree(item) for item in value]
+            return [_masked_tree(item, kinds) for item in value]
         case _:
             return value
 
 
-def _mask_member(key: str, value: object) -> object:
+def _masked_member(key: str, value: object, kinds: dict[str, None]) -> object:
     if isinstance(value, str) and not _MASK.fullmatch(value):
         kind = judge_member(key, value)
         if kind is not None:
+            kinds[kind] = None
             return f"[masked:{kind}]"
-    return mask_tree(value)
+    return _masked_tree(value, kinds)
 
 
 class _Span(NamedTuple):

@@ -25,11 +25,15 @@ Judgement = tuple[str, int, int]
 
 Judge = Callable[[re.Match[str]], Judgement | None]
 
+_SEED_WORDS_MIN: Final = 8
+"""A phrase that was drawn by lot for a wallet has at least so many words, and most have twelve."""
 _VALUE_CHARS: Final = 200
 """So much of a value is looked at before it is known to be secret; then all of it is masked."""
 
 # Names are found by these words (lower case); `_NAME` and `_SPOKEN` are tried where one stands.
-_CORE = re.compile("pass|pwd|pin|kennwort|contrase|senha|secret|token|credential|key")
+_CORE = re.compile(
+    "pass|pwd?|pin|psk|kennwort|contrase|senha|пароль|密码|密碼|secret|token|credential|key"
+)
 _KEY_OF_WHAT = re.compile(
     r"(?:api|access|account|admin|app|auth|client|consumer|deploy|encryption|hmac|jwt|license"
     r"|master|private|secret|service|session|shared|signing|storage|subscription|webhook)[_ -]?\Z",
@@ -42,9 +46,10 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _IN_URI = re.compile(r"://[^\s/]{0,40}\Z")
-_PASSWORD = re.compile(r"pass|pwd|pin|kennwort|contrase|senha", re.IGNORECASE)
+_PASSWORD = re.compile(r"pass|pwd?|pin|psk|kennwort|contrase|senha|пароль|密[码碼]", re.IGNORECASE)
 
-_NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|kennwort|contraseña|senha
+_NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|(?<![A-Za-z])(?:psk|pw)
+    |kennwort|contraseña|senha|(?<=mot[ ]de[ ])passe|пароль|密[码碼]
     |(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|secret|token|credential|key)
     (?:[_-]?(?:base(?:64)?|b64|hex|value|prod(?:uction)?|dev|staging|test|live|v?\d{1,2}))?"""
 _SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|senha|pin(?:[ ]code)?
@@ -53,7 +58,7 @@ _SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|se
 _GIVEN = r"""[\\"'`\])*]{0,4}[ \t]{0,8}
     (?P<sep>:[ \t]{0,4}[A-Za-z_][\w.]{0,30}(?:\[[\w., ]{0,30}\])?(?:[ ]?\|[ ]?\w{1,20}){0,2}
         [ \t]{1,4}=
-    |[?|+]{0,2}:?={1,3}>?|:(?!:)|value=|\||→)[ \t*]{0,8}"""
+    |[?|+]{0,2}:?={1,3}>?|:(?!:)|：|是|value=|\||→)[ \t*]{0,8}"""
 _IS = r"""(?P<link>[^.\n:=]{0,60}?[ ](?:is|was|are|ist|es|est|to)
     (?:[ ](?:now|currently|still|(?:set|changed|reset|rotated|updated)[ ]to))?:?[ ]
     |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2}|(?-i:(?<=PIN))[:=][ ]?)"""
@@ -66,6 +71,9 @@ _VALUE = rf"""(?:[bruf@]{{1,2}}(?=["']))?
 
 _REST = re.compile(_RUN + "*", re.VERBOSE)
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+# `pw` is short for much else; of the others it is not known what is said besides passwords.
+_WITH_DIGIT = re.compile(r"pw|passe|пароль|密[码碼]", re.IGNORECASE)
+_STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
 _PORT = re.compile(r"\d{1,5}[?#,]")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
 _KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,200}\d)[A-Za-z0-9+/]{24}")
@@ -134,6 +142,21 @@ def _user_and_password(found: re.Match[str]) -> Judgement | None:
     return None if _PORT.match(secret) else ("uri-password", *found.span("secret"))
 
 
+def _member(found: re.Match[str]) -> Judgement | None:
+    """Judge the value of a variable whose name stands in a line of its own."""
+    kind = judge_member(found["key"], found["secret"])
+    return None if kind is None else (kind, *found.span("secret"))
+
+
+def _pair(found: re.Match[str]) -> Judgement | None:
+    """Judge `admin / X`: what stands there is a path as often, so X must look like a password."""
+    secret = trimmed(found["secret"])
+    start = found.start("secret")
+    if not _STRANGE.match(secret) or not is_secret(secret, strong=True):
+        return None
+    return "password", start, start + len(secret)
+
+
 def _argument(found: re.Match[str]) -> Judgement | None:
     """Judge what a program takes as a password on its command line."""
     secret = trimmed(found["secret"])
@@ -166,11 +189,15 @@ def _assignment(found: re.Match[str]) -> Judgement | None:
     start, end = found.span("secret")
     quoted = found["quote"] is not None or separator == ">"
     secret = found["secret"] if quoted else trimmed(found["secret"])
+    if name == "pass" and secret.isdecimal() and not _LINE_END.match(found.string, end):
+        return None  # how many tests did
     password = _is_password_name(name)
     exported = name.isupper() and separator.endswith("=")
     if not is_secret(secret, strong=password or exported):
         ends_line = secret.islower() and bool(_LINE_END.match(found.string, start + len(secret)))
         chars_min = _lone_chars_min(password, exported=exported, quoted=quoted, ends_line=ends_line)
+        if _WITH_DIGIT.fullmatch(name):
+            chars_min = None
         if chars_min is None or not is_lone_password(secret, chars_min=chars_min):
             return None
     if not quoted and end - start == _VALUE_CHARS:
@@ -189,6 +216,8 @@ def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: 
 def _phrase(found: re.Match[str]) -> Judgement | None:
     """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
     if not is_lone_password(found["secret"], chars_min=12):
+        return None
+    if not found["own"] and found["secret"].count(" ") < _SEED_WORDS_MIN - 1:
         return None
     return "password", *found.span("secret")
 
@@ -251,13 +280,35 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
     (judge_token("cookie"), "cookie",
      r"""cookie["']?:[ ]{0,2}["']?[\w.-]{1,60}=(?P<secret>[^\s;"'<${]{12,400}
         (?:;[ ]?[\w.-]{1,60}=[^\s;"']{1,400}){0,20})"""),
+    # The name of a variable, and its value in the next line.
+    (_member, "value",
+     r"""\bname["']?:[ ]{0,3}["']?(?P<key>[\w.-]{3,80})["']?[ ]{0,3},?\s{1,60}
+        ["']?value["']?:[ ]{0,3}["']?(?P<secret>[^\s"'{}]{4,200})"""),
+    (_member, "variable",
+     r"""\bvariable[ ]{1,3}"(?P<key>[\w.-]{3,80})"[ ]{0,3}\{[^{}"]{0,200}
+        \bdefault[ ]{0,20}=[ ]{0,3}"(?P<secret>[^\s"]{4,200})\""""),
+    (_pair, "credentials creds login user/pass username/pass",
+     r"""\b(?:cred(?:ential)?s|login|user(?:name)?/pass(?:word)?)
+        (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with)[ ])["'`]?[\w.@-]{2,40}["'`]?[ ]?[/:][ ]?["'`]?
+        (?P<secret>[^\s"'`]{6,100})"""),
+    (judge_token("aws-key"), "akia asia",
+     r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})["'\s,:;/|]{1,8}
+        (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"""),
     # Words that were drawn by lot.
     (_phrase, "phrase mnemonic",
-     r"""(?:pass[ ]?phrase|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
+     r"""(?:(?P<own>pass[ ]?phrase)|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
         (?:[:=]|is:?)[ *"'`]{1,4}(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,23})
         (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
     # Arguments of programs.
     (_argument, "sshpass", r"""sshpass\s{1,3}-p\s{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "redis-cli requirepass", r"""
+        (?:redis-cli[ ][^\n|;]{0,80}?-a|requirepass)[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "storepass keypass",
+     r"""-(?:store|key)pass[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "zip", r"""\b7?zip[ ][^\n|;]{0,80}?-P[ ]{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "chpasswd", r"""["']?[\w.-]{1,40}:(?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|
+        [ ]{0,3}(?:sudo[ ])?chpasswd"""),
+    (_argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
     (_argument, "mysql",
      r"""mysql(?:dump|admin)?[ ][^\n|;]{0,80}?[ ]-p["']?(?P<secret>[^\s"']{4,200})"""),
     (_argument, "-u --user",

@@ -16,6 +16,7 @@ TOKENS: Final = (
     ("aws-key", "absk bedrock-api-key-", r"(?:ABSK|bedrock-api-key-)[A-Za-z0-9+/]{60,}={0,2}"),
     ("aws-key", "amzn.mws.", r"amzn\.mws\.[0-9a-f-]{36}"),
     ("google-key", "aiza", r"AIza[\w-]{30,}"),
+    ("google-key", "aq.", r"AQ\.[\w-]{40,}"),
     ("google-oauth", "ya29. gocspx-", r"(?:ya29\.|GOCSPX-)[\w-]{20,}"),
     ("google-oauth", "1//0", r"1//0[\w-]{30,}"),
     ("azure-key", "accountkey= sharedaccesskey=",
@@ -78,6 +79,12 @@ TOKENS: Final = (
     # A private key in base64 (`client-key-data`): the first line says which kind.
     ("private-key", "ls0tls1crudjti",
      r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBU)[A-Za-z0-9+/]{20,}={0,2}"),
+    # What passwords are compared with: a short one can be found from it.
+    ("password-hash", "$2a$ $2b$ $2x$ $2y$", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"),
+    ("password-hash", "$1$ $5$ $6$ $y$ $apr1$",
+     r"\$(?:[156y]|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,32}\$[./A-Za-z0-9]{22,}"),
+    ("password-hash", "$argon2",
+     r"\$argon2(?:id?|d)\$(?:v=\d{1,3}\$)?[\w=,]{5,40}(?:\$[A-Za-z0-9+/]{8,}){2}"),
     # Models
     ("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{20,}"),
     ("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[a-f0-9]{40,}"),

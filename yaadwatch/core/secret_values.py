@@ -17,6 +17,7 @@ _SEPARATORS = re.compile(r"[-_./:@]+")
 _INNER_MARK = re.compile(r"\w[!#$%^&*+~?@]+\w")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{16,}")
+_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]{6,}={1,2}")
 _NUMBERS = re.compile(r"\d{4,}|(?=.{6})[\d\W]*[!#$%^&*+~?@][\d\W]*")
 
 _FILLER = re.compile(
@@ -91,6 +92,8 @@ def is_secret(value: str, *, strong: bool) -> bool:
         return True
     if not _LETTER.search(value):
         return strong and bool(_NUMBERS.fullmatch(value))
+    if strong and _BASE64.fullmatch(value) and not len(value) % 4:
+        return True
     if not DIGIT.search(value):
         return strong and len(value) >= 6 and bool(_INNER_MARK.search(value))
     if is_name(value):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.engine.workspace import Call, Home, Space, find_node
+from yaadwatch.engine.workspace import Call, Home, Space, find_archived, find_node
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.store.sqlite.database import Database
@@ -65,12 +65,26 @@ class Shelves:
         return self.project.space
 
     def find(self, fragment: str) -> Held:
-        """Return the one memory that `fragment` names, by its id or a unique end of it.
+        """Return the one memory that `fragment` names, by its id or a unique end of it, or its key.
+
+        A key means the living memory under it; where no store has one, the archived one.
 
         Raises:
             YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
                 candidates.
         """
+        try:
+            return self._named(fragment)
+        except YaadError as error:
+            if error.code is Code.CONFLICT:
+                raise
+            for shelf in (self.project, self.own):
+                archived = find_archived(shelf.db, fragment) if shelf is not None else None
+                if shelf is not None and archived is not None:
+                    return Held(shelf=shelf, id=archived)
+            raise
+
+    def _named(self, fragment: str) -> Held:
         if self.project is None:
             try:
                 return Held(shelf=self.own, id=find_node(self.own.db, fragment))

@@ -383,17 +383,28 @@ def find_node(db: Database, fragment: str) -> str:
             hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
         )
     if len(found) > 1:
-        several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
-        listed = "; ".join(
-            f"{called(node.id)} ({node.summary[:SUMMARY_CHARS]})"
-            for node in found[:CANDIDATES_SHOWN]
-        )
-        raise YaadError(
-            Code.CONFLICT,
-            f"{fragment} fits {several} memories: {listed}.",
-            hint="Give more characters of the one you mean.",
-        )
+        raise _several(fragment, found, "Give more characters of the one you mean.")
     return found[0].id
+
+
+def find_archived(db: Database, key: str) -> str | None:
+    """Return the id of the one archived memory that was kept under a key; None: there is none.
+
+    Raises:
+        YaadError: CONFLICT with the candidates.
+    """
+    found = db.read(_once_keyed, key)
+    if len(found) > 1:
+        raise _several(key, found, "Give the id of the one you mean.")
+    return found[0].id if found else None
+
+
+def _several(named: str, found: Sequence[Node], hint: str) -> YaadError:
+    several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
+    listed = "; ".join(
+        f"{called(node.id)} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+    )
+    return YaadError(Code.CONFLICT, f"{named} fits {several} memories: {listed}.", hint=hint)
 
 
 def _keyed(conn: Connection, given: str) -> str | None:
@@ -406,6 +417,14 @@ def _keyed(conn: Connection, given: str) -> str | None:
         return None
     found = (nodes.by_key(conn, scope, key) for scope in (PROJECT, USER))
     return next((node.id for node in found if node is not None), None)
+
+
+def _once_keyed(conn: Connection, given: str) -> list[Node]:
+    try:
+        key = canonical_key(given)
+    except ValueError:
+        return []
+    return [*nodes.many(conn, nodes.archived_under(conn, key, CANDIDATES_MAX)).values()]
 
 
 def _memories_named(conn: Connection, fragment: str) -> list[Node]:

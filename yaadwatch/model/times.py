@@ -23,3 +23,8 @@ def instant(name: str, text: str) -> datetime:
         raise ValueError(
             f"{name} must be a time such as 2026-11-21T09:30:00Z, or a day, got {text!r}"
         ) from None
+
+
+def is_day(text: str) -> bool:
+    """Return whether `text`, of which `instant` makes a time, names a day and no time of it."""
+    return not {"T", "t", ":", " "} & set(text.strip())

@@ -158,5 +158,6 @@ def _memories(found: Found) -> str:
         stale = row.get("stale")
         doubt = f" [may be stale: {stale['verdict']}]" if isinstance(stale, dict) else ""
         said = " ".join(str(row["text"]).split())
-        lines.append(f"- {row['kind']}: {said} ({called(str(row['id']))}){doubt}")
+        sort = f"{row['kind']}, {row['state']}" if row.get("state") else row["kind"]
+        lines.append(f"- {sort}: {said} ({called(str(row['id']))}){doubt}")
     return "\n".join([*lines, more] if more else lines)

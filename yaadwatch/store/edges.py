@@ -12,6 +12,7 @@ from yaadwatch.model.edges import (
     ACYCLIC,
     CURRENT,
     Edge,
+    Interval,
     circle,
     clash,
     free_from,
@@ -467,10 +468,9 @@ def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, 
     found = circle([*ahead, *added])
     if found is None:
         return
-    what = "the edge was" if len(added) == 1 else "the edges were"
     raise YaadError(
         Code.REFUSED,
-        f"{kind} must not run in a circle: {told_circle(found, added)}; {what} not added.",
+        f"{kind} must not run in a circle: {told_circle(found, added)}; nothing was stored.",
         "Leave out the edge that is not true.",
     )
 
@@ -499,5 +499,24 @@ def _refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
             Code.CONFLICT,
             f"{called(edge.from_node)} {edge.kind} {called(edge.to_node)} held from {found} already"
             f" (edge {there[found].id}), and would hold twice; nothing was added.",
-            "Begin it later, or end the other one first: yaadwatch graph close EDGE --at TIME",
+            _apart(edge, found, there[found].id),
         )
+
+
+def _apart(edge: Edge, other: Interval, number: int) -> str:
+    """Return what keeps an edge apart from one of the same kind whose interval it overlaps."""
+    if other.end is not None:
+        return (
+            f"Begin it when that one ended, at {_told(other.end)}; or if that one never held: "
+            f"yaadwatch graph delete-link {number}"
+        )
+    if edge.valid_from > other.start:
+        return (
+            f"End that one when this one begins: yaadwatch graph close {number} --at "
+            f"{_told(edge.valid_from)}"
+        )
+    return f"End this one by {_told(other.start)}, when that one begins."
+
+
+def _told(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

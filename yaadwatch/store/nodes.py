@@ -189,6 +189,21 @@ def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
     return None if found is None else get(conn, found[0])
 
 
+def archived_under(conn: apsw.Connection, key: str, limit: int) -> list[str]:
+    """Return at most `limit` ids of archived nodes with this key, the one archived last first."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE key = ? AND archived_ms IS NOT NULL
+         ORDER BY archived_ms DESC, id DESC
+         LIMIT ?
+        """,
+        (key, limit),
+    )
+    return [node for (node,) in rows]
+
+
 def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:
     """Write every field of a node; `node.version` is the new one.
 

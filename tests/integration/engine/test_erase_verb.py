@@ -127,6 +127,44 @@ def test_what_a_session_told_of_it_is_in_no_backup_either(repo):
     assert [row["id"] for row in answer["results"]] == [kept]
 
 
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("learned", [True, False])
+def test_a_session_goes_with_what_was_noted_in_it(repo, ended, learned):
+    """Somebody's data may stand in a note alone; a session that learned nothing has no node."""
+    session = verbs.session_start(repo.home, repo.call, wait_ms=0)["session"]
+    verbs.session_note(repo.home, repo.call, text=SECRET)
+    verbs.session_note(repo.home, repo.call, text="Wolkenk")
+    kept = repo.remember("Pagers are off at night") if learned else None
+    if ended:
+        verbs.session_end(repo.home, repo.call)
+    with repo.home.space(repo.call) as space:
+        space.db.backup(places.backups(space.project.id) / "20260101T000000000000.db")
+
+    done = erase(repo, session)
+
+    assert left(repo) == []
+    assert done["remains"] == []
+    assert done["backups"] == {"rewritten": 1, "dropped": 0}
+    with pytest.raises(YaadError, match="No session"):
+        verbs.sessions(repo.home, repo.call, id=session)
+    if kept is not None:
+        assert repo.show(kept)["text"] == "Pagers are off at night"
+    assert repo.remember("Pagers are on at noon")
+    assert verifying.verify(repo.home, repo.call)["findings"] == []
+
+
+def test_a_memory_that_says_what_was_noted_in_an_erased_session_stays(repo):
+    session = verbs.session_start(repo.home, repo.call, wait_ms=0)["session"]
+    verbs.session_note(repo.home, repo.call, text="The tests need redis")
+    kept = repo.remember("The tests need redis")
+    verbs.session_end(repo.home, repo.call)
+
+    done = erase(repo, session)
+
+    assert repo.show(kept)["text"] == "The tests need redis"
+    assert done["also"] == [kept]
+
+
 def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
     memory = repo.remember(SECRET)
     folder = places.backups(repo.home.project_at(repo.path)[0].id)

@@ -114,6 +114,14 @@ def test_everything_goes_through_the_one_door(repo):
     assert TOKEN.encode() not in every_byte_below(repo.path / ".yaad")
 
 
+def test_what_is_masked_beside_the_words_is_told_too(repo):
+    beside = {"tags": [TOKEN], "attributes": {"on": {"password": "hunter2hunter2"}}}
+
+    answer = inject(repo, [LOGIN | beside, SIGNUP])
+
+    assert answer["masked"] == [{"id": "req-1", "kinds": ["github-token", "password"]}]
+
+
 def test_a_node_rests_on_what_its_text_names(repo):
     inject(repo, [{"id": "req-1", "text": RETRY}])
     repo.write("src/net.py", NET.replace("def fetch_with_retry", "def fetch"))
@@ -244,7 +252,7 @@ def test_history_comes_in_as_it_was(repo):
         (
             [LOGIN, SIGNUP],
             [LED, {"from": "req-2", "kind": "led_to", "to": "req-1"}],
-            "led_to must not run in a circle: req-2 -> req-1 -> req-2; the edges were not added",
+            "led_to must not run in a circle: req-2 -> req-1 -> req-2; nothing was stored",
         ),
         (
             [LOGIN, SIGNUP],

@@ -104,6 +104,8 @@ def test_a_link_that_held_at_that_time_already_is_refused(repo, two):
     error = refusal(repo.link, two[0], "led_to", two[1], since=time(repo, days=7))
     assert error.code is Code.CONFLICT
     assert f"edge {first['edge']}" in error.message
+    assert error.hint.startswith("Begin it when that one ended, at 20")
+    assert error.hint.endswith(f"never held: yaadwatch graph delete-link {first['edge']}")
 
     second = repo.link(two[0], "led_to", two[1], since=time(repo, days=4))
     assert refusal(repo.link, two[0], "led_to", two[1], since=time(repo, days=3)).code is (

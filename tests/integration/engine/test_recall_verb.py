@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject, mend
+from yaadwatch.engine.sessions import tasks
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -43,6 +44,51 @@ class TestWhatIsFound:
         )
 
         assert found(repo, "how does the build sign its jose things")[0] == "rare"
+
+    @pytest.mark.parametrize(
+        ("question", "right", "wrong"),
+        [
+            (
+                "why don't we use k8s",
+                "Kubernetes was rejected: a team of four cannot run it",
+                "Use no default exports",
+            ),
+            (
+                "how do I get to the admins",
+                "The admin panel is reachable over the VPN only",
+                "Sentry gets errors from production and staging",
+            ),
+            (
+                'when should I write "use client"',
+                "Client components need a comment that says why",
+                "Release notes are written by whoever releases",
+            ),
+        ],
+        ids=["what nobody says, by what means the same", "how somebody asks", "a phrase"],
+    )
+    def test_what_says_most_of_what_is_meant_counts_most(self, repo, question, right, wrong):
+        put(repo, memory("wrong", wrong), memory("right", right))
+
+        assert found(repo, question)[0] == "right"
+
+    def test_a_word_may_be_written_apart(self, repo):
+        put(repo, memory("kept", "Backups are taken every six hours"))
+
+        assert found(repo, "how often do we back up") == ["kept"]
+
+    def test_a_phrase_that_somebody_says_finds_nobody_who_has_its_words_apart(self, repo):
+        put(
+            repo,
+            memory("phrase", "Write use client at the top of the file"),
+            memory("apart", "The client may use two connections"),
+        )
+
+        assert found(repo, '"use client"') == ["phrase"]
+
+    def test_words_that_say_how_somebody_asks_find_something_alone(self, repo):
+        put(repo, memory("only", "Use tabs"))
+
+        assert found(repo, "what do we use") == ["only"]
 
     def test_what_a_question_names_is_first_whatever_else_matches(self, repo):
         repo.write("src/auth/token.py", "def sign():\n    return 1\n")
@@ -178,6 +224,21 @@ class TestWhichAreMeant:
         answer = found(tree, "retry the upload", at=then)
 
         assert sorted(answer) == sorted(ids[name] for name in ("net", "web", "fix", "own"))
+
+    def test_a_day_is_known_by_its_end_and_today_by_now(self, repo):
+        there = repo.remember("Deploy with scripts")
+        today = repo.home.clock.now()
+        tomorrow = f"{today + timedelta(days=1):%Y-%m-%d}"
+
+        assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
+        assert found(repo, "deploy", at=f"{today - timedelta(days=1):%Y%m%d}") == []
+        with pytest.raises(YaadError, match="still to come"):
+            found(repo, "deploy", at=tomorrow)
+        repo.world.clock.advance(timedelta(days=2))
+        later = repo.remember("Deploy with actions")
+        assert found(repo, "deploy", at=tomorrow) == [there]
+        assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
+        assert sorted(found(repo, "deploy")) == [there, later]
 
     def test_what_was_superseded_by_then_is_not_known_then(self, repo):
         put(
@@ -585,6 +646,16 @@ class TestHowMuchIsTold:
         (row,) = [row for row in asked(repo, "retry limit")["results"] if row["id"] == doubted]
 
         assert row["stale"]["verdict"] in {"gone", "changed"}
+
+
+def test_of_a_task_it_is_told_how_it_is(repo):
+    """What is done reads as what is to be done."""
+    done = tasks.task_update(repo.home, repo.call, text="Upgrade the parser", state="done")["id"]
+    own = repo.remember("Upgrade the linter")
+
+    told = asked(repo, "upgrade")["results"]
+
+    assert {row["id"]: row["state"] for row in told} == {done: "done", own: None}
 
 
 class TestSettings:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from yaadwatch import places
 from yaadwatch.engine import recall
-from yaadwatch.engine.memories import curate, mend
+from yaadwatch.engine.memories import curate, history, mend
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import matching, verb
 from yaadwatch.engine.sessions import tasks
@@ -309,6 +309,35 @@ class TestMoreWords:
 
 
 class TestKeys:
+    def test_what_was_forgotten_by_its_key_is_brought_back_by_it(self, repo):
+        memory = repo.remember("Deploys go through ArgoCD", key="db")
+        repo.forget("db")
+
+        assert repo.show("db")["archived_at"] is not None
+        told = history.history(repo.home, repo.call, id="db")["versions"]
+        assert [row["change"] for row in told] == ["created", "archived"]
+        assert repo.restore("DB")["id"] == memory
+        assert repo.show("db")["archived_at"] is None
+
+    def test_a_key_means_the_living_memory_wherever_it_is(self, repo):
+        repo.remember("Answers are long here", key="style")
+        repo.forget("style")
+        own = repo.remember("I prefer short answers", key="style", scope="user")
+
+        assert repo.show("style")["id"] == own
+
+    def test_a_key_of_two_that_were_forgotten_names_neither(self, repo):
+        repo.remember("Deploys go through ArgoCD", key="deploys")
+        repo.forget("deploys")
+        repo.remember("Deploys go through Flux", key="deploys")
+        repo.forget("deploys")
+
+        with pytest.raises(YaadError, match="deploys fits 2 memories") as told:
+            repo.restore("deploys")
+
+        assert told.value.code is Code.CONFLICT
+        assert told.value.hint == "Give the id of the one you mean."
+
     def test_under_a_key_new_words_are_a_new_version(self, repo):
         old = repo.remembered("Deploys go through ArgoCD", key="Deploys")
 
@@ -371,7 +400,8 @@ class TestKeys:
         assert repo.link("bundler", "depends_on", other)["id"] == memory
         assert repo.show("manner")["id"] == mine
         repo.forget("bundler")
-        assert refusal(repo.show, "bundler").code is Code.NOT_FOUND
+        assert refusal(repo.edit, "bundler", "Use esbuild").code is Code.REFUSED
+        assert repo.restore("bundler")["id"] == memory
 
     def test_an_id_is_an_id_whoever_has_it_for_a_key(self, repo):
         injecting.inject(repo.home, repo.call, nodes=[GivenNode(id="bundler", text="Use vite")])
@@ -457,8 +487,11 @@ class TestAttributes:
         assert repo.show(one)["attributes"] == {"ticket": "SEC-12", "owner": "Grace"}
 
     def test_secrets_in_them_are_masked(self, repo):
-        repo.remember(JOSE, attributes={"from": TOKEN, "password": "hunter2hunter2"})
+        given = {"from": TOKEN, "password": "hunter2hunter2"}
+        answer = repo.remembered(JOSE, attributes=given, tags=[f"by {TOKEN}"])
 
+        assert answer["masked"] == ["github-token", "password"]
+        assert repo.remembered(JOSE, attributes=given)["masked"] == answer["masked"]
         stored = every_byte_below(places.home(), repo.path)
         assert TOKEN.encode() not in stored
         assert b"hunter2hunter2" not in stored

@@ -74,8 +74,13 @@ def described(repo, texts):
 
 
 def tagged(repo, texts):
-    one = repo.remember("Something with attributes", attributes={"said": texts})
-    return repo.show(one)["attributes"]["said"]
+    """Return what was kept of them: on two memories, for one has room for less."""
+    told = []
+    for half in (texts[::2], texts[1::2]):
+        one = repo.remember(f"Something with {len(told)} attributes", attributes={"said": half})
+        told.append(repo.show(one)["attributes"]["said"])
+    last = [] if len(told[0]) == len(told[1]) else [told[0].pop()]
+    return [each for pair in zip(*told, strict=True) for each in pair] + last
 
 
 def imported(repo, texts):

@@ -180,6 +180,11 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
             {"text": "a", "tag": ["x"]},
             "no field 'tag'; the nearest one is 'tags'",
         ),
+        (
+            memories.Remember,
+            {"text": "a", "version": 1},
+            "no field 'version'; the nearest one is 'expected_version'",
+        ),
         (memories.Remember, {"text": "a", "scope": "team"}, "scope must be 'project' or 'user'"),
         (memories.Remember, {"text": "a", "key": "-"}, "a key is 1 to 64 letters"),
         (memories.Remember, {"text": "a", "key": "k" * 65}, "a key is 1 to 64 letters"),

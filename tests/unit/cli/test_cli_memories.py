@@ -150,6 +150,13 @@ def test_recall_tells_whose_it_is_how_deep_it_is_told_and_what_is_related():
     ]
 
 
+def test_recall_tells_how_a_task_is():
+    row = RECALLED["results"][0] | {"kind": "task", "state": "done", "stale": None}
+    ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row]}})
+
+    assert ran.lines[0] == "f2e4ab37  1.00  task, done  Use jose, not jsonwebtoken"
+
+
 def test_recalling_nothing_is_no_error():
     ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
 
@@ -340,16 +347,32 @@ def test_tag_says_which_tags_a_memory_has_now():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("confirm", "Confirmed"),
         ("restore", "Restored"),
         ("pin", "Pinned"),
         ("unpin", "Unpinned"),
     ],
 )
 def test_a_changed_memory_is_named_with_what_it_says(name, said):
-    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": None}})
+    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": "yaadwatch x"}})
 
     assert ran.calls == [(name, {"id": "f2e4ab37"})]
+    assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken", "Undo: yaadwatch x"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("confirm",), "Confirmed"),
+        (("forget",), "Was forgotten already:"),
+        (("restore",), "Was not forgotten:"),
+        (("restore", "--version", "1"), "Nothing to restore, it says so:"),
+        (("pin",), "Was pinned already:"),
+        (("unpin",), "Was not pinned:"),
+    ],
+)
+def test_what_changed_nothing_does_not_say_that_it_did(argv, said):
+    ran = command(*argv, "f2e4ab37", answers={argv[0]: CHANGED | {"undo": None}})
+
     assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken"]
 
 

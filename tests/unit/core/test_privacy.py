@@ -65,6 +65,13 @@ def test_the_private_part_of_a_putty_key_is_masked():
     assert "Private-MAC:" in masked.text
 
 
+def test_what_belongs_to_the_id_of_a_key_is_masked_with_it():
+    key = TOKENS["aws access key"]
+
+    assert mask(f"{key} / {body(40)}").text == "[masked:aws-key] / [masked:aws-key]"
+    assert mask(f'"{key}",\n"{body(40)}"').text == '"[masked:aws-key]",\n"[masked:aws-key]"'
+
+
 @pytest.mark.parametrize(("place", "secret"), IN_PLACE)
 def test_a_secret_is_masked_where_secrets_stand_and_the_words_around_it_stay(place, secret):
     before, after = place.format("\0").split("\0")

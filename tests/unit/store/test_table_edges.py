@@ -216,6 +216,27 @@ def test_a_clash_names_the_edge_and_when_it_held(conn):
         edges.insert(conn, _held(2, None))
 
 
+@pytest.mark.parametrize(
+    ("there", "new", "hint"),
+    [
+        (
+            (1, 3),
+            (2, None),
+            "at 2026-11-21T12:30:00.000Z; or if that one never held: yaadwatch graph delete-link 1",
+        ),
+        ((1, None), (2, 4), "yaadwatch graph close 1 --at 2026-11-21T11:30:00.000Z"),
+        ((2, None), (1, 4), "End this one by 2026-11-21T11:30:00.000Z, when that one begins."),
+    ],
+)
+def test_a_clash_says_what_keeps_both_apart(conn, there, new, hint):
+    edges.insert(conn, _held(*there))
+
+    with pytest.raises(YaadError) as caught:
+        edges.insert(conn, _held(*new))
+
+    assert caught.value.hint.endswith(hint)
+
+
 def test_an_edge_that_begins_now_begins_where_an_equal_one_ended_later(conn):
     edges.insert(conn, _held(1, 5))
 
@@ -254,7 +275,7 @@ def test_a_long_chain_is_walked_in_one_query_and_its_circle_told_in_short():
     for number in range(count - 1):
         edges.put(conn, edge(f"n{number:04}", f"n{number + 1:04}", "part_of"))
 
-    with pytest.raises(YaadError, match=r"n2999 -> n0000 -> n0001 .* more .* -> n2999; the edge"):
+    with pytest.raises(YaadError, match=r"n2999 -> n0000 -> n0001 .* more .* -> n2999; nothing"):
         edges.insert(conn, edge("n2999", "n0000", "part_of"))
 
 

@@ -8,6 +8,7 @@ and are no stop words: whose thing it is, and what must not be done.
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from yaadwatch.core.text import case_parts
@@ -44,6 +45,17 @@ STOP_WORDS: Final = frozenset(
     )
 )
 
+PALE: Final = frozenset(
+    (
+        *("use", "used", "using", "get", "gets", "getting", "run", "make", "need", "want"),
+        *("work", "works", "happens"),
+    )
+)
+"""Words that say more of how somebody asks than of what: they count half beside others."""
+_PARTICLES: Final = frozenset(
+    ("up", "in", "out", "on", "off", "down", "over", "back", "through", "around", "by")
+)
+
 _PHRASE = re.compile(r'"([^"]*)"|“([^“”]*)”')
 # What the index takes for a token; it splits the rest away.
 _WORD = re.compile(r"[^\W_]+")
@@ -71,17 +83,29 @@ def terms(query: str) -> list[str]:
     Stop words are out (unless there is nothing else). What stands in double quotes is a phrase. An
     identifier is also searched in its parts: `getUserName` finds `get_user_name`.
     """
-    found: dict[str, None] = {}
-    for quoted in _PHRASE.finditer(query):
-        phrase = " ".join(words(quoted[1] or quoted[2] or ""))
-        if phrase:
-            found[phrase.lower()] = None
+    found: dict[str, None] = dict.fromkeys(phrases(query))
     loose = words(_PHRASE.sub(" ", query))
     saying = [word for word in loose if word.lower() not in STOP_WORDS]
     for word in saying or ([] if found else loose):
         found[word.lower()] = None
         found[" ".join(case_parts(word))] = None
     return list(found)[:TERMS_MAX]
+
+
+def phrases(query: str) -> dict[str, list[str]]:
+    """Return what stands in double quotes, in lower case, and the telling words of each."""
+    said = (" ".join(words(found[1] or found[2] or "")) for found in _PHRASE.finditer(query))
+    return {phrase.lower(): telling(phrase) for phrase in said if phrase}
+
+
+def joined(query: str) -> list[str]:
+    """Return the words that a word of `query` and a particle make: `back up` may be a `backup`."""
+    lowered = [word.lower() for word in words(query)]
+    return [
+        f"{word}{particle}"
+        for word, particle in pairwise(lowered)
+        if particle in _PARTICLES and word not in STOP_WORDS and word.isalpha()
+    ]
 
 
 def expression(sought: Iterable[str]) -> str | None:

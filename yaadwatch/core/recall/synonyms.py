@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 _GROUPS: Final = (
-    "auth, authentication, login, signin",
+    "auth, authentication, login, signin, sign in",
     "authorization, permission, access",
     "credential, secret, password, passphrase",
     "jwt, token",
@@ -85,7 +85,7 @@ _GROUPS: Final = (
     "schema, ddl",
     "deploy, release, rollout, ship",
     "rollback, revert, undo",
-    "pipeline, ci, workflow",
+    "pipeline, ci, workflow, continuous integration",
     "test, spec",
     "mock, stub, fake",
     "lint, linter",
@@ -139,6 +139,27 @@ _GROUPS: Final = (
     "regex, regexp, pattern",
     "cli, command line, terminal, shell",
     "build, compile, bundle",
+    "prod, production",
+    "dev, development",
+    "perf, performance",
+    "infra, infrastructure",
+    "expire, expiry, expiration, ttl, lifetime",
+    "liveness, readiness, health",
+    "cart, basket",
+    "timezone, time zone, tz",
+    "2fa, mfa, two factor, second factor",
+    "sso, single sign on",
+    "color, colour",
+    "behavior, behaviour",
+    "initialize, initialise",
+    "optimize, optimise",
+    "authorize, authorise",
+    "artifact, artefact",
+    "catalog, catalogue",
+    "max, maximum",
+    "min, minimum",
+    "msg, message",
+    "temp, temporary",
     "install, setup",
 )
 _WORD = re.compile(r"[^\W_]+")
@@ -159,16 +180,17 @@ TABLE: Final[Mapping[str, tuple[str, ...]]] = _table()
 """What else to look for, by a word or by two that belong together; in lower case."""
 
 
-def synonyms(question: str) -> list[str]:
-    """Return what else to look for: what means the same as words of the question, each once.
+def synonyms(question: str) -> dict[str, list[str]]:
+    """Return what means the same as words of the question, by those words, in lower case.
 
     Words that the question has itself are not among them.
     """
     words = [word.lower() for word in _WORD.findall(question)]
     there = {form for word in words for form in (word, _ENDING.sub("", word))}
-    asked = (*words, *map(" ".join, pairwise(words)))
-    found: dict[str, None] = {}
-    for name in asked:
-        for form in dict.fromkeys((name, _ENDING.sub("", name))):
-            found |= dict.fromkeys(TABLE.get(form, ()))
-    return [name for name in found if name not in there]
+    found: dict[str, list[str]] = {}
+    for name in (*words, *map(" ".join, pairwise(words))):
+        forms = dict.fromkeys((name, _ENDING.sub("", name)))
+        others = dict.fromkeys(other for form in forms for other in TABLE.get(form, ()))
+        if fresh := [other for other in others if other not in there]:
+            found[name] = fresh
+    return found

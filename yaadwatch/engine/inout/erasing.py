@@ -18,8 +18,8 @@ from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import writing
 from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import coming, spool
-from yaadwatch.engine.learning import retelling
-from yaadwatch.engine.shelves import Shelf, shelves
+from yaadwatch.engine.learning import current, retelling
+from yaadwatch.engine.shelves import Held, Shelf, Shelves, shelves
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import scrubbing
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -31,6 +31,7 @@ from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.store import agreements, edges, nodes, provenance, snapshots
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sessions import doings
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import erasing, versions
 from yaadwatch.store.truth.erasing import INSTEAD
@@ -49,17 +50,19 @@ QUOTED_CHARS_MIN = 8
 class _Words:
     """What is to be found nowhere any more.
 
-    `ids`: the memories that say it; `texts`: how they did, in every version; `hashes`: of those.
+    `ids`: the memories that say it; `texts`: how they did, in every version; `hashes`: of those;
+    `notes`: of those that are sessions. A memory that says the same as a note is another one.
     """
 
     ids: frozenset[str]
     texts: tuple[str, ...]
     hashes: frozenset[str]
+    notes: tuple[str, ...]
 
     @property
     def quoted(self) -> tuple[str, ...]:
         """Return what is long enough to be looked for inside other texts, the longest first."""
-        every = {one for each in self.texts for one in _forms(each)}
+        every = {one for each in (*self.texts, *self.notes) for one in _forms(each)}
         long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
         return tuple(sorted(long, key=lambda one: (-len(one), one)))
 
@@ -130,7 +133,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
     """Erase a memory from store, history, index, log, copies and backups; the answer is Erased.
 
     Memories that say, or once said, the same are erased with it. One that stands in blocks of agent
-    files is taken out of them first.
+    files is taken out of them first. A session goes with its notes, and with what it did.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
@@ -138,7 +141,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
             copy or the store cannot be rewritten (some may be rewritten; erase it again).
     """
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = _held(both, id)
         db, place = held.db, _place(held.shelf)
         words = db.read(_words, held.id)
         db.read(_refuse_said, words.ids)
@@ -166,6 +169,26 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         "returns": hidden,
         "remains": done.remains,
     }
+
+
+def _held(both: Shelves, named: str) -> Held:
+    """Return what is to be erased: a memory, or a session, which may have no node.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `named` does not name exactly one.
+    """
+    try:
+        return both.find(named)
+    except YaadError as error:
+        project = both.project
+        if error.code is not Code.NOT_FOUND or project is None or project.space is None:
+            raise
+        try:
+            return Held(shelf=project, id=current.find(project.space, named).id)
+        except YaadError as none:
+            if none.code is Code.CONFLICT:
+                raise
+            raise error from None
 
 
 def _place(shelf: Shelf) -> _Place:
@@ -241,6 +264,7 @@ def _words(conn: Connection, *given: str) -> _Words:
     """Return everything that memories ever said, and the memories that say the same."""
     ids, texts, hashes = set(given), dict[str, None](), set[str]()
     new = set(given)
+    notes = [note.text for one in given for note in doings.notes(conn, one)]
     while new:
         for one in sorted(new):
             node = nodes.get(conn, one)
@@ -253,7 +277,9 @@ def _words(conn: Connection, *given: str) -> _Words:
         current = erasing.saying(conn, tuple(texts), hashes)
         new = current - ids
         ids |= new
-    return _Words(ids=frozenset(ids), texts=tuple(texts), hashes=frozenset(hashes))
+    return _Words(
+        ids=frozenset(ids), texts=tuple(texts), hashes=frozenset(hashes), notes=tuple(notes)
+    )
 
 
 def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
@@ -262,6 +288,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     for one in sorted(words.ids):
         retelling.without(conn, one, now)  # a session may have told it in short
     nodes.erase(conn, words.ids)
+    erasing.drop_sessions(conn, words.ids)
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
     nodes.erase(conn, lonely & _things(conn, lonely))
     erasing.drop_tombstones(conn, words.hashes)

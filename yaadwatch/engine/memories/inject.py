@@ -176,13 +176,13 @@ def inject_and(
             return done
 
         done = store(change)
+    masked = {one: said.kinds for one, said in texts.items()}
+    masked |= {one: item.masked for one, item in batch.ready.items()}
     return {
         "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
         "left_out": [*absent, *done.left_out],
-        "masked": [
-            {"id": one, "kinds": list(said.kinds)} for one, said in texts.items() if said.kinds
-        ],
+        "masked": [{"id": one, "kinds": list(kinds)} for one, kinds in masked.items() if kinds],
     }
 
 

@@ -26,7 +26,7 @@ from yaadwatch.store.connection import Connection
 
 OURS = {
     "touches": "Name the file when you remember: yaadwatch remember --file PATH",
-    "learned_in": "It is made when a session ends.",
+    "learned_in": "It is made when something is remembered in a session.",
 }
 """Kinds that follow from what a memory rests on, and where it was learned; and what to do then."""
 

@@ -37,8 +37,8 @@ RARE_AMONG = 500
 RARE_TERMS_MAX = 64
 """Terms of a question that are looked at for that."""
 
-_SYNONYM = 0.5  # what a synonym counts, against the word that was asked for
-_SYNONYMS_MAX = 12
+_BESIDE = 0.5  # what a synonym counts, against the word that was asked for
+_BESIDE_MAX = 12
 _EXPANDED = 50  # of those found, whose relations are looked at
 _EDGES_MAX = 2_000
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
@@ -190,20 +190,51 @@ def gather(
 
 def _by_words(conn: Connection, question: Question) -> tuple[dict[int, float], dict[int, int]]:
     """Return the BM25 of what holds words of the question, or words that mean the same; and how
-    many words each of those texts has."""
-    match = questions.expression(_rarest(conn, questions.terms(question.text)))
+    many words each of those texts has.
+    """
+    sought, beside = _sought(conn, question.text)
+    match = questions.expression(_rarest(conn, sought))
     if match is None:
         return {}, {}
     rows = fulltext.search(conn, match, CANDIDATES_MAX, question.wanted)
     found = {row.num: row.bm25 for row in rows}
     lengths = {row.num: row.words for row in rows}
-    also = questions.expression(_rarest(conn, synonyms(question.text)[:_SYNONYMS_MAX]))
+    also = questions.expression(_rarest(conn, beside))
     if also is not None:
         for row in fulltext.search(conn, also, CANDIDATES_MAX, question.wanted):
-            found[row.num] = found.get(row.num, 0.0) + _SYNONYM * row.bm25
+            found[row.num] = found.get(row.num, 0.0) + _BESIDE * row.bm25
             lengths[row.num] = row.words
         found = {num: found[num] for num in fusion.best_first(found)[:CANDIDATES_MAX]}
     return found, lengths
+
+
+def _sought(conn: Connection, question: str) -> tuple[list[str], list[str]]:
+    """Return what the index is searched for, and what counts half beside it.
+
+    What no memory holds is made up for: a phrase by its words, a word by what means the same.
+    """
+    sought: dict[str, None] = {}
+    beside = dict.fromkeys(questions.joined(question))
+    quoted = questions.phrases(question)
+    for term in questions.terms(question):
+        if term in questions.PALE:
+            beside[term] = None
+        elif term in quoted and not _is_held(conn, term):
+            sought |= dict.fromkeys(quoted[term])
+        else:
+            sought[term] = None
+    if not sought:
+        sought, beside = beside, {}
+    for word, others in synonyms(question).items():
+        if word in questions.PALE or _is_held(conn, word):
+            beside |= dict.fromkeys(others)
+        else:
+            sought |= dict.fromkeys(others)
+    return list(sought), [term for term in beside if term not in sought][:_BESIDE_MAX]
+
+
+def _is_held(conn: Connection, term: str) -> bool:
+    return bool(fulltext.holding(conn, f'"{term}"', 1))
 
 
 def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:

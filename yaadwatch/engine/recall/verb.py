@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from yaadwatch.core.recall import budget, sections, shelving
 from yaadwatch.core.recall.budget import Fitted, Item
@@ -29,11 +29,12 @@ from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
-from yaadwatch.model.times import instant
+from yaadwatch.model.times import instant, is_day
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
 from yaadwatch.store.recall import candidates, then
+from yaadwatch.store.sessions import tasks
 
 EDGES_MAX = 100
 """Relations told between the memories of one answer, at most; the strongest."""
@@ -50,6 +51,7 @@ NEAR_MIN = 0.5
 """nor means nearly the same, by cosine."""
 
 WORDS = "words"
+_TICK = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ def recall(
         tags: all of these,
         agent: its name,
         session: its id, or a unique end of it,
-        at: a time or a day, not to come; memories are told in the words of then.
+        at: a time, or a day for its end, not to come; memories are told in the words of then.
         depth: how much of each is told.
         strategy: what is searched: words, or their meaning too when a model is ready.
         merge: how both become one list.
@@ -147,6 +149,7 @@ def recall(
         known = _read(found, question.wanted.at)
         fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
+        states = _states(found, fitted, known)
         related, left = _edges(found, fitted)
         if there.project is not None and there.project.space is not None:
             project = there.project.space.project.id
@@ -168,6 +171,7 @@ def recall(
                 "scope": known[shown.id].scope,
                 "score": round(scores[shown.id], 4),
                 "depth": shown.depth,
+                "state": states.get(shown.id),
                 "stale": telling.doubt_in_short(doubts.get(shown.id)),
             }
             for shown in fitted.items
@@ -310,9 +314,16 @@ def _session(session: str | None, there: Shelves) -> str | None:
 
 
 def _past(at: str | None, now: datetime) -> datetime | None:
+    """Return the time that is meant; of a day its end, of today now.
+
+    Raises:
+        YaadError: BAD_REQUEST; it is still to come.
+    """
     if at is None:
         return None
     then = instant("at", at)
+    if is_day(at) and then <= now:
+        return min(then + timedelta(days=1) - _TICK, now)
     if then > now:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -340,6 +351,15 @@ def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
     for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
         doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
     return doubts
+
+
+def _states(found: _Found, fitted: Fitted, known: Mapping[str, Node]) -> dict[str, str]:
+    """Return how those are that are tasks: what is done reads as what is to be done."""
+    told = [each.id for each in fitted.items if known[each.id].kind == "task"]
+    states: dict[str, str] = {}
+    for shelf, ids in _by_shelf(found, told):
+        states |= shelf.db.read(tasks.states, ids)
+    return states
 
 
 def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:

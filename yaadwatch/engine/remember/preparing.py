@@ -85,8 +85,9 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             used = packages_of(tree)
     commit = "" if head is None else head.head.commit
     ready = []
-    for draft, digest, mask, match, rests_on in zip(
-        cleaned, hashes, masked, known.matches, anchored, strict=True
+    kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
+    for draft, digest, masked_kinds, match, rests_on in zip(
+        cleaned, hashes, kinds, known.matches, anchored, strict=True
     ):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
@@ -97,7 +98,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 scope=scope,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 text_hash=digest,
-                masked=mask.kinds,
+                masked=masked_kinds,
                 kind=sort.kind,
                 tier=sort.tier,
                 why=sort.why,
@@ -120,6 +121,14 @@ def _cleaned(draft: Draft, masked: Masked) -> Draft:
         tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
         attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
     )
+
+
+def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
+    """Return the kinds of secret in a draft as it came: in its text, its tags, its attributes."""
+    if not draft.tags and not draft.attributes:
+        return masked.kinds
+    beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
+    return tuple(dict.fromkeys((*masked.kinds, *beside)))
 
 
 def _is_of_file(draft: Draft) -> bool:

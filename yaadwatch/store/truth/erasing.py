@@ -222,6 +222,14 @@ def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
     )
 
 
+def drop_sessions(conn: apsw.Connection, ids: Iterable[str]) -> int:
+    """Take sessions away, with their notes and what they did; return how many were there."""
+    conn.execute(
+        "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (json_list(ids),)
+    )
+    return conn.changes()
+
+
 def silence(conn: apsw.Connection, ids: Iterable[str]) -> None:
     """Leave of the events about nodes only that they happened, and when."""
     conn.execute(
@@ -276,7 +284,8 @@ def rewrite_copy(
             conn.pragma("trusted_schema", 0)
             conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             conn.execute("BEGIN IMMEDIATE")
-            found = saying(conn, texts, hashes) | _there(conn, ids)
+            given = set(ids)
+            found = saying(conn, texts, hashes) | _there(conn, given)
             conn.execute(
                 "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
                 (json_list(found),),
@@ -287,6 +296,8 @@ def rewrite_copy(
             reword_past(conn, texts)
             words = tuple(quoted)
             changed = redact(conn, words) + reword_sessions(conn, words)
+            if _has(conn, "sessions"):
+                changed += drop_sessions(conn, found | given)
             compact_indexes(conn)
             conn.execute("COMMIT")
             conn.execute("VACUUM")
