@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from plain_git import GIT, head_of
+
 from yaadwatch import places
 from yaadwatch.engine import lineage, projects, upkeep
 from yaadwatch.engine import stale as checking
@@ -178,7 +180,7 @@ class Tree:
 
     def git(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(
-            ["git", "-C", str(self.path), *arguments],
+            [*GIT, "-C", str(self.path), *arguments],
             check=False,
             capture_output=True,
             text=True,
@@ -199,7 +201,7 @@ class Tree:
         return self.head()
 
     def head(self) -> str:
-        return self.git("rev-parse", "HEAD").strip()
+        return head_of(self.path) or self.git("rev-parse", "HEAD").strip()
 
     def move(self, old: str, new: str) -> None:
         (self.path / new).parent.mkdir(parents=True, exist_ok=True)
