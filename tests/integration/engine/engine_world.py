@@ -76,8 +76,12 @@ class SetClock(Clock):
         self._ahead = timedelta(0)
         self._waited_s = 0.0
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass for everybody: who waits for quiet has waited for it."""
+        self.wait(seconds)
+
     def wait(self, seconds: float) -> None:
-        """Let time pass for everybody, those who wait for quiet too."""
+        """Let time pass, as far as anybody can tell."""
         self._waited_s += seconds
         self.advance(timedelta(seconds=seconds))
 
