@@ -12,8 +12,6 @@ from pathlib import Path
 import anyio
 import pytest
 from machine import NET, alive, wait_until
-from mcp import Client, StdioServerParameters
-from mcp.shared.exceptions import MCPError
 
 import yaadwatch.client.shim
 
@@ -39,6 +37,9 @@ def era(request):
 @asynccontextmanager
 async def connected(machine, checkout, era, **options):
     """A client of the official SDK, with the shim as its server."""
+    # Half a second, and few workers run these tests of all that collect them.
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(
         command=sys.executable,
         args=["-I", "-S", str(SHIM)],
@@ -209,6 +210,8 @@ def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched
 
 
 def test_errors_tell_the_agent_what_to_do(machine, watched, era):
+    from mcp.shared.exceptions import MCPError
+
     async def work(client):
         wrong = await client.call_tool("yaad_recall", {"qwery": "jose"})
         elsewhere = await client.call_tool("yaad_recall", {"query": "a", "project": "/"})
