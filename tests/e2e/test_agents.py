@@ -386,7 +386,12 @@ def test_the_hook_tells_the_doubt_first_with_its_commit(machine, watched, as_com
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
     commit = watched.commit("five tries")
-    wait_until(lambda: machine.ask("stale", "--no-check", cwd=watched.root)["stale"])
+
+    def is_told():
+        """Say whether the doubt, which may have come before the commit, tells of it by now."""
+        return commit[:8] in json.dumps(machine.ask("stale", "--no-check", cwd=watched.root))
+
+    wait_until(is_told)
     payload = {
         "session_id": "1",
         "transcript_path": "/nowhere",
