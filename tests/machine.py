@@ -12,6 +12,7 @@ from pathlib import Path
 # Benchmarks import this without pytest, which would add the folder.
 sys.path.append(str(Path(__file__).parent))
 
+from plain_git import GIT, head_of
 from waiting import wait_until
 
 
@@ -129,7 +130,7 @@ class Checkout:
     def git(self, *arguments):
         who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
         return subprocess.run(
-            ["git", *who, *arguments],
+            [*GIT, *who, *arguments],
             cwd=self.root,
             env=self.env,
             capture_output=True,
@@ -154,7 +155,7 @@ class Checkout:
     def commit(self, subject):
         self.git("add", "-A")
         self.git("commit", "-q", "-m", subject)
-        return self.git("rev-parse", "HEAD")
+        return head_of(self.root) or self.git("rev-parse", "HEAD")
 
 
 NET = '''"""Talk to the network."""

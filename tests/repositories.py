@@ -1,10 +1,11 @@
 """Real repositories for tests, made and changed by the real git."""
 
 import os
-import re
 import subprocess
 from datetime import timedelta
 from pathlib import Path
+
+from plain_git import GIT, head_of
 
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
@@ -20,20 +21,6 @@ GIT_ENVIRONMENT = {
     "GIT_COMMITTER_EMAIL": "ada@example.org",
     "GIT_ALLOW_PROTOCOL": "file",
 }
-
-
-def head_of(path: Path) -> str | None:
-    """Return the commit that is checked out at `path`; None where its files do not say it plainly.
-
-    As git would, without a process for it: in a linked work tree, or with packed references, git
-    is to be asked.
-    """
-    try:
-        branch = (path / ".git" / "HEAD").read_text().removeprefix("ref: ").rstrip("\n")
-        commit = (path / ".git" / branch).read_text().rstrip("\n")
-    except (OSError, ValueError):
-        return None
-    return commit if re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit) else None
 
 
 class Repo:
@@ -55,7 +42,7 @@ class Repo:
     def git(self, *arguments: str | bytes, given: bytes | None = None, check: bool = True) -> str:
         """Return what git prints, without the last line end."""
         done = subprocess.run(
-            ["git", *arguments],
+            [*GIT, *arguments],
             cwd=self.path,
             input=given,
             stdin=subprocess.DEVNULL if given is None else None,

@@ -20,7 +20,8 @@ _ORIG_RAX, _RAX = 120, 80
 
 _NUMBERS = """
     read=0 write=1 close=3 stat=4 fstat=5 lstat=6 lseek=8 pread64=17 pwrite64=18 dup=32 fcntl=72
-    fsync=74 rename=82 link=86 unlink=87 chmod=90 fchmod=91 chown=92 fchown=93 setxattr=188
+    fsync=74 fdatasync=75 rename=82 link=86 unlink=87 chmod=90 fchmod=91 chown=92 fchown=93
+    setxattr=188
     lsetxattr=189 fsetxattr=190 getxattr=191 lgetxattr=192 fgetxattr=193 listxattr=194
     llistxattr=195 flistxattr=196 removexattr=197 fremovexattr=199 getdents64=217 openat=257
     fchownat=260 newfstatat=262 unlinkat=263 renameat=264 linkat=265 fchmodat=268 renameat2=316

@@ -12,8 +12,6 @@ from pathlib import Path
 import anyio
 import pytest
 from machine import NET, alive, wait_until
-from mcp import Client, StdioServerParameters
-from mcp.shared.exceptions import MCPError
 
 import yaadwatch.client.shim
 
@@ -39,6 +37,9 @@ def era(request):
 @asynccontextmanager
 async def connected(machine, checkout, era, **options):
     """A client of the official SDK, with the shim as its server."""
+    # Half a second, and few workers run these tests of all that collect them.
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(
         command=sys.executable,
         args=["-I", "-S", str(SHIM)],
@@ -209,6 +210,8 @@ def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched
 
 
 def test_errors_tell_the_agent_what_to_do(machine, watched, era):
+    from mcp.shared.exceptions import MCPError
+
     async def work(client):
         wrong = await client.call_tool("yaad_recall", {"qwery": "jose"})
         elsewhere = await client.call_tool("yaad_recall", {"query": "a", "project": "/"})
@@ -383,7 +386,12 @@ def test_the_hook_tells_the_doubt_first_with_its_commit(machine, watched, as_com
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
     commit = watched.commit("five tries")
-    wait_until(lambda: machine.ask("stale", "--no-check", cwd=watched.root)["stale"])
+
+    def is_told():
+        """Say whether the doubt, which may have come before the commit, tells of it by now."""
+        return commit[:8] in json.dumps(machine.ask("stale", "--no-check", cwd=watched.root))
+
+    wait_until(is_told)
     payload = {
         "session_id": "1",
         "transcript_path": "/nowhere",

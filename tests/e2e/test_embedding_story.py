@@ -4,12 +4,12 @@ import json
 import os
 import signal
 
+import extras
 import pytest
 from machine import alive, wait_until
 from tiny_model import build
 
-pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
-pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+extras.require("onnxruntime", "tokenizers")
 
 PATIENCE_S = 90.0
 MANY = 1_500

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import extras
 import psutil
 import pytest
 from tiny_model import DIMENSIONS, build
@@ -17,8 +18,7 @@ from yaadwatch.system.embedding import frames, process, sources
 from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.embedding.process import NotEmbedded, Worker
 
-pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
-pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+extras.require("onnxruntime", "tokenizers")
 
 PATIENCE_S = 60.0
 LONG_S = 600.0

@@ -2,13 +2,14 @@
 
 import struct
 
+import extras
 import pytest
 
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import sources
 from yaadwatch.system.embedding.process import Worker
 
-pytest.importorskip(
+extras.require(
     "sentence_transformers",
     reason="sentence-transformers (with PyTorch) is not installed: "
     "pip install 'yaadwatch[sentence-transformers]'",

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from plain_git import GIT, head_of
+
 from yaadwatch import places
 from yaadwatch.engine import lineage, projects, upkeep
 from yaadwatch.engine import stale as checking
@@ -74,8 +76,12 @@ class SetClock(Clock):
         self._ahead = timedelta(0)
         self._waited_s = 0.0
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass for everybody: who waits for quiet has waited for it."""
+        self.wait(seconds)
+
     def wait(self, seconds: float) -> None:
-        """Let time pass for everybody, those who wait for quiet too."""
+        """Let time pass, as far as anybody can tell."""
         self._waited_s += seconds
         self.advance(timedelta(seconds=seconds))
 
@@ -178,7 +184,7 @@ class Tree:
 
     def git(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(
-            ["git", "-C", str(self.path), *arguments],
+            [*GIT, "-C", str(self.path), *arguments],
             check=False,
             capture_output=True,
             text=True,
@@ -199,7 +205,7 @@ class Tree:
         return self.head()
 
     def head(self) -> str:
-        return self.git("rev-parse", "HEAD").strip()
+        return head_of(self.path) or self.git("rev-parse", "HEAD").strip()
 
     def move(self, old: str, new: str) -> None:
         (self.path / new).parent.mkdir(parents=True, exist_ok=True)

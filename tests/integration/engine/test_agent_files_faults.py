@@ -96,7 +96,7 @@ def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat,
 
     ended = subprocess.run(
         [sys.executable, "-c", KILLED, str(tree.world.folder), beat],
-        env={**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[2]}"},
+        env={**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}:{HERE.parents[2]}"},
         check=False,
     )
     assert ended.returncode == -signal.SIGKILL

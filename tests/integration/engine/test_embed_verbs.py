@@ -2,6 +2,7 @@
 
 import json
 
+import extras
 import pytest
 from engine_world import World
 from tiny_model import build
@@ -13,8 +14,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.vectors import embeddings, models
 from yaadwatch.system.embedding import sources
 
-pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
-pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+extras.require("onnxruntime", "tokenizers")
 
 CAR = "The red car is in the queue"
 TESTS = "We log the tests"

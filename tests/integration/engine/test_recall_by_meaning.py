@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import extras
 import pytest
 from engine_world import World
 from tiny_model import build
@@ -15,8 +16,7 @@ from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Recall, Settings
 from yaadwatch.store.vectors import models, scan
 
-pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
-pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+extras.require("onnxruntime", "tokenizers")
 
 PATIENCE_S = 60.0
 CAR, PORT, TESTS = "the red car", "the colour of a port", "retry the tests in the queue"

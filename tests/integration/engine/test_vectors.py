@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import extras
 import pytest
 from engine_world import World
 from tiny_model import build
@@ -12,8 +13,7 @@ from yaadwatch.engine.vectors import filling, search
 from yaadwatch.model.embeddings import Model
 from yaadwatch.store.vectors import models
 
-pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
-pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+extras.require("onnxruntime", "tokenizers")
 
 PATIENCE_S = 60.0
 CAR = "The red car is in the queue"

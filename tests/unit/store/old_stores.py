@@ -1,5 +1,7 @@
 """Stores of every released version, made by the schema files up to it, with rows in every table."""
 
+import copy
+import functools
 import re
 from contextlib import closing
 
@@ -17,15 +19,23 @@ def versions():
 
 def make(path, version):
     """Make a store of `version` at `path`, filled; return what is in it."""
+    data, rows = _made(version)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
-    with closing(apsw.Connection(str(path))) as conn:
+    path.write_bytes(data)
+    return copy.deepcopy(rows)
+
+
+@functools.cache
+def _made(version):
+    """Return the file of a store of `version`, and what is in it; made once in a process."""
+    with closing(apsw.Connection(":memory:")) as conn:
         conn.pragma("application_id", connections.APPLICATION_ID)
         migrations.run(conn, [step for step in migrations.chain() if step.version <= version])
         meta.put(conn, "role", "project")
         meta.put(conn, "project", "p1")
         fill(conn)
-        return content(conn)
+        return conn.serialize("main"), content(conn)
 
 
 def tables(conn):

@@ -2,15 +2,14 @@
 
 import struct
 
-import pytest
+import extras
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.store.vectors import scan
-
-pytest.importorskip("numpy", reason="the extra `onnx` is not installed")
-
 from yaadwatch.system.embedding.stocks import FOUND_BYTES, Stocks
+
+extras.require("numpy")
 
 numbers = st.integers(-127, 127)
 EAST = bytes([127, *[0] * 7])

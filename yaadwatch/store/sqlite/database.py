@@ -28,6 +28,12 @@ Role = Literal["user", "project"]
 _KNOWN_MAX: Final = 256
 """Answers that are kept until the next change."""
 
+_FORMAT_AT: Final = 18
+"""Where the header of a database says, in two bytes, how it is written and read."""
+
+_WRITE_AHEAD_LOG: Final = bytes((2, 2))
+"""What stands there when both are done with a write-ahead log."""
+
 
 class _Undone(Exception):
     """Carries what a change returned out of a transaction that is to be undone."""
@@ -423,16 +429,19 @@ def _make(path: Path, role: Role, project: str) -> None:
     """Make an empty store at `path`: it is there with everything, or not at all."""
     make_folder(path.parent, "no store was made")
     empty = zlib.decompress(_empty(migrations.chain()))
-    with (
-        put_in_place(path, "no store was made", empty) as temporary,
-        closing(apsw.Connection(str(temporary))) as conn,
-    ):
-        # Nobody sees the file before it is whole and on the disk.
-        conn.pragma("journal_mode", "memory")
-        conn.pragma("synchronous", 0)
-        meta.put(conn, "role", role)
-        if project:
-            meta.put(conn, "project", project)
+    with put_in_place(path, "no store was made", empty) as temporary:
+        with closing(apsw.Connection(str(temporary))) as conn:
+            # Nobody sees the file before it is whole and on the disk.
+            conn.pragma("journal_mode", "memory")
+            conn.pragma("synchronous", 0)
+            meta.put(conn, "role", role)
+            if project:
+                meta.put(conn, "project", project)
+        # Else whoever opens it first would change this in a transaction, and wait for the disk four
+        # times more.
+        with temporary.open("r+b") as file:
+            file.seek(_FORMAT_AT)
+            file.write(_WRITE_AHEAD_LOG)
 
 
 @lru_cache(maxsize=1)
