@@ -219,6 +219,10 @@ IN_PLACE = [
     ("requirepass {}", HUNTER),
     ("keytool -list -storepass {}", HUNTER),
     ("zip -r -P {} out.zip src", HUNTER),
+    ("unzip -P {} out.zip", HUNTER),
+    ("mysql -p{} app", HUNTER),
+    ("\u5bc6\u7801\uff1a{}\uff0c\u4e0d\u8981\u63d0\u4ea4", HUNTER),
+    ("\u5bc6\u7801\uff1a{}\uff0c\u4e0d\u8981\u63d0\u4ea4", body(199)),
     ("echo 'root:{}' | chpasswd", HUNTER),
     ("jdbc:oracle:thin:scott/{}@//db:1521/x", HUNTER),
 ]
@@ -336,10 +340,13 @@ LOOK_ALIKES = [
     "login: admin / see docs2",
     "user/password auth: RFC2617/Basic4",
     "mot de passe : obligatoire",
+    "\u5bc6\u7801\uff1a\u81f3\u5c118\u4f4d",  # "password: 8 characters at least"
+    "\u5bc6\u7801\u662f6\u523020\u4f4d\u5b57\u7b26",  # "the password is 6 to 20 characters"
     "bcrypt hashes begin with $2b$12$",
     "replace it with $1$2$3",
     "redis-cli -a is kept in the history of the shell",
     "keytool -storepass $STOREPASS",
+    "zip -r docs.zip docs -p archive2",
     'echo "$USER:$PW1" | chpasswd',
     "jdbc:oracle:thin:@//db:1521/x",
     "tests pass: 1024 of 1024",

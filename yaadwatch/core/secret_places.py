@@ -74,6 +74,8 @@ _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 # `pw` is short for much else; of the others it is not known what is said besides passwords.
 _WITH_DIGIT = re.compile(r"pw|passe|пароль|密[码碼]", re.IGNORECASE)
 _STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
+# No space need stand between a value and the words after it: `密码是6到20位`.
+_CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 _PORT = re.compile(r"\d{1,5}[?#,]")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
 _KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,200}\d)[A-Za-z0-9+/]{24}")
@@ -189,6 +191,11 @@ def _assignment(found: re.Match[str]) -> Judgement | None:
     start, end = found.span("secret")
     quoted = found["quote"] is not None or separator == ">"
     secret = found["secret"] if quoted else trimmed(found["secret"])
+    if not quoted and _CHINESE.search(f"{name}{separator}"):
+        words = _CHINESE.search(found["secret"])
+        if words is not None:
+            end = start + words.start()
+            secret = trimmed(found.string[start:end])
     if name == "pass" and secret.isdecimal() and not _LINE_END.match(found.string, end):
         return None  # how many tests did
     password = _is_password_name(name)
@@ -305,12 +312,13 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
         (?:redis-cli[ ][^\n|;]{0,80}?-a|requirepass)[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
     (_argument, "storepass keypass",
      r"""-(?:store|key)pass[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "zip", r"""\b7?zip[ ][^\n|;]{0,80}?-P[ ]{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
+    (_argument, "zip", r"""
+        \b(?:7|un)?zip[ ][^\n|;]{0,80}?(?-i:-P)[ ]{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
     (_argument, "chpasswd", r"""["']?[\w.-]{1,40}:(?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|
         [ ]{0,3}(?:sudo[ ])?chpasswd"""),
     (_argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
     (_argument, "mysql",
-     r"""mysql(?:dump|admin)?[ ][^\n|;]{0,80}?[ ]-p["']?(?P<secret>[^\s"']{4,200})"""),
+     r"""mysql(?:dump|admin)?[ ](?:[^\n|;]{0,80}?[ ])?(?-i:-p)["']?(?P<secret>[^\s"']{4,200})"""),
     (_argument, "-u --user",
      r"""(?<!\S)(?:-u|--user)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
     (_argument, "password",
