@@ -153,6 +153,22 @@ def test_a_session_goes_with_what_was_noted_in_it(repo, ended, learned):
     assert verifying.verify(repo.home, repo.call)["findings"] == []
 
 
+def test_an_open_session_that_is_erased_goes_on_no_more(repo):
+    """Its name is a person's words, too."""
+    session = verbs.session_start(repo.home, repo.call, name="Wolkenk", wait_ms=0)["session"]
+    verbs.session_note(repo.home, repo.call, text=SECRET)
+
+    erase(repo, session)
+
+    assert verbs.session_note(repo.home, repo.call, text="Pagers are on")["session"] != session
+    with repo.home.space(repo.call) as space:
+        assert space.db.read(
+            lambda conn: [row[0] for row in conn.execute("SELECT name FROM sessions")]
+        ) != ["Wolkenk"]
+    with pytest.raises(YaadError, match="No session"):
+        verbs.sessions(repo.home, repo.call, id=session)
+
+
 def test_a_memory_that_says_what_was_noted_in_an_erased_session_stays(repo):
     session = verbs.session_start(repo.home, repo.call, wait_ms=0)["session"]
     verbs.session_note(repo.home, repo.call, text="The tests need redis")

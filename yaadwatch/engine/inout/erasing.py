@@ -437,7 +437,12 @@ def _remains(place: _Place, words: _Words) -> list[str]:
 
 
 def _forget(home: Home, words: _Words) -> None:
-    """Forget what is kept in memory of texts, names and questions, whichever they are."""
+    """Forget what is kept in memory of texts, names and questions, whichever they are; of sessions,
+    those that are erased: else the next call of their agent would write them down again.
+    """
+    with home.live.lock:
+        for one in words.ids:
+            home.live.leave(one)
     kept.forget()
     home.git.remembered.forget()
     home.vectors.forget_all()
