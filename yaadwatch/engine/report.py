@@ -156,21 +156,19 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
 def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
     """Return what the daemon says is degraded, with folders for the ids of projects.
 
-    Of a project that cannot be had at all its row says why, and all else follows from that.
+    Of a project that cannot be had at all its row says why, and all else follows from that. Of one
+    that was removed there is nothing to mend.
     """
     told = home.pulse.problems() if home.pulse is not None else []
-    lost = {row["id"] for row in rows if row["state"] != "ok"}
-    paths = {row["id"]: str(row["path"]) for row in rows}
+    paths = {row["id"]: str(row["path"]) for row in rows if row["state"] == "ok"}
     problems = []
     for one in told:
-        project = one.get("project", "")
-        if project not in lost:
-            what = (
-                one["what"].replace(f"project {project}", paths.get(project, ""))
-                if project
-                else one["what"]
-            )
-            problems.append({"what": what, "mend": one["mend"]})
+        what, project = one["what"], one.get("project", "")
+        if project in paths:
+            what = what.replace(f"project {project}", paths[project])
+        elif project:
+            continue
+        problems.append({"what": what, "mend": one["mend"]})
     return problems
 
 

@@ -138,6 +138,12 @@ def test_what_is_wrong_in_a_project_is_told_with_its_folder(repo):
     }
 
 
+def test_of_a_project_that_was_removed_nothing_is_told(repo):
+    repo.home.pulse = Told("01a20e62-24ce-74c5-afc8-a39b1acf545f")
+
+    assert report.status(repo.home, repo.call)["problems"] == []
+
+
 def test_of_a_project_that_is_not_there_it_is_told_once(repo, world):
     world.reopen()
     (row,) = report.status(repo.home, repo.call)["projects"]
