@@ -19,7 +19,10 @@ from yaadwatch.model.errors import YaadError
 AGAIN: Final = 75
 """Exit status; sysexits.h calls it "temporary failure"."""
 DISPLACED: Final = 4
-"""Exit status: another daemon runs, so that nobody need start this one again."""
+"""Exit status: another daemon runs, and this one has nothing left to do."""
+LOOKS_DISPLACED: Final = 2
+"""So many looks in a row: one that starts beside us holds the lock until it has seen that we
+answer, and then ends."""
 PART: Final = "memory"
 LOCK: Final = "lock"
 """Under these names `status` is told."""
@@ -82,13 +85,14 @@ class Renewal:
             Fatal: with AGAIN as its status, when there is one; with DISPLACED, when another process
                 is the daemon now.
         """
-        above = 0
+        above = displaced = 0
         while True:
             await self._sleep(LOOK_S)
             if self._replaced():
                 await self._quiet()
                 raise Fatal("another version of the program was installed", AGAIN)
-            if not await self._is_the_daemon():
+            displaced = 0 if await self._is_the_daemon() else displaced + 1
+            if displaced == LOOKS_DISPLACED:
                 raise Fatal("its lock was deleted, and another daemon runs now", DISPLACED)
             if why := await asyncio.to_thread(self._stale_store):
                 await self._quiet()

@@ -88,8 +88,12 @@ def test_another_daemon_is_a_reason_and_not_to_begin_again():
     reason, pauses = run(holds_lock=[True, False], status=DISPLACED)
 
     assert "another daemon runs now" in reason
-    assert len(pauses) == 2
+    assert len(pauses) == 1 + renewal.LOOKS_DISPLACED
     assert DISPLACED == LOCK_IS_HELD
+
+
+def test_one_that_starts_beside_us_and_gives_the_lock_back_is_no_reason():
+    assert run(holds_lock=[True, False, True, False, True])[0] is None
 
 
 def test_a_lock_that_cannot_be_made_anew_is_told_and_no_reason_to_end():
