@@ -104,7 +104,7 @@ def _edit(change: Callable[[str], str]) -> bool:
     with settings_files.alone(file.with_suffix(".lock")):
         target = Path(os.path.realpath(file))
         try:
-            data = target.read_bytes() if target.exists() else b""
+            data = config.plain_bytes(target) if target.exists() else b""
             before = data.decode()
             after = change(before)
             if after != before:

@@ -307,12 +307,21 @@ def _keys(settings: Settings) -> list[str]:
     ]
 
 
+def plain_bytes(path: Path) -> bytes:
+    """Return the bytes of a file of settings.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or another thing that may keep us waiting for ever.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return path.read_bytes()
+
+
 def _in_file(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the keys of the file, written `section.key`, with their values, in its order."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep us waiting for ever
-            raise OSError(errno.EINVAL, "it is no plain file")
-        data = path.read_bytes()
+        data = plain_bytes(path)
     except FileNotFoundError:
         return
     except OSError as error:

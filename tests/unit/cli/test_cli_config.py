@@ -1,6 +1,7 @@
 """Settings on the command line: what holds, where it is from, and how one is set."""
 
 import json
+import os
 
 import pytest
 import recording
@@ -223,3 +224,14 @@ def test_every_setting_is_listed():
         for section in Settings.__dataclass_fields__
     )
     assert json.dumps(listed)
+
+
+@pytest.mark.parametrize("ask", [("set", "watch.poll_s", "30"), ("unset", "watch.poll_s")])
+def test_a_pipe_in_place_of_the_file_keeps_no_change_waiting(home, ask):
+    home.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(home / FILE)
+
+    ran = command("config", *ask, answers=alone())
+
+    assert ran.status == 3
+    assert "cannot be changed" in ran.err
