@@ -7,7 +7,7 @@ is lost with the process.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -78,6 +78,9 @@ def _waiting(home: Home, project: str) -> list[int]:
 def _next(home: Home, project: str, worktree: int) -> timedelta | None:
     """Look up what is next in a work tree: whose commits, then what stood there; and check that.
 
+    Of 256 memories at most: what is known of them is looked at before whose commits the next are.
+    It is noted as done last, when what is in doubt is told: after a kill it is done again.
+
     Raises:
         YaadError: see `go_on`.
     """
@@ -87,22 +90,28 @@ def _next(home: Home, project: str, worktree: int) -> timedelta | None:
         due = [piece for piece, wait in waits.items() if wait == NOW]
         if not due:
             return min(waits.values(), default=None)
-        unknown = [piece for piece in due if not piece.commit][:1]
-        found: dict[str, _Found] = {}
-        if unknown:
-            instead = _by_commit(home, space, unknown[0])
+        some = _some([piece for piece in due if piece.commit]) or _some(due[:1])
+        if some[0].commit:
+            found, instead = _as_written(home, space, some)
+            if found:
+                space.db.write(_rest, home, found)
+                stale.check_space(home, space, None)
         else:
-            found, instead = _as_written(home, space, due)
-        ids = [node for piece in unknown or due for node in piece.ids]
-
-        def commit(conn: Connection) -> None:
-            _rest(conn, home, found)
-            lookbacks.settle(conn, worktree, ids, instead)
-
-        space.db.write(commit)
-        if found:
-            stale.check_space(home, space, None)
+            instead = _by_commit(home, space, some[0])
+        ids = [node for piece in some for node in piece.ids]
+        space.db.write(lookbacks.settle, worktree, ids, instead)
     return NOW
+
+
+def _some(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return of some pieces as many memories as are looked up at a time, the first."""
+    some: list[Piece] = []
+    room = written.STATEMENTS_MAX
+    for piece in pieces:
+        if room:
+            some.append(replace(piece, ids=piece.ids[:room]))
+            room -= len(some[-1].ids)
+    return some
 
 
 def _wait(home: Home, piece: Piece) -> timedelta:

@@ -16,14 +16,12 @@ from yaadwatch.store import meta, nodes, worktrees
 
 TRIES_MAX: Final = 3
 """What went wrong so often is not tried again by itself."""
-PENDING_MAX: Final = 1_024
-"""Memories of one work tree that wait or were given up; what else is read counts from that day."""
 _PREFIX: Final = "lookback "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Memories of which is looked up at once what their rules rested on.
+    """Memories of which is to be looked up what their rules rested on, some of them at a time.
 
     Args:
         ids: the memories.
@@ -86,15 +84,9 @@ def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:
 
 
 def add(conn: apsw.Connection, worktree: int, piece: Piece) -> None:
-    """Note more that is to be looked up; before the first commit there is nothing to look into.
-
-    Of more than 1,024 memories in all those that come last are left out.
-    """
-    if not piece.ids or not piece.read_at:
-        return
-    known = of_worktree(conn, worktree)
-    room = max(PENDING_MAX - sum(len(one.ids) for one in known), 0)
-    _put(conn, worktree, [*known, replace(piece, ids=piece.ids[:room])])
+    """Note more that is to be looked up; before the first commit there is nothing to look into."""
+    if piece.ids and piece.read_at:
+        _put(conn, worktree, [*of_worktree(conn, worktree), piece])
 
 
 def settle(
