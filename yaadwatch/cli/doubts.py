@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _UNCOMMITTED = "(uncommitted)"
 _SOMEWHERE = "(the history does not show in which commit)"
 """How evidence without a commit ends."""
+PLACES_MAX = 3
+"""Places named that say one doubt, the first."""
 COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
 
 
@@ -118,12 +120,17 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
     proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "correct it"
-    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
-    terminal.line(
-        f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
-        indent=4,
-    )
+    accept = f"accept that: yaadwatch reanchor {identity}"
+    delete = f"if not: yaadwatch forget {identity}"
+    if doubt.get("said_in"):
+        delete = "if not: delete it there"
+        if proposed:
+            terminal.line(accept, indent=4)
+    elif proposed:
+        terminal.line(f"{accept}    or: yaadwatch edit {identity}", indent=4)
+    else:
+        terminal.line(f"correct it: yaadwatch edit {identity}", indent=4)
+    terminal.line(f"still true: yaadwatch confirm {identity}    {delete}", indent=4)
 
 
 def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
@@ -146,11 +153,17 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
         terminal.line(*headline(doubt), indent=2, hang=10)
         _tell_reason(doubt, terminal, now)
         proposed |= _tell_suggestion(doubt, terminal)
-    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "correct it"
-    terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
-    ids = " ".join(short(doubt["id"]) for doubt in doubts)
-    terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)
-    terminal.line(f"if not: yaadwatch forget {ids}", indent=4)
+    ours = [short(doubt["id"]) for doubt in doubts if not doubt.get("said_in")]
+    accept = ["accept what is proposed: yaadwatch reanchor ID"] if proposed else []
+    edit = [f"{'or' if proposed else 'correct it'}: yaadwatch edit ID"] if ours else []
+    if accept or edit:
+        terminal.line("    ".join([*accept, *edit]), indent=4)
+    terminal.line(
+        f"still true: yaadwatch confirm {' '.join(short(doubt['id']) for doubt in doubts)}",
+        indent=4,
+    )
+    if ours:
+        terminal.line(f"if not: yaadwatch forget {' '.join(ours)}", indent=4)
 
 
 def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
@@ -159,15 +172,31 @@ def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -
 
 
 def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
-    """Print what would be true; return whether that can be accepted."""
+    """Print what would be true, and where a person says it; return whether it can be accepted.
+
+    Their words are theirs to change: what stands there as it should can still rest on a new place.
+    """
     suggestion = doubt.get("suggestion") or {}
+    where = _where(doubt.get("said_in") or [])
     if suggestion.get("path"):
         terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
     if suggestion.get("text"):
-        terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
+        done = f"write {where}: " if where else "would be true: "
+        terminal.line(done, styled(str(suggestion["text"]), "green"), indent=4)
     if suggestion.get("places"):
         terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
-    return bool(suggestion.get("path") or suggestion.get("text"))
+    if where and not suggestion.get("text"):
+        terminal.line(f"correct it {where}", indent=4)
+    return bool(suggestion.get("text") and not where) or bool(
+        suggestion.get("path") and not suggestion.get("text")
+    )
+
+
+def _where(places: "list[dict[str, Any]]") -> str:
+    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    named = [f"in {place['path']}, line {place['line']}" for place in places[:PLACES_MAX]]
+    more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
+    return " and ".join([*named, *more])
 
 
 def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:

@@ -16,6 +16,7 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
@@ -60,6 +61,7 @@ def stale(
         unchecked = _unchecked(home, space) if check else None
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
+        places = space.db.read(said_in, space.worktree.id, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
@@ -75,7 +77,9 @@ def stale(
         key=lambda flag: (-flag.score, flag.node),
     )
     return {
-        "stale": [telling.doubt_row(flag, known[flag.node]) for flag in shown],
+        "stale": [
+            telling.doubt_row(flag, known[flag.node], places.get(flag.node, ())) for flag in shown
+        ],
         "unknown": [
             {"id": flag.node, "text": known[flag.node].text, "reason": flag.reason}
             for flag in living

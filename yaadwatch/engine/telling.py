@@ -1,6 +1,6 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
@@ -42,8 +42,8 @@ def edge_row(edge: Edge) -> dict[str, object]:
     }
 
 
-def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
-    """Return the JSON of a doubt."""
+def doubt_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -> dict[str, object]:
+    """Return the JSON of a doubt; `said_in`: paths and lines of a person's files that say it."""
     shown: dict[str, object] = {
         "id": flag.node,
         "text": node.text,
@@ -60,6 +60,8 @@ def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
         shown["via"] = list(flag.via)
     if flag.suggestion is not None:
         shown["suggestion"] = proposal_row(flag.suggestion)
+    if places := [{"path": path, "line": line} for path, line in said_in]:
+        shown["said_in"] = places
     return shown
 
 

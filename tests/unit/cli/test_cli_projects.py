@@ -231,6 +231,72 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
     ]
 
 
+@pytest.mark.parametrize(
+    ("suggestion", "lines"),
+    [
+        (
+            DOUBT["suggestion"],
+            [
+                "    now at: src/security/auth.ts",
+                "    write in AGENTS.md, line 300: Tokens are signed in src/security/auth.ts",
+            ],
+        ),
+        (
+            {"path": "src/security/auth.ts", "text": None},
+            [
+                "    now at: src/security/auth.ts",
+                "    correct it in AGENTS.md, line 300",
+                "    accept that: yaadwatch reanchor f2e4ab37",
+            ],
+        ),
+        (None, ["    correct it in AGENTS.md, line 300"]),
+    ],
+)
+def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggestion, lines):
+    doubt = DOUBT | {"suggestion": suggestion, "said_in": [{"path": "AGENTS.md", "line": 300}]}
+
+    ran = command("stale", answers={"stale": STALE | {"stale": [doubt]}})
+
+    assert ran.lines[4 : 5 + len(lines)] == [
+        *lines,
+        "    still true: yaadwatch confirm f2e4ab37    if not: delete it there",
+    ]
+
+
+def test_of_many_places_three_are_named():
+    places = [{"path": f"docs/{number}.md", "line": number} for number in range(1, 6)]
+
+    answer = STALE | {"stale": [DOUBT | {"said_in": places}]}
+
+    ran = command("stale", answers={"stale": answer}, width=200)
+
+    assert ran.lines[5] == (
+        "    write in docs/1.md, line 1 and in docs/2.md, line 2 and in docs/3.md, line 3"
+        " and in 2 more: Tokens are signed in src/security/auth.ts"
+    )
+
+
+def test_under_one_commit_only_commands_that_work_are_named():
+    ended = [DOUBT["evidence"][0]]
+    said = {"said_in": [{"path": "AGENTS.md", "line": 7}], "evidence": ended}
+    own = {"id": "0199b1c2-7d3e-7f00-8a11-000000000001", "evidence": ended}
+
+    both = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | own]}})
+    none = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | said]}})
+
+    assert (
+        both.lines[4] == "    write in AGENTS.md, line 7: Tokens are signed in src/security/auth.ts"
+    )
+    assert both.lines[9:12] == [
+        "    accept what is proposed: yaadwatch reanchor ID    or: yaadwatch edit ID",
+        "    still true: yaadwatch confirm f2e4ab37 00000001",
+        "    if not: yaadwatch forget 00000001",
+    ]
+    assert "reanchor" not in none.out
+    assert "edit" not in none.out
+    assert "forget" not in none.out
+
+
 def test_what_one_commit_made_doubtful_is_told_under_it():
     commit = {"id": "9f8e7d6c5b4a", "at": "2026-11-21T10:00:00.000Z", "subject": "Drop old"}
     gone = {
