@@ -80,6 +80,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f"{count(looking, 'statement')} of your agent files still to be compared with the code"
             " of the day they were written."
         )
+    tell_shallow(answer, terminal)
     if missed := answer.get("not_looked"):
         terminal.line(
             f"{count(missed['memories'], 'statement')} of your agent files could not be"
@@ -88,6 +89,19 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     tell_hidden(answer, terminal)
     return 0
+
+
+def tell_shallow(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 0) -> None:
+    """Print of how many statements a shallow clone cannot tell what became false before it."""
+    older = (answer.get("shallow") or {}).get("statements")
+    if older:
+        is_ = "is" if older == 1 else "are"
+        what = f"{count(older, 'statement')} {is_} older than this shallow clone"
+    elif answer.get("shallow") and answer.get("looking"):
+        what = "This clone is shallow: some statements may be older"
+    else:
+        return
+    terminal.line(f"{what}; what became false before is not known.", indent=indent)
 
 
 def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:

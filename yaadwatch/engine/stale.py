@@ -44,8 +44,8 @@ def stale(
 
     Those of branches that are not merged here are counted only, and so are rules of which is still
     being found out what they rested on when they were written (`looking`), or of which git could
-    not tell it (`not_looked`, with why). Where a check cannot be written down, for want of space,
-    what was known before is told, and why (`unchecked`).
+    not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
+    cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
 
     Args:
         home: what may be reached.
@@ -64,6 +64,7 @@ def stale(
         places = space.db.read(said_in, space.worktree.id, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
+        shallow = telling.shallow_row(space)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
         away = frozenset[str]() if all_branches else lineage.away(home, space)
     asked = [
@@ -88,6 +89,7 @@ def stale(
         "hidden": len(asked) - len(living),
         "looking": looking,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
+        "shallow": shallow,
         "checked_at": checked_at,
         "unchecked": unchecked,
     }

@@ -153,8 +153,47 @@ class TestAdd:
         shallow = world.tree("shallow")
         source = f"file://{tree.path}"
         shallow.git("clone", "-q", "--depth=2", source, ".")
-        added(shallow)
+        assert added(shallow)["shallow"] == {"statements": 0}
         assert doubted(shallow) == {"Tokens": "gone"}
+        assert shallow.stale()["shallow"] == {"statements": 3}
+        assert shallow.add()["shallow"] == {"statements": 3}
+
+    def test_with_one_commit_there_all_are_older(self, tree, world):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
+        shallow.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        added(shallow)
+        assert doubted(shallow) == {}
+        answer = shallow.stale()
+        assert (answer["looking"], answer["shallow"]) == (0, {"statements": 3})
+        shallow.confirm(next(row.id for row in shallow.living() if row.text.startswith("The")))
+        assert shallow.stale()["shallow"] == {"statements": 2}
+
+    def test_what_is_newer_than_a_shallow_clone_is_not_counted(self, tree, world):
+        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        tree.commit("say more")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=2", f"file://{tree.path}", ".")
+        added(shallow)
+        assert len(shallow.living()) == 4
+        assert shallow.stale()["shallow"] == {"statements": 3}
+
+    def test_once_there_is_more_history_it_is_looked_up_again(self, tree, world):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
+        added(shallow)
+        shallow.git("fetch", "-q", "--unshallow")
+        shallow.look_back()
+        assert doubted(shallow) == {"Tokens": "gone"}
+        assert shallow.stale()["shallow"] is None
+
+    def test_a_whole_history_is_not_shallow(self, tree):
+        assert added(tree)["shallow"] is None
+        assert tree.stale()["shallow"] is None
 
     def test_a_list_of_commits_to_pass_over_that_is_missing_is_no_error(self, tree):
         tree.git("config", "blame.ignoreRevsFile", "no-such-file")

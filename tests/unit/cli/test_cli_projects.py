@@ -57,6 +57,7 @@ DOUBT = {
         "text": "Tokens are signed in src/security/auth.ts",
     },
 }
+UNKNOWN_BEFORE = "what became false before is not known."
 STALE = {
     "stale": [DOUBT],
     "unknown": [{"id": ID, "text": "Retry twice", "reason": "git did not answer"}],
@@ -359,6 +360,37 @@ def test_evidence_names_its_file_and_its_state_once(commit, summary, line):
     ran = command("stale", answers={"stale": STALE | {"stale": [DOUBT | {"evidence": [found]}]}})
 
     assert f"    {line}" in ran.lines
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (
+            {"shallow": {"statements": 1}},
+            f"1 statement is older than this shallow clone; {UNKNOWN_BEFORE}",
+        ),
+        (
+            {"shallow": {"statements": 2}, "looking": 1},
+            f"2 statements are older than this shallow clone; {UNKNOWN_BEFORE}",
+        ),
+        (
+            {"shallow": {"statements": 0}, "looking": 1},
+            f"This clone is shallow: some statements may be older; {UNKNOWN_BEFORE}",
+        ),
+    ],
+)
+def test_of_a_shallow_clone_it_is_told_how_many_statements_are_older(more, line):
+    added = command("add", answers={"add": ADDED | more}, width=200)
+    told = command("stale", answers={"stale": STALE | more}, width=200)
+
+    assert f"  {line}" in added.lines
+    assert line in told.lines
+
+
+@pytest.mark.parametrize("more", [{"shallow": None}, {"shallow": {"statements": 0}}])
+def test_where_nothing_is_older_no_shallow_clone_is_told_of(more):
+    assert "shallow" not in command("add", answers={"add": ADDED | more}).out
+    assert "shallow" not in command("stale", answers={"stale": STALE | more}).out
 
 
 def test_what_settles_a_doubt_fits_a_narrow_terminal():

@@ -25,10 +25,11 @@ STATEMENTS_MAX: Final = 256
 
 
 class Since(NamedTuple):
-    """Which commits gave statements their words, by file and hash; of which files git cannot tell,
-    and why.
+    """Which commits gave statements their words, by file and hash, and which are looked into
+    instead; of which files git cannot tell, and why.
     """
 
+    wrote: dict[tuple[str, str], str]
     commits: dict[tuple[str, str], str]
     failed: dict[str, YaadError]
 
@@ -71,7 +72,8 @@ def since(
         except YaadError as error:
             failed[path] = error
             late = error if error.code is Code.TIMEOUT else None
-    return Since({key: one.commit for key, one in fewer(wrote).items()}, failed)
+    instead = {key: one.commit for key, one in fewer(wrote).items()}
+    return Since({key: one.commit for key, one in wrote.items()}, instead, failed)
 
 
 def _wrote(
