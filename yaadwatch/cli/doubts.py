@@ -5,6 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short
+from yaadwatch.model.anchors import NOT_KNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,7 +223,9 @@ def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
-        where = "committed  " if str(found["summary"]).endswith(_SOMEWHERE) else "uncommitted  "
+        ends = str(found["summary"]).endswith
+        where = "uncommitted  " if not ends((_SOMEWHERE, NOT_KNOWN)) else ""
+        where = "committed  " if ends(_SOMEWHERE) else where
         return (styled(where, "yellow"), _summary(found))
     return (*_commit(commit), styled(f"  ({_summary(found)})", "dim"))
 

@@ -279,6 +279,8 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
 
     `places`: the files it is about.
     """
+    if any(row.is_open for row in flag.evidence):
+        return False
     if head_was == head.head.commit:
         return True
     if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):

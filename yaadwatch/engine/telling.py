@@ -55,7 +55,7 @@ def doubt_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -
         "reason": flag.reason,
         "since": flag.since,
         "branch": flag.branch or None,
-        "uncommitted": flag.uncommitted,
+        "uncommitted": None if any(row.is_open for row in flag.evidence) else flag.uncommitted,
         "evidence": [_evidence_row(evidence) for evidence in flag.evidence],
     }
     if flag.via:

@@ -348,6 +348,11 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
             "committed  src/a.ts is gone (the history does not show in which commit)",
         ),
         (
+            None,
+            "src/a.ts is gone (whether it is committed is not known)",
+            "src/a.ts is gone (whether it is committed is not known)",
+        ),
+        (
             {"id": "a1b2c3d4e5f6", "at": "2026-11-20T10:00:00.000Z", "subject": "Move"},
             "renamed src/b.ts to src/a.ts",
             "a1b2c3d4e5  2026-11-20  Move  (renamed src/b.ts to src/a.ts)",
