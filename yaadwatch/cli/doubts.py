@@ -5,6 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short
+from yaadwatch.model.anchors import NOT_KNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _UNCOMMITTED = "(uncommitted)"
 _SOMEWHERE = "(the history does not show in which commit)"
 """How evidence without a commit ends."""
+PLACES_MAX = 3
+"""Places named that say one doubt, the first."""
 COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
 
 
@@ -78,6 +81,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f"{count(looking, 'statement')} of your agent files still to be compared with the code"
             " of the day they were written."
         )
+    tell_shallow(answer, terminal)
     if missed := answer.get("not_looked"):
         terminal.line(
             f"{count(missed['memories'], 'statement')} of your agent files could not be"
@@ -86,6 +90,19 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     tell_hidden(answer, terminal)
     return 0
+
+
+def tell_shallow(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 0) -> None:
+    """Print of how many statements a shallow clone cannot tell what became false before it."""
+    older = (answer.get("shallow") or {}).get("statements")
+    if older:
+        is_ = "is" if older == 1 else "are"
+        what = f"{count(older, 'statement')} {is_} older than this shallow clone"
+    elif answer.get("shallow") and answer.get("looking"):
+        what = "This clone is shallow: some statements may be older"
+    else:
+        return
+    terminal.line(f"{what}; what became false before is not known.", indent=indent)
 
 
 def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
@@ -118,12 +135,17 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
     proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
-    mend = f"accept that: yaadwatch reanchor {identity}    or" if proposed else "correct it"
-    terminal.line(f"{mend}: yaadwatch edit {identity}", indent=4)
-    terminal.line(
-        f"still true: yaadwatch confirm {identity}    if not: yaadwatch forget {identity}",
-        indent=4,
-    )
+    accept = f"accept that: yaadwatch reanchor {identity}"
+    delete = f"if not: yaadwatch forget {identity}"
+    if doubt.get("said_in"):
+        delete = "if not: delete it there"
+        if proposed:
+            terminal.line(accept, indent=4)
+    elif proposed:
+        terminal.line(f"{accept}    or: yaadwatch edit {identity}", indent=4)
+    else:
+        terminal.line(f"correct it: yaadwatch edit {identity}", indent=4)
+    terminal.line(f"still true: yaadwatch confirm {identity}    {delete}", indent=4)
 
 
 def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
@@ -146,11 +168,17 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
         terminal.line(*headline(doubt), indent=2, hang=10)
         _tell_reason(doubt, terminal, now)
         proposed |= _tell_suggestion(doubt, terminal)
-    mend = "accept what is proposed: yaadwatch reanchor ID    or" if proposed else "correct it"
-    terminal.line(f"{mend}: yaadwatch edit ID", indent=4)
-    ids = " ".join(short(doubt["id"]) for doubt in doubts)
-    terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)
-    terminal.line(f"if not: yaadwatch forget {ids}", indent=4)
+    ours = [short(doubt["id"]) for doubt in doubts if not doubt.get("said_in")]
+    accept = ["accept what is proposed: yaadwatch reanchor ID"] if proposed else []
+    edit = [f"{'or' if proposed else 'correct it'}: yaadwatch edit ID"] if ours else []
+    if accept or edit:
+        terminal.line("    ".join([*accept, *edit]), indent=4)
+    terminal.line(
+        f"still true: yaadwatch confirm {' '.join(short(doubt['id']) for doubt in doubts)}",
+        indent=4,
+    )
+    if ours:
+        terminal.line(f"if not: yaadwatch forget {' '.join(ours)}", indent=4)
 
 
 def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
@@ -159,15 +187,31 @@ def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -
 
 
 def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
-    """Print what would be true; return whether that can be accepted."""
+    """Print what would be true, and where a person says it; return whether it can be accepted.
+
+    Their words are theirs to change: what stands there as it should can still rest on a new place.
+    """
     suggestion = doubt.get("suggestion") or {}
+    where = _where(doubt.get("said_in") or [])
     if suggestion.get("path"):
         terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
     if suggestion.get("text"):
-        terminal.line("would be true: ", styled(str(suggestion["text"]), "green"), indent=4)
+        done = f"write {where}: " if where else "would be true: "
+        terminal.line(done, styled(str(suggestion["text"]), "green"), indent=4)
     if suggestion.get("places"):
         terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
-    return bool(suggestion.get("path") or suggestion.get("text"))
+    if where and not suggestion.get("text"):
+        terminal.line(f"correct it {where}", indent=4)
+    return bool(suggestion.get("text") and not where) or bool(
+        suggestion.get("path") and not suggestion.get("text")
+    )
+
+
+def _where(places: "list[dict[str, Any]]") -> str:
+    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    named = [f"in {place['path']}, line {place['line']}" for place in places[:PLACES_MAX]]
+    more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
+    return " and ".join([*named, *more])
 
 
 def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
@@ -179,7 +223,9 @@ def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
-        where = "committed  " if str(found["summary"]).endswith(_SOMEWHERE) else "uncommitted  "
+        ends = str(found["summary"]).endswith
+        where = "uncommitted  " if not ends((_SOMEWHERE, NOT_KNOWN)) else ""
+        where = "committed  " if ends(_SOMEWHERE) else where
         return (styled(where, "yellow"), _summary(found))
     return (*_commit(commit), styled(f"  ({_summary(found)})", "dim"))
 

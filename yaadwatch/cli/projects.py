@@ -4,6 +4,7 @@
 import os
 from argparse import Namespace
 
+from yaadwatch.cli.doubts import tell_shallow
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short
@@ -155,6 +156,7 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             f" {they} written; see: yaadwatch stale",
             indent=2,
         )
+    tell_shallow(answer, terminal, indent=2)
     if any(found["mode"] == "private" for found in answer["files"]):
         terminal.line(
             "To write a block into them instead: yaadwatch files adopt --mode inline", indent=2

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.engine import writing
-from yaadwatch.engine.agent_files import reading, written
+from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.remember.drafts import NEW, Draft
@@ -73,8 +73,8 @@ def read(home: Home, space: Space) -> Baseline:
         if file.own
     }
     names = reading.formats(home).names
-    fresh = [one.node.id for one in admitted if one.decision == NEW][: written.STATEMENTS_MAX]
-    piece = Piece(ids=tuple(fresh), read_at=head)
+    fresh = tuple(one.node.id for one in admitted if one.decision == NEW)
+    piece = Piece(ids=fresh, read_at=head)
 
     def commit(conn: Connection) -> None:
         _note(conn, space.worktree.id, names, found, rows)

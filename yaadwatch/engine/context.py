@@ -18,6 +18,7 @@ from yaadwatch.core.recall.brief import Cause, Doubt, Statement
 from yaadwatch.engine import lineage, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.syncing import reading as syncing
 from yaadwatch.engine.syncing.deciding import as_stored
@@ -203,12 +204,13 @@ def _look(
     ]
     raised.sort(key=lambda flag: (-flag.score, flag.node))
     doubted = nodes.many(conn, [flag.node for flag in raised])
+    places = said_in(conn, worktree, doubted)
     left_out = hidden | provenance.spoken(conn, worktree, read) | doubted.keys()
     hot = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
     rules = [node for node in hot if as_stored(node.text) not in carried]
     last = rows.last_told(conn, worktree, session)
     return _Told(
-        doubts=[_doubt(flag, doubted[flag.node]) for flag in raised],
+        doubts=[_doubt(flag, doubted[flag.node], places.get(flag.node, ())) for flag in raised],
         rules=_ranked(conn, rules, settings, now),
         tasks=_tasks(conn, left_out),
         last=last.summary if last is not None else "",
@@ -259,7 +261,7 @@ def _ranked(
     ]
 
 
-def _doubt(flag: Flag, node: Node) -> Doubt:
+def _doubt(flag: Flag, node: Node, places: Sequence[tuple[str, int]]) -> Doubt:
     suggestion = flag.suggestion
     return Doubt(
         id=node.id,
@@ -269,6 +271,7 @@ def _doubt(flag: Flag, node: Node) -> Doubt:
         reason=flag.reason,
         evidence=tuple(_cause(each) for each in flag.evidence),
         instead=(suggestion.text or "") if suggestion is not None else "",
+        said_in=tuple(places),
     )
 
 

@@ -97,6 +97,7 @@ def add(
             stale.check_space(home, space, None)
             known = {row.path: row for row in tree.sync_space(home, space).files}
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)
+            shallow = telling.shallow_row(space)
         undo.pop_all()
     removed = home.user.read(registry.removed, layout.common_dir)
     backup = identity.newest_backup(removed) if removed is not None else None
@@ -120,6 +121,7 @@ def add(
         ],
         **telling.counted(doubts),
         "looking": said.looking,
+        "shallow": shallow,
         "mode": mode,
         "backup": str(backup) if backup is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",

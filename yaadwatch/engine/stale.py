@@ -16,6 +16,7 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
@@ -43,8 +44,8 @@ def stale(
 
     Those of branches that are not merged here are counted only, and so are rules of which is still
     being found out what they rested on when they were written (`looking`), or of which git could
-    not tell it (`not_looked`, with why). Where a check cannot be written down, for want of space,
-    what was known before is told, and why (`unchecked`).
+    not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
+    cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
 
     Args:
         home: what may be reached.
@@ -60,8 +61,10 @@ def stale(
         unchecked = _unchecked(home, space) if check else None
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
+        places = space.db.read(said_in, space.worktree.id, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
+        shallow = telling.shallow_row(space)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
         away = frozenset[str]() if all_branches else lineage.away(home, space)
     asked = [
@@ -75,7 +78,9 @@ def stale(
         key=lambda flag: (-flag.score, flag.node),
     )
     return {
-        "stale": [telling.doubt_row(flag, known[flag.node]) for flag in shown],
+        "stale": [
+            telling.doubt_row(flag, known[flag.node], places.get(flag.node, ())) for flag in shown
+        ],
         "unknown": [
             {"id": flag.node, "text": known[flag.node].text, "reason": flag.reason}
             for flag in living
@@ -84,6 +89,7 @@ def stale(
         "hidden": len(asked) - len(living),
         "looking": looking,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
+        "shallow": shallow,
         "checked_at": checked_at,
         "unchecked": unchecked,
     }
@@ -273,6 +279,8 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
 
     `places`: the files it is about.
     """
+    if any(row.is_open for row in flag.evidence):
+        return False
     if head_was == head.head.commit:
         return True
     if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):

@@ -1,11 +1,11 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import lacking
-from yaadwatch.engine.workspace import Home
+from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
 from yaadwatch.model.edges import Edge
@@ -14,6 +14,8 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import lookbacks
+from yaadwatch.system.git import layout as layouts
 
 HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
 
@@ -42,8 +44,8 @@ def edge_row(edge: Edge) -> dict[str, object]:
     }
 
 
-def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
-    """Return the JSON of a doubt."""
+def doubt_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -> dict[str, object]:
+    """Return the JSON of a doubt; `said_in`: paths and lines of a person's files that say it."""
     shown: dict[str, object] = {
         "id": flag.node,
         "text": node.text,
@@ -53,14 +55,23 @@ def doubt_row(flag: Flag, node: Node) -> dict[str, object]:
         "reason": flag.reason,
         "since": flag.since,
         "branch": flag.branch or None,
-        "uncommitted": flag.uncommitted,
+        "uncommitted": None if any(row.is_open for row in flag.evidence) else flag.uncommitted,
         "evidence": [_evidence_row(evidence) for evidence in flag.evidence],
     }
     if flag.via:
         shown["via"] = list(flag.via)
     if flag.suggestion is not None:
         shown["suggestion"] = proposal_row(flag.suggestion)
+    if places := [{"path": path, "line": line} for path, line in said_in]:
+        shown["said_in"] = places
     return shown
+
+
+def shallow_row(space: Space) -> dict[str, object] | None:
+    """Return how many statements are older than a shallow history; None for a whole one."""
+    if not layouts.cut_at(space.repository.layout):
+        return None
+    return {"statements": space.db.read(lookbacks.cut_off, space.worktree.id)}
 
 
 def proposal_row(proposal: Suggestion) -> dict[str, object]:

@@ -16,7 +16,7 @@ from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored import seeing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.asking import History
-from yaadwatch.model.anchors import Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import NOT_KNOWN, Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
 
@@ -38,7 +38,7 @@ class Step:
 def explain(
     worst: Judgement, committed: Judgement, head: AtHead
 ) -> tuple[tuple[Evidence, ...], bool]:
-    """Return the evidence for a doubt, and whether it, or a part of it, is in no commit.
+    """Return the evidence for a doubt, and whether it is known that a part of it is in no commit.
 
     The commits are missing when the history cannot tell them: rewritten, shallow, too long, or git
     did not answer in time. The verdict itself does not depend on them.
@@ -73,6 +73,8 @@ def explain(
     ]
     if uncommitted or not found:
         told = "(uncommitted)" if uncommitted else "(the history does not show in which commit)"
+        if committed.verdict is Verdict.UNKNOWN:
+            told = NOT_KNOWN
         found.append(
             Evidence(
                 path=worst.place or anchor.path,

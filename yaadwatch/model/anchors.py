@@ -119,6 +119,10 @@ class Hunk:
     added: tuple[str, ...]
 
 
+NOT_KNOWN: Final = "(whether it is committed is not known)"
+"""How the words of evidence end when git could not tell."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Why a memory is in doubt: where, since which commit (None: not committed), in words."""
@@ -127,6 +131,11 @@ class Evidence:
     symbol: str
     commit: Commit | None
     summary: str
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it is not known if that is committed: git did not answer, or refused."""
+        return self.commit is None and self.summary.endswith(NOT_KNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,20 @@ def of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
     return [_place(row) for row in rows]
 
 
+def saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]:
+    """Return the places that say any of some nodes now, by work tree, path and position."""
+    rows = conn.execute(
+        """
+        SELECT node, worktree, path, position, line, since_ms
+          FROM provenance
+         WHERE line IS NOT NULL AND node IN (SELECT value FROM json_each(?))
+         ORDER BY worktree, path, position
+        """,
+        (json_list(ids),),
+    )
+    return [_place(row) for row in rows]
+
+
 def on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
     """Return what one file of a work tree says, from its top to its end."""
     rows = conn.execute(

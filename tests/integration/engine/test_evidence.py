@@ -1,5 +1,6 @@
 """Evidence strengthens: what held while its file was changed around it counts as looked at."""
 
+import os
 from datetime import timedelta
 
 import pytest
@@ -176,3 +177,29 @@ def test_what_nothing_ever_looks_at_fades_while_what_holds_stays(repo, world):
 
     assert archived == [plain]
     assert repo.show(held)["archived_at"] is None
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+def test_where_git_refuses_it_is_not_known_whether_it_is_committed(repo):
+    repo.write("src/limits.py", "MAX_RETRIES = 3\n")
+    repo.commit("limits")
+    repo.remember("The limit lives in `src/limits.py`; `MAX_RETRIES` is 3.")
+    repo.write("src/limits.py", "MAX_RETRIES = 5\n")
+    folder = repo.path / ".git"
+    whose = {place: place.stat() for place in (folder, *folder.rglob("*"))}
+    for place in whose:
+        os.chown(place, 12345, 12345)
+
+    (told,) = repo.stale()["stale"]
+
+    assert told["uncommitted"] is None
+    assert told["evidence"][0]["summary"].endswith(
+        "is now 5 (whether it is committed is not known)"
+    )
+
+    for place, stat in whose.items():
+        os.chown(place, stat.st_uid, stat.st_gid)
+    (told,) = repo.stale()["stale"]
+
+    assert told["uncommitted"] is True
+    assert told["evidence"][0]["summary"].endswith("is now 5 (uncommitted)")

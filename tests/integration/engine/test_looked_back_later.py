@@ -4,6 +4,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import apsw
 import pytest
 from engine_world import NET, World
 
@@ -207,6 +208,21 @@ class TestGitThatFails:
             assert old.look_back_once()
         assert doubted(old) == BOTH
 
+    def test_what_was_found_is_pending_until_what_is_in_doubt_is_told(self, old):
+        old.look_back_once()
+        stop = "BEFORE INSERT ON stale_flags BEGIN SELECT RAISE(ABORT, 'killed'); END"
+        with old.db() as db:
+            db.write(lambda conn: conn.execute(f"CREATE TRIGGER stopping {stop}"))
+        with pytest.raises(apsw.ConstraintError, match="killed"):
+            old.look_back_once()
+        answer = old.stale(check=False)
+        assert (answer["stale"], answer["looking"]) == ([], 2)
+        with old.db() as db:
+            db.write(lambda conn: conn.execute("DROP TRIGGER stopping"))
+        old.world.reopen()
+        old.look_back()
+        assert (doubted(old), old.stale(check=False)["looking"]) == (BOTH, 0)
+
     def test_without_git_it_waits(self, old, monkeypatch, tmp_path):
         path = os.environ["PATH"]
         project = old.project
@@ -221,12 +237,12 @@ class TestGitThatFails:
 
 
 class TestStore:
-    def test_however_many_files_come_no_more_than_so_many_statements_wait(self, old):
+    def test_however_many_files_come_all_that_they_say_waits(self, old):
         with old.db() as db:
             for number in range(9):
                 ids = tuple(f"{number}-{at}" for at in range(256))
                 db.write(lookbacks.add, 1, Piece(ids=ids, read_at=old.head()))
-            assert db.read(lookbacks.left, 1) == lookbacks.PENDING_MAX
+            assert db.read(lookbacks.left, 1) == 9 * 256 + 2
         old.look_back()
         assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
 

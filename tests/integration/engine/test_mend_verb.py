@@ -331,6 +331,44 @@ class TestReanchor:
         assert tree.reanchor(all=True)["skipped"][0]["hint"] == refused.hint
         assert tree.show(found)["text"] == RETRY
 
+    def test_where_a_person_says_what_is_in_doubt_is_told_as_it_is_now(self, world):
+        tree = world.repo("said")
+        tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
+        tree.commit("rules")
+        tree.add()
+        tree.git("worktree", "add", "-q", "../side", "-b", "side")
+        side = world.tree("side")
+        side.add()
+        tree.write("CLAUDE.md", f"# Net\n\nOne more.\n\n- {RETRY}\n")
+        tree.sync()
+        tree.git("mv", "src/net.py", "src/http.py")
+
+        (doubt,) = tree.stale()["stale"]
+
+        assert doubt["said_in"] == [
+            {"path": "CLAUDE.md", "line": 5},
+            {"path": str(side.path / "CLAUDE.md"), "line": 3},
+        ]
+        assert tree.show(doubt["id"])["stale"]["said_in"] == doubt["said_in"]
+        for refuses in (tree.reanchor, tree.forget):
+            assert refusal(refuses, doubt["id"]).code is Code.REFUSED
+        tree.confirm(doubt["id"])
+
+    def test_where_nothing_is_proposed_new_words_are_written_where_it_is_said(self, world):
+        tree = world.repo("said")
+        tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
+        tree.commit("rules")
+        tree.add()
+
+        refused = refusal(tree.reanchor, tree.remember(RETRY))
+
+        assert refused.hint.endswith("New words: write them in CLAUDE.md, line 3")
+
+    def test_what_no_file_says_has_no_place(self, repo, retry):
+        repo.git("mv", "src/net.py", "src/http.py")
+
+        assert "said_in" not in repo.stale()["stale"][0]
+
     def test_the_branch_it_left_doubts_it_until_it_is_there_too(self, repo, retry):
         repo.git("checkout", "-q", "-b", "side")
         repo.git("mv", "src/net.py", "src/http.py")

@@ -681,6 +681,20 @@ class TestNews:
 
         assert (told["stale"], known[-8:] in told["news"]) == (1, True)
         assert "may no longer be true" in told["news"]
+        assert "or yaadwatch forget ID" in told["news"]
+
+    def test_a_new_doubt_about_what_a_person_says_names_their_file(self, repo, claude):
+        repo.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
+        repo.commit("rules")
+        repo.add()
+        claude.start()
+        repo.git("mv", "src/net.py", "src/http.py")
+        repo.check()
+
+        told = claude.news()["news"]
+
+        assert "yaadwatch confirm ID, or correct or delete it in CLAUDE.md, line 3" in told
+        assert "forget" not in told
 
     def test_what_the_session_said_itself_is_no_news_to_it(self, repo, claude):
         claude.start()

@@ -153,8 +153,47 @@ class TestAdd:
         shallow = world.tree("shallow")
         source = f"file://{tree.path}"
         shallow.git("clone", "-q", "--depth=2", source, ".")
-        added(shallow)
+        assert added(shallow)["shallow"] == {"statements": 0}
         assert doubted(shallow) == {"Tokens": "gone"}
+        assert shallow.stale()["shallow"] == {"statements": 3}
+        assert shallow.add()["shallow"] == {"statements": 3}
+
+    def test_with_one_commit_there_all_are_older(self, tree, world):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
+        shallow.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        added(shallow)
+        assert doubted(shallow) == {}
+        answer = shallow.stale()
+        assert (answer["looking"], answer["shallow"]) == (0, {"statements": 3})
+        shallow.confirm(next(row.id for row in shallow.living() if row.text.startswith("The")))
+        assert shallow.stale()["shallow"] == {"statements": 2}
+
+    def test_what_is_newer_than_a_shallow_clone_is_not_counted(self, tree, world):
+        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
+        tree.commit("say more")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=2", f"file://{tree.path}", ".")
+        added(shallow)
+        assert len(shallow.living()) == 4
+        assert shallow.stale()["shallow"] == {"statements": 3}
+
+    def test_once_there_is_more_history_it_is_looked_up_again(self, tree, world):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
+        added(shallow)
+        shallow.git("fetch", "-q", "--unshallow")
+        shallow.look_back()
+        assert doubted(shallow) == {"Tokens": "gone"}
+        assert shallow.stale()["shallow"] is None
+
+    def test_a_whole_history_is_not_shallow(self, tree):
+        assert added(tree)["shallow"] is None
+        assert tree.stale()["shallow"] is None
 
     def test_a_list_of_commits_to_pass_over_that_is_missing_is_no_error(self, tree):
         tree.git("config", "blame.ignoreRevsFile", "no-such-file")
@@ -182,12 +221,39 @@ class TestByAndBy:
         old.look_back()
         assert (len(doubted(old)), old.stale()["looking"]) == (2, 0)
 
-    def test_of_very_many_the_first_are_looked_up_and_no_more_are_promised(self, tree):
-        said = "".join(f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX + 9))
-        tree.write("CLAUDE.md", said)
+    def test_of_very_many_all_are_looked_up_so_many_at_a_time(self, tree):
+        many = "".join(f"- Rule {number} holds.\n" for number in range(2 * STATEMENTS_MAX + 9))
+        tree.write("CLAUDE.md", many + RULES)
         tree.commit("many")
-        assert tree.add()["looking"] == STATEMENTS_MAX
-        assert tree.stale()["looking"] == STATEMENTS_MAX
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        left = [tree.add()["looking"]]
+        assert left == [2 * STATEMENTS_MAX + 9 + 3]
+        while tree.look_back_once():
+            tree.world.reopen()
+            left.append(tree.stale()["looking"])
+        assert sorted(left, reverse=True) == left
+        assert max(map(int.__sub__, left, left[1:])) == STATEMENTS_MAX
+        assert left[-1] == 0
+        assert doubted(tree) == {"Tokens": "gone"}
+
+    def test_of_very_many_that_git_brings_all_are_looked_up(self, tree):
+        added(tree)
+        many = "".join(f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX + 9))
+        tree.git("checkout", "-q", "-b", "other")
+        tree.write("AGENTS.md", f"# Rules\n\n{many}- Rows are made by `src/rows.py`.\n")
+        tree.write("src/rows.py", "def row():\n    return 1\n")
+        tree.commit("rows")
+        tree.git("rm", "-q", "src/rows.py")
+        tree.commit("no rows")
+        tree.git("checkout", "-q", "main")
+        tree.sync()
+        tree.git("-c", "user.email=eve@example.org", "merge", "-q", "--no-ff", "--no-edit", "other")
+        tree.world.clock.wait(60)
+        tree.sync()
+        assert tree.stale()["looking"] == STATEMENTS_MAX + 10
+        tree.look_back()
+        assert doubted(tree) == {"Rows": "gone"}
 
     def test_after_a_kill_between_any_two_pieces_it_goes_on(self, old):
         pieces = 0
@@ -308,6 +374,14 @@ class TestSince:
         tree.commit("many")
         assert len(self.since(tree)) == STATEMENTS_MAX
 
+    def test_what_two_files_say_is_one_statement(self, tree):
+        rules = [f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX)]
+        tree.write("AGENTS.md", "".join(rules[:-9]))
+        tree.write("CLAUDE.md", "".join(rules))
+        tree.commit("many")
+        found = self.since(tree, "AGENTS.md", "CLAUDE.md")
+        assert len(found) == 2 * STATEMENTS_MAX - 9
+
     def test_before_the_first_commit_nothing_was_written(self, world):
         tree = world.tree()
         tree.git("init", "-q", "-b", "main")
@@ -315,16 +389,17 @@ class TestSince:
         assert self.since(tree) == {}
 
     @staticmethod
-    def since(tree):
+    def since(tree, *paths):
         formats = finding.formats()
-        bridge = formats.of("CLAUDE.md")
-        statements = bridge.parse((tree.path / "CLAUDE.md").read_bytes()).statements
+        said = []
+        for path in paths or ["CLAUDE.md"]:
+            statements = formats.of(path).parse((tree.path / path).read_bytes()).statements
+            said.append((path, [hash_of(statement) for statement in statements]))
         runner = GitRunner(timedelta(seconds=10))
         try:
             repository = Repository(layouts.find(tree.path), runner)
             head = repository.head().commit
-            wanted = [hash_of(statement) for statement in statements]
-            found = written.since(repository, formats, head, [("CLAUDE.md", wanted)], hash_of)
+            found = written.since(repository, formats, head, said, hash_of)
             assert not found.failed
             return found.commits
         finally:

@@ -57,6 +57,7 @@ DOUBT = {
         "text": "Tokens are signed in src/security/auth.ts",
     },
 }
+UNKNOWN_BEFORE = "what became false before is not known."
 STALE = {
     "stale": [DOUBT],
     "unknown": [{"id": ID, "text": "Retry twice", "reason": "git did not answer"}],
@@ -231,6 +232,72 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
     ]
 
 
+@pytest.mark.parametrize(
+    ("suggestion", "lines"),
+    [
+        (
+            DOUBT["suggestion"],
+            [
+                "    now at: src/security/auth.ts",
+                "    write in AGENTS.md, line 300: Tokens are signed in src/security/auth.ts",
+            ],
+        ),
+        (
+            {"path": "src/security/auth.ts", "text": None},
+            [
+                "    now at: src/security/auth.ts",
+                "    correct it in AGENTS.md, line 300",
+                "    accept that: yaadwatch reanchor f2e4ab37",
+            ],
+        ),
+        (None, ["    correct it in AGENTS.md, line 300"]),
+    ],
+)
+def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggestion, lines):
+    doubt = DOUBT | {"suggestion": suggestion, "said_in": [{"path": "AGENTS.md", "line": 300}]}
+
+    ran = command("stale", answers={"stale": STALE | {"stale": [doubt]}})
+
+    assert ran.lines[4 : 5 + len(lines)] == [
+        *lines,
+        "    still true: yaadwatch confirm f2e4ab37    if not: delete it there",
+    ]
+
+
+def test_of_many_places_three_are_named():
+    places = [{"path": f"docs/{number}.md", "line": number} for number in range(1, 6)]
+
+    answer = STALE | {"stale": [DOUBT | {"said_in": places}]}
+
+    ran = command("stale", answers={"stale": answer}, width=200)
+
+    assert ran.lines[5] == (
+        "    write in docs/1.md, line 1 and in docs/2.md, line 2 and in docs/3.md, line 3"
+        " and in 2 more: Tokens are signed in src/security/auth.ts"
+    )
+
+
+def test_under_one_commit_only_commands_that_work_are_named():
+    ended = [DOUBT["evidence"][0]]
+    said = {"said_in": [{"path": "AGENTS.md", "line": 7}], "evidence": ended}
+    own = {"id": "0199b1c2-7d3e-7f00-8a11-000000000001", "evidence": ended}
+
+    both = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | own]}})
+    none = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | said]}})
+
+    assert (
+        both.lines[4] == "    write in AGENTS.md, line 7: Tokens are signed in src/security/auth.ts"
+    )
+    assert both.lines[9:12] == [
+        "    accept what is proposed: yaadwatch reanchor ID    or: yaadwatch edit ID",
+        "    still true: yaadwatch confirm f2e4ab37 00000001",
+        "    if not: yaadwatch forget 00000001",
+    ]
+    assert "reanchor" not in none.out
+    assert "edit" not in none.out
+    assert "forget" not in none.out
+
+
 def test_what_one_commit_made_doubtful_is_told_under_it():
     commit = {"id": "9f8e7d6c5b4a", "at": "2026-11-21T10:00:00.000Z", "subject": "Drop old"}
     gone = {
@@ -281,6 +348,11 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
             "committed  src/a.ts is gone (the history does not show in which commit)",
         ),
         (
+            None,
+            "src/a.ts is gone (whether it is committed is not known)",
+            "src/a.ts is gone (whether it is committed is not known)",
+        ),
+        (
             {"id": "a1b2c3d4e5f6", "at": "2026-11-20T10:00:00.000Z", "subject": "Move"},
             "renamed src/b.ts to src/a.ts",
             "a1b2c3d4e5  2026-11-20  Move  (renamed src/b.ts to src/a.ts)",
@@ -293,6 +365,37 @@ def test_evidence_names_its_file_and_its_state_once(commit, summary, line):
     ran = command("stale", answers={"stale": STALE | {"stale": [DOUBT | {"evidence": [found]}]}})
 
     assert f"    {line}" in ran.lines
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (
+            {"shallow": {"statements": 1}},
+            f"1 statement is older than this shallow clone; {UNKNOWN_BEFORE}",
+        ),
+        (
+            {"shallow": {"statements": 2}, "looking": 1},
+            f"2 statements are older than this shallow clone; {UNKNOWN_BEFORE}",
+        ),
+        (
+            {"shallow": {"statements": 0}, "looking": 1},
+            f"This clone is shallow: some statements may be older; {UNKNOWN_BEFORE}",
+        ),
+    ],
+)
+def test_of_a_shallow_clone_it_is_told_how_many_statements_are_older(more, line):
+    added = command("add", answers={"add": ADDED | more}, width=200)
+    told = command("stale", answers={"stale": STALE | more}, width=200)
+
+    assert f"  {line}" in added.lines
+    assert line in told.lines
+
+
+@pytest.mark.parametrize("more", [{"shallow": None}, {"shallow": {"statements": 0}}])
+def test_where_nothing_is_older_no_shallow_clone_is_told_of(more):
+    assert "shallow" not in command("add", answers={"add": ADDED | more}).out
+    assert "shallow" not in command("stale", answers={"stale": STALE | more}).out
 
 
 def test_what_settles_a_doubt_fits_a_narrow_terminal():

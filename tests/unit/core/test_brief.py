@@ -79,6 +79,24 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
     assert told.doubts == 3
 
 
+def test_what_a_person_says_is_to_be_mended_where_they_say_it():
+    said = tuple((f"docs/{number}.md", number) for number in range(1, 6))
+    once = of("It is in 1", 1, done="gone", commit="", instead="It is in 3")
+    often = of("It is in 2", 2, done="gone", commit="")
+    three = "in docs/1.md, line 1 and in docs/2.md, line 2 and in docs/3.md, line 3"
+
+    told = brief([replace(once, said_in=said[:1]), replace(often, said_in=said)])
+
+    assert told.text.splitlines()[3:] == [
+        '- gone: "It is in 1" (00000001)',
+        "  - gone",
+        '  - to be written in docs/1.md, line 1: "It is in 3"',
+        '- gone: "It is in 2" (00000002)',
+        "  - gone",
+        f"  - to be corrected or deleted {three} and in 2 more",
+    ]
+
+
 def test_what_is_in_no_commit_stands_by_itself():
     one, other = (of(f"It is in {name}", name, done="gone", commit="") for name in (1, 2))
 

@@ -126,6 +126,8 @@ def test_the_gravest_stands_for_all_in_any_order(verdicts):
         ("lib/src/net.py, src/net.pyi, my-src/net.py, src/net.py.bak", None),
         ("src/net.py/x, ~/src/net.py, other/net.py, subnet.py, net.py-old", None),
         ("..\\src\\net.py", None),
+        ("It is in /src/net.py, or `/src/net.py`.", "It is in /src/http.py, or `/src/http.py`."),
+        ("/net.py, //src/net.py, https://a.example/src/net.py, ../src/net.py", None),
     ],
 )
 def test_a_suggestion_rewrites_what_the_text_names_and_nothing_else(text, rewritten):
@@ -134,6 +136,20 @@ def test_a_suggestion_rewrites_what_the_text_names_and_nothing_else(text, rewrit
     suggestion = suggest(text, moved)
 
     assert (suggestion.path, suggestion.text) == ("src/http.py", rewritten)
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("Look into /src/rpc first", "Look into /lib/rpc first"),
+        ("Look into /src/rpc/a.py", "Look into /lib/rpc/a.py"),
+        ("Look into /usr/src/rpc", None),
+    ],
+)
+def test_a_folder_named_from_the_top_is_rewritten_too(text, rewritten):
+    moved = judge(anchor(method=Method.FOLDER, path="src/rpc"), Seen(place="lib/rpc"))
+
+    assert suggest(text, moved).text == rewritten
 
 
 def test_a_new_path_is_put_as_it_is():

@@ -54,6 +54,21 @@ def test_a_work_tree_remembers_its_head_and_when_it_was_checked(conn):
     ]
 
 
+def test_only_places_that_say_a_node_now_say_it(conn):
+    worktrees.add(conn, NEXT)
+    provenance.put_path(conn, 1, "CLAUDE.md", [_says("a", 0), _says("b", 1, line=None)])
+    provenance.put_path(conn, 2, "CLAUDE.md", [_says("a", 0, worktree=2), _says("b", 1, 9, 2)])
+
+    found = provenance.saying(conn, ["a", "b"])
+
+    assert [(row.node, row.worktree, row.line) for row in found] == [
+        ("a", 1, 1),
+        ("a", 2, 1),
+        ("b", 2, 9),
+    ]
+    assert provenance.saying(conn, ["c"]) == []
+
+
 def test_a_folder_that_is_no_work_tree_is_none(conn):
     assert worktrees.by_path(conn, Path("/home/ada/other")) is None
 

@@ -17,6 +17,8 @@ LINE_CHARS_MAX: Final = 400
 """A text that is longer is told by its summary."""
 EVIDENCE_MAX: Final = 3
 """Pieces of evidence told for one doubt, the newest."""
+PLACES_MAX: Final = 3
+"""Places named that say one doubt, the first."""
 SHORT_ID_CHARS: Final = 8
 """The end of an id, which commands take for the whole."""
 
@@ -55,7 +57,8 @@ class Cause:
 class Doubt:
     """A memory that may no longer be true.
 
-    `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty.
+    `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty;
+    `said_in`: paths and lines of a person's own files that say it, which we do not change.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Doubt:
     reason: str
     evidence: tuple[Cause, ...] = ()
     instead: str = ""
+    said_in: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +350,19 @@ def _doubt(doubt: Doubt) -> str:
 
 
 def _instead(doubt: Doubt) -> list[str]:
+    where = said_where(doubt.said_in)
+    if where and doubt.instead:
+        return [f"  - to be written {where}: {quoted(doubt.instead)}"]
+    if where:
+        return [f"  - to be corrected or deleted {where}"]
     return [f"  - would be true: {quoted(doubt.instead)}"] if doubt.instead else []
+
+
+def said_where(places: Sequence[tuple[str, int]]) -> str:
+    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    named = [f"in {as_name(path)}, line {line}" for path, line in places[:PLACES_MAX]]
+    more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
+    return " and ".join([*named, *more])
 
 
 def _clash(clash: Clash) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.core.quoting import as_line, as_name, quoted
-from yaadwatch.core.recall.brief import SHORT_ID_CHARS
+from yaadwatch.core.recall.brief import SHORT_ID_CHARS, said_where
 from yaadwatch.core.text import estimate_tokens
 
 NAMED_MAX: Final = 3
@@ -16,12 +16,16 @@ _BEGIN: Final = "News from yaadwatch, the memory of this project; what stands in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One piece of news: a memory that is new or changed, or in doubt for a reason."""
+    """One piece of news: a memory that is new or changed, or in doubt for a reason.
+
+    `said_in`: paths and lines of a person's own files that say it, which we do not change.
+    """
 
     id: str
     kind: str
     text: str
     reason: str = ""
+    said_in: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +73,11 @@ def blast(files: Sequence[Backed], *, tokens_max: int) -> tuple[str, list[str]]:
 def _line(item: Item) -> str:
     name = as_line(item.id)[-SHORT_ID_CHARS:]
     if item.reason:
+        where = said_where(item.said_in)
+        mend = f"correct or delete it {where}" if where else "yaadwatch forget ID"
         return (
             f"- may no longer be true: {quoted(item.text)} ({name}): {as_line(item.reason)}."
-            " Check it, then: yaadwatch confirm ID, or yaadwatch forget ID"
+            f" Check it, then: yaadwatch confirm ID, or {mend}"
         )
     return f"- new {as_line(item.kind)}: {quoted(item.text)} ({name})"
 

@@ -187,7 +187,7 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
         places = judgement.places
         return Suggestion(path=None, text=None, places=places) if places else None
     folder = judgement.anchor.method is Method.FOLDER
-    rewritten = _renamed(text, old, new, folder=folder)
+    rewritten = _renamed(text, old, new, folder=folder, from_top=True)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     if name != new_name and not folder:
         rewritten = _renamed(rewritten, name, new_name)
@@ -336,13 +336,15 @@ def _stands_in(judged: Judgement, put: str) -> bool:
     return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
 
 
-def _renamed(text: str, old: str, new: str, *, folder: bool = False) -> str:
+def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: bool = False) -> str:
     """Return `text` with the path `old` put as `new` wherever it stands for itself.
 
-    What is below a folder is renamed with it; the bare name of a folder may be any word.
+    What is below a folder is renamed with it; the bare name of a folder may be any word. A whole
+    path, `from_top`, may have one slash before it.
     """
     longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
-    alone = rf"(?<![\w/\\.~-])((?:\./)*){re.escape(old)}(?!{longer})"
+    before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
+    alone = rf"(?<![\w/\\.~-])({before}){re.escape(old)}(?!{longer})"
     return re.sub(alone, lambda found: found.group(1) + new, text)
 
 

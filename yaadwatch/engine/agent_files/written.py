@@ -5,7 +5,6 @@ the commit that gave it its words, not that of the day on which we came.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
@@ -22,14 +21,15 @@ COMMITS_MAX: Final = 8
 LOOKS_MAX: Final = 32
 """Earlier commits of one file in which it is looked whether it said the same already."""
 STATEMENTS_MAX: Final = 256
-"""Statements looked up as they were then: each that tells of code costs some 50 ms."""
+"""Statements looked up at a time as they were then: each that tells of code costs some 50 ms."""
 
 
 class Since(NamedTuple):
-    """Which commits gave statements their words, by file and hash; of which files git cannot tell,
-    and why.
+    """Which commits gave statements their words, by file and hash, and which are looked into
+    instead; of which files git cannot tell, and why.
     """
 
+    wrote: dict[tuple[str, str], str]
     commits: dict[tuple[str, str], str]
     failed: dict[str, YaadError]
 
@@ -46,7 +46,7 @@ def since(
     What the commit does not say is left out: it counts from now. After a file of which git cannot
     tell in time no other is asked for. Of more than 8 commits some stand for others that are older:
     what changed in between is not told, and nothing is told that did not change. Of more than 256
-    statements those of the last files are left out.
+    different statements those that come last are left out: they are for another call.
 
     Args:
         repository: whose files.
@@ -58,17 +58,22 @@ def since(
     wrote: dict[tuple[str, str], Wrote] = {}
     failed: dict[str, YaadError] = {}
     late: YaadError | None = None
+    asked: set[str] = set()
     for path, hashes in said if head else ():
         if late is not None:
             failed[path] = late
             continue
         try:
-            wanted = set(islice(hashes, max(STATEMENTS_MAX - len(wrote), 0)))
+            new = [one for one in dict.fromkeys(hashes) if one not in asked]
+            left_out = set(new[max(STATEMENTS_MAX - len(asked), 0) :])
+            wanted = set(hashes) - left_out
+            asked |= wanted
             wrote |= _wrote(repository, formats, (head, path), wanted, hash_of)
         except YaadError as error:
             failed[path] = error
             late = error if error.code is Code.TIMEOUT else None
-    return Since({key: one.commit for key, one in fewer(wrote).items()}, failed)
+    instead = {key: one.commit for key, one in fewer(wrote).items()}
+    return Since({key: one.commit for key, one in wrote.items()}, instead, failed)
 
 
 def _wrote(

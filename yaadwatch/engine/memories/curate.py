@@ -8,6 +8,7 @@ from datetime import datetime
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import telling, writing
 from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.shelves import shelves
@@ -272,6 +273,7 @@ def _show(
     node = _require(conn, node_id)
     flag = doubting.of_nodes(conn, worktree, [node_id]).get(node_id)
     places = provenance.of_node(conn, node_id)
+    own = said_in(conn, worktree, [node_id]).get(node_id, ())
     trees = {row.id: str(row.path) for row in worktrees.everything(conn)}
     related, more_edges = edges.some_of_node(conn, node_id, view, EDGES_SHOWN_MAX)
     past, more_versions = versions.latest(
@@ -324,7 +326,7 @@ def _show(
             for version in past
         ],
         "versions_more": more_versions,
-        "stale": telling.doubt_row(flag, node) if flag is not None else None,
+        "stale": telling.doubt_row(flag, node, own) if flag is not None else None,
     }
 
 

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
+from yaadwatch.core.recall.brief import said_where
 from yaadwatch.engine import claiming, stale, telling, writing
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import retelling
 from yaadwatch.engine.remember import given, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
@@ -120,7 +122,9 @@ def reanchor(
         if wanted is not None:
             flag = next((flag for flag in found if flag.node == wanted), None)
             space.db.read(_living, wanted)
-            done = [_accept(home, call, space, _proposed(wanted, flag), dry_run=dry_run)]
+            places = space.db.read(said_in, space.worktree.id, [wanted]).get(wanted, ())
+            proposed = _proposed(wanted, flag, said_where(places))
+            done = [_accept(home, call, space, proposed, dry_run=dry_run)]
             return {"dry_run": dry_run, "reanchored": done, "skipped": []}
         done, skipped = [], []
         for flag in found:
@@ -135,8 +139,8 @@ def reanchor(
     return {"dry_run": dry_run, "reanchored": done, "skipped": skipped}
 
 
-def _proposed(node_id: str, flag: Flag | None) -> Flag:
-    """Return the doubt, which proposes something.
+def _proposed(node_id: str, flag: Flag | None, where: str) -> Flag:
+    """Return the doubt, which proposes something; `where` a person's files say the memory.
 
     Raises:
         YaadError: REFUSED when there is none that does.
@@ -148,7 +152,8 @@ def _proposed(node_id: str, flag: Flag | None) -> Flag:
     raise YaadError(
         Code.REFUSED,
         f"There is nothing to accept for memory {short}: {why}. Nothing was changed.",
-        hint=f"Still true: yaadwatch confirm {short}. New words: yaadwatch edit {short}",
+        hint=f"Still true: yaadwatch confirm {short}. New words: "
+        + (f"write them {where}" if where else f"yaadwatch edit {short}"),
     )
 
 

@@ -7,6 +7,7 @@ from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
 from yaadwatch.engine import lineage
 from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import given
 from yaadwatch.engine.workspace import Call, Home
@@ -129,11 +130,18 @@ def _news(
     }
     hidden = provenance.hidden(conn, worktree) | away
     flags = doubting.of_nodes(conn, worktree, sorted(doubted))
+    places = said_in(conn, worktree, flags)
     known = nodes.many(conn, doubted | said)
     own = {one.node for one in doings.of_session(conn, session.id)}
     touched = doings.files(conn, session.id)
     doubts = [
-        Item(id=id, kind=known[id].kind, text=known[id].summary, reason=flags[id].reason)
+        Item(
+            id=id,
+            kind=known[id].kind,
+            text=known[id].summary,
+            reason=flags[id].reason,
+            said_in=tuple(places.get(id, ())),
+        )
         for id in sorted(doubted & known.keys() - hidden)  # noqa: A001
         if id in flags and flags[id].level == "warn"
     ]

@@ -8,7 +8,6 @@ from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
 from yaadwatch.engine import claiming, writing
-from yaadwatch.engine.agent_files import written
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -77,8 +76,8 @@ class _Commit:
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
         counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
-        older = tuple(self._older[: written.STATEMENTS_MAX])
-        lookbacks.add(conn, seen.row.worktree, Piece(ids=older, read_at=seen.head.commit))
+        older = Piece(ids=tuple(self._older), read_at=seen.head.commit)
+        lookbacks.add(conn, seen.row.worktree, older)
         stored = [self._stored(conn, one) for one in of_new]
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)

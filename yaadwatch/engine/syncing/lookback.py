@@ -7,7 +7,7 @@ is lost with the process.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -29,6 +29,7 @@ from yaadwatch.store import anchors, projects, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.store.truth.lookbacks import Piece
+from yaadwatch.system.git import layout as layouts
 
 NOW: Final = timedelta(0)
 AGAIN_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10))
@@ -78,31 +79,61 @@ def _waiting(home: Home, project: str) -> list[int]:
 def _next(home: Home, project: str, worktree: int) -> timedelta | None:
     """Look up what is next in a work tree: whose commits, then what stood there; and check that.
 
+    Of 256 memories at most: what is known of them is looked at before whose commits the next are.
+    It is noted as done last, when what is in doubt is told: after a kill it is done again.
+
     Raises:
         YaadError: see `go_on`.
     """
     with home.tree(project, worktree) as space:
         pieces = space.db.read(lookbacks.of_worktree, worktree)
-        waits = {piece: _wait(home, piece) for piece in pieces if not piece.given_up}
+        cut = layouts.cut_at(space.repository.layout)
+        pieces = [
+            _anew(piece) if piece.done and piece.cut not in cut else piece for piece in pieces
+        ]
+        waits = {piece: _wait(home, piece) for piece in pieces if piece.waits}
         due = [piece for piece, wait in waits.items() if wait == NOW]
         if not due:
             return min(waits.values(), default=None)
-        unknown = [piece for piece in due if not piece.commit][:1]
-        found: dict[str, _Found] = {}
-        if unknown:
-            instead = _by_commit(home, space, unknown[0])
+        some = _some([piece for piece in due if piece.commit]) or _some(due[:1])
+        if some[0].commit:
+            found, instead = _as_written(home, space, some)
+            if found:
+                space.db.write(_rest, home, found)
+                stale.check_space(home, space, None)
+            instead += _cut_off(some, [node for piece in instead for node in piece.ids])
         else:
-            found, instead = _as_written(home, space, due)
-        ids = [node for piece in unknown or due for node in piece.ids]
-
-        def commit(conn: Connection) -> None:
-            _rest(conn, home, found)
-            lookbacks.settle(conn, worktree, ids, instead)
-
-        space.db.write(commit)
-        if found:
-            stale.check_space(home, space, None)
+            instead = _by_commit(home, space, some[0], cut)
+        ids = [node for piece in some for node in piece.ids]
+        space.db.write(lookbacks.settle, worktree, ids, instead)
     return NOW
+
+
+def _some(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return of some pieces as many memories as are looked up at a time, the first."""
+    some: list[Piece] = []
+    room = written.STATEMENTS_MAX
+    for piece in pieces:
+        if room:
+            some.append(replace(piece, ids=piece.ids[:room]))
+            room -= len(some[-1].ids)
+    return some
+
+
+def _anew(piece: Piece) -> Piece:
+    """Return what is to be done once more, from the beginning."""
+    return Piece(ids=piece.ids, read_at=piece.read_at)
+
+
+def _cut_off(pieces: Iterable[Piece], left: Collection[str]) -> list[Piece]:
+    """Return what is to be kept of pieces that are done, but for the memories that are `left`."""
+    return [
+        replace(
+            piece, ids=tuple(one for one in piece.ids if one not in left), done=True, after_ms=0
+        )
+        for piece in pieces
+        if piece.cut
+    ]
 
 
 def _wait(home: Home, piece: Piece) -> timedelta:
@@ -119,11 +150,12 @@ class _Found(NamedTuple):
     after: Sequence[Anchor]
 
 
-def _by_commit(home: Home, space: Space, piece: Piece) -> list[Piece]:
+def _by_commit(home: Home, space: Space, piece: Piece, cut: Collection[str]) -> list[Piece]:
     """Return by which commits memories are to be looked up; not those that count from now.
 
     It is asked what the files said in the commit that was checked out when they were read: by now
-    another one may be, which says other things.
+    another one may be, which says other things. What seems to be of one of the commits at which a
+    shallow history is `cut` is as old, or older.
 
     Raises:
         YaadError: there is no git to ask, or no folder to ask about.
@@ -132,20 +164,27 @@ def _by_commit(home: Home, space: Space, piece: Piece) -> list[Piece]:
     said = space.db.read(_said, wanted, space.worktree.id)
     formats = reading.formats(home)
     since = written.since(space.repository, formats, piece.read_at, said.items(), _hash)
-    by_commit: dict[str, list[str]] = {}
+    by_commit: dict[tuple[str, str], list[str]] = {}
     failed: dict[str, YaadError] = {}
     for node in wanted:
         paths = [path for path, hashes in said.items() if node.text_hash in hashes]
-        commits = [since.commits.get((path, node.text_hash), "") for path in paths]
-        commit = next(filter(None, commits), "")
-        if commit:
-            by_commit.setdefault(commit, []).append(node.id)
+        keys = [(path, node.text_hash) for path in paths if (path, node.text_hash) in since.commits]
+        if keys:
+            wrote = since.wrote[keys[0]]
+            which = (since.commits[keys[0]], wrote if wrote in cut else "")
+            by_commit.setdefault(which, []).append(node.id)
         elif errors := [since.failed[path] for path in paths if path in since.failed]:
             failed[node.id] = errors[0]
-    by_commit.pop(piece.read_at, None)
     found = [
-        Piece(ids=tuple(ids), read_at=piece.read_at, commit=commit)
-        for commit, ids in by_commit.items()
+        Piece(
+            ids=tuple(ids),
+            read_at=piece.read_at,
+            commit=commit,
+            cut=oldest,
+            done=commit == piece.read_at,
+        )
+        for (commit, oldest), ids in by_commit.items()
+        if oldest or commit != piece.read_at
     ]
     if failed:
         left = replace(piece, ids=tuple(failed))

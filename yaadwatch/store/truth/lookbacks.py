@@ -16,14 +16,12 @@ from yaadwatch.store import meta, nodes, worktrees
 
 TRIES_MAX: Final = 3
 """What went wrong so often is not tried again by itself."""
-PENDING_MAX: Final = 1_024
-"""Memories of one work tree that wait or were given up; what else is read counts from that day."""
 _PREFIX: Final = "lookback "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Memories of which is looked up at once what their rules rested on.
+    """Memories of which is to be looked up what their rules rested on, some of them at a time.
 
     Args:
         ids: the memories.
@@ -32,6 +30,10 @@ class Piece:
         tries: how often it went wrong.
         after_ms: it is not tried again before then, Unix milliseconds.
         why: what went wrong the last time, in words.
+        cut: the oldest commit that a shallow history has, if that is all that is known of who gave
+            them their words; '' else.
+        done: they were looked up as far as that history goes; kept, so that it can be told, and
+            done again when there is more history.
     """
 
     ids: tuple[str, ...]
@@ -40,11 +42,18 @@ class Piece:
     tries: int = 0
     after_ms: int = 0
     why: str = ""
+    cut: str = ""
+    done: bool = False
 
     @property
     def given_up(self) -> bool:
         """Return whether it is not tried again by itself."""
         return self.tries >= TRIES_MAX
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it is still to be looked up."""
+        return not self.done and not self.given_up
 
 
 def of_worktree(conn: apsw.Connection, worktree: int) -> list[Piece]:
@@ -53,7 +62,10 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> list[Piece]:
 
 
 def waiting(conn: apsw.Connection) -> list[int]:
-    """Return the work trees for which something is to be looked up, sooner or later."""
+    """Return the work trees for which something is to be looked up, sooner or later.
+
+    What was done as far as a shallow history goes is, once there is more of that.
+    """
     rows = conn.execute(
         """
         SELECT worktrees.id, value
@@ -69,7 +81,13 @@ def waiting(conn: apsw.Connection) -> list[int]:
 def left(conn: apsw.Connection, worktree: int) -> int:
     """Return how many memories are still to be looked up."""
     pieces = of_worktree(conn, worktree)
-    return sum(len(piece.ids) for piece in pieces if not piece.given_up)
+    return sum(len(piece.ids) for piece in pieces if piece.waits)
+
+
+def cut_off(conn: apsw.Connection, worktree: int) -> int:
+    """Return how many memories that are as they were read are older than a shallow history."""
+    pieces = [piece for piece in of_worktree(conn, worktree) if piece.done]
+    return len(untouched(conn, [node for piece in pieces for node in piece.ids]))
 
 
 def given_up(conn: apsw.Connection, worktree: int) -> tuple[int, str]:
@@ -86,15 +104,9 @@ def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:
 
 
 def add(conn: apsw.Connection, worktree: int, piece: Piece) -> None:
-    """Note more that is to be looked up; before the first commit there is nothing to look into.
-
-    Of more than 1,024 memories in all those that come last are left out.
-    """
-    if not piece.ids or not piece.read_at:
-        return
-    known = of_worktree(conn, worktree)
-    room = max(PENDING_MAX - sum(len(one.ids) for one in known), 0)
-    _put(conn, worktree, [*known, replace(piece, ids=piece.ids[:room])])
+    """Note more that is to be looked up; before the first commit there is nothing to look into."""
+    if piece.ids and piece.read_at:
+        _put(conn, worktree, [*of_worktree(conn, worktree), piece])
 
 
 def settle(
@@ -113,7 +125,7 @@ def try_again(conn: apsw.Connection) -> None:
     """Have what went wrong be tried anew, now, for every work tree."""
     for worktree in worktrees.everything(conn):
         pieces = of_worktree(conn, worktree.id)
-        anew = [Piece(ids=one.ids, read_at=one.read_at, commit=one.commit) for one in pieces]
+        anew = [one if one.done else replace(one, tries=0, after_ms=0, why="") for one in pieces]
         if anew != pieces:
             _put(conn, worktree.id, anew)
 
