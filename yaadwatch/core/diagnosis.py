@@ -138,6 +138,7 @@ class ServiceFacts:
 
     Args:
         altered: files of it that are gone, or not as they were written.
+        masked: units of it that were masked: its manager does not start them.
         program: what it starts, when that is gone; else ''.
         is_reached: its manager answers here.
         runs: it runs, or does at the next request.
@@ -146,6 +147,7 @@ class ServiceFacts:
 
     unlisted: str = ""
     altered: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
     runs: bool = True
@@ -258,6 +260,9 @@ def _daemon(facts: Facts) -> Found:
             yield "problem", what, "", mend
 
 
+_INSTALL_THEN: Final = "Then: yaadwatch install"
+
+
 def _service(facts: Facts) -> Found:
     service = facts.service
     if service is None:
@@ -270,7 +275,10 @@ def _service(facts: Facts) -> Found:
         yield "todo", what, "yaadwatch install", "Then `yaadwatch uninstall` can take it away."
     for path in dict.fromkeys(service.altered):
         yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
-    if service.is_reached and not service.runs:
+    for path in service.masked:
+        unmask = f"systemctl --user unmask {shlex.quote(path.rpartition('/')[2])}"
+        yield "problem", f"{path} is masked: systemd does not start it.", unmask, _INSTALL_THEN
+    if service.is_reached and not service.runs and not service.masked:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
         mend = "yaadwatch restart" if answers else "yaadwatch start"

@@ -247,6 +247,7 @@ def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError
     return ServiceFacts(
         unlisted=found.unlisted,
         altered=found.altered,
+        masked=found.masked,
         program=found.program,
         is_reached=found.is_reached,
         runs=found.runs,

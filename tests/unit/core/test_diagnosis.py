@@ -345,6 +345,7 @@ PARTS = {
         ServiceFacts(altered=(ODD,), program=ODD),
         ServiceFacts(runs=False),
         ServiceFacts(unlisted=ODD),
+        ServiceFacts(masked=(f"{ODD}/yaadwatch.service",)),
     ],
     "odd_logs": [(f"{ODD}/daemon.log",)],
     "not_gathered": [(("a part", "it (is"),)],
@@ -368,6 +369,7 @@ def test_a_shell_takes_every_command_as_it_is(part):
 
 COMMANDS = (
     "yaadwatch",
+    "systemctl",
     "unset",
     "ls",
     "mv",
