@@ -166,7 +166,8 @@ class HookFacts:
 class Facts:
     """What was gathered.
 
-    `git`: the words of `git --version`, '' when git cannot be run; `odd_logs`: where something else
+    `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
+    it does not answer in time, else ''; `odd_logs`: where something else
     stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
     puts it aside; `not_gathered`: what is not known of this machine, and why.
     """
@@ -179,6 +180,7 @@ class Facts:
     stores: tuple[StoreFacts, ...] = ()
     agents: tuple[AgentFacts, ...] = ()
     service: ServiceFacts | None = None
+    git_silent: str = ""
     odd_logs: tuple[str, ...] = ()
     receipt: tuple[str, str] | None = None
     not_gathered: tuple[tuple[str, str], ...] = ()
@@ -296,7 +298,10 @@ def _receipt(facts: Facts) -> Found:
 
 
 def _git(facts: Facts) -> Found:
-    if not facts.git:
+    if facts.git_silent:
+        what = f"{facts.git_silent} does not answer; no repository can be added or checked."
+        yield "problem", what, "", "Look at what it is; one that answers must be first on the PATH."
+    elif not facts.git:
         yield (
             "problem",
             "git cannot be run; no repository can be added or checked.",

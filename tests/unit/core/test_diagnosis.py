@@ -55,6 +55,7 @@ def test_where_all_is_well_nothing_is_found():
     ("changed", "check", "what", "mend"),
     [
         ({"git": ""}, "git", "git cannot be run", "Install git"),
+        ({"git": "", "git_silent": "/x/git"}, "git", "/x/git does not answer", "first on the PATH"),
         (
             {"daemon": DaemonFacts(state="silent")},
             "daemon",
