@@ -318,3 +318,18 @@ def test_a_daemon_that_hangs_is_told_with_its_pid(machine, watched):
 
     assert [one["check"] for one in found] == ["daemon"]
     assert f"Process {pid} holds the daemon's lock" in found[0]["what"]
+
+
+def test_a_git_that_does_not_answer_is_told_as_one(machine):
+    """It was said to be missing, and that git be installed."""
+    folder = machine.home / "slow"
+    folder.mkdir()
+    git = folder / "git"
+    git.write_text("#!/bin/sh\nexec sleep 600\n")
+    git.chmod(0o700)
+
+    found, _ = doctor(machine, env={"PATH": f"{folder}:{machine.env['PATH']}"})
+
+    (told,) = [one for one in found["findings"] if one["check"] == "git"]
+    assert told["what"].startswith(f"{git} does not answer")
+    assert "Install" not in told["advice"]

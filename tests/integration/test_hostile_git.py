@@ -82,6 +82,7 @@ def ask_everything(repo, runner):
     calls = {
         "head": opened.head,
         "verify": opened.verify,
+        "require_ours": opened.require_ours,
         "blob_at": lambda: opened.blob_at(last, "moved.py"),
         "has_commit": lambda: opened.has_commit(first),
         "read_blob": lambda: opened.read_blob(blob),

@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""
+_STATES = {
+    "connected": ("connected", "green"),
+    "disconnected": ("disconnected", "green"),
+    "unchanged": ("connected already", "dim"),
+    "unconnected": ("not connected", "dim"),
+    "refused": ("left alone", "red"),
+}
+_SKILL_STATES = _STATES | {
+    "connected": ("installed", "green"),
+    "disconnected": ("removed", "green"),
+    "unchanged": ("installed already", "dim"),
+    "unconnected": ("not installed", "dim"),
+}
 _CHANGES = {"created": "created", "changed": "edited", "removed": "removed", "same": "as it was"}
 
 
@@ -140,14 +153,10 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: s
 
 
 def _tell_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> None:
-    states = {
-        "connected": ("would be connected" if dry_run else "connected", "green"),
-        "disconnected": ("would be disconnected" if dry_run else "disconnected", "green"),
-        "unchanged": ("connected already", "dim"),
-        "unconnected": ("not connected", "dim"),
-        "refused": ("left alone", "red"),
-    }
+    states = _SKILL_STATES if one["agent"] == "skill" else _STATES
     words, colour = states[one["state"]]
+    if dry_run and one["state"] in ("connected", "disconnected"):
+        words = f"would be {words}"
     terminal.line(styled(str(one["title"]), "bold"), ": ", styled(words, colour))
     for file in one["files"]:
         if file["change"] == "same":

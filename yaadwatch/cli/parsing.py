@@ -126,6 +126,8 @@ EXAMPLES = (
     ("yaadwatch doctor", "find out why something does not work"),
 )
 HELP_WIDTH_MAX = 100
+LIKE = 0.7
+"""How like a command a word must be to be taken for a slip of the hand."""
 
 
 class Parser(ArgumentParser):
@@ -273,7 +275,7 @@ def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
         return "status", argv
     from difflib import get_close_matches
 
-    near = get_close_matches(first, COMMANDS, n=1, cutoff=0.5)
+    near = get_close_matches(first, COMMANDS, n=1, cutoff=LIKE)
     raise YaadError(
         Code.BAD_REQUEST,
         f"There is no command {first!r}. Nothing was done.",

@@ -3,10 +3,17 @@
 import fcntl
 import os
 import time
+from contextlib import contextmanager
 
 from yaadwatch import places
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _PAUSE_S = 0.02
+_EXIT_S = 5.0
+"""A process that has let the lock go has so long to end."""
 
 
 def daemon_holds_lock() -> bool:
@@ -46,11 +53,49 @@ def holder(pid: int | None = None) -> tuple[str, str]:
     )
 
 
-def wait_until_gone(seconds: float) -> bool:
-    """Wait until nobody holds the lock, `seconds` at most; say whether nobody does."""
+@contextmanager
+def daemon_process() -> "Iterator[int | None]":
+    """Give a descriptor of the daemon's process, for `wait_until_gone`.
+
+    None without a daemon, where its process cannot be seen from here, and on systems that have no
+    such descriptors.
+    """
+    process = _opened(places.announced_pid()) if daemon_holds_lock() else None
+    # The pid is its own for as long as it holds the lock; before and after it may be another's.
+    if process is not None and not daemon_holds_lock():
+        os.close(process)
+        process = None
+    try:
+        yield process
+    finally:
+        if process is not None:
+            os.close(process)
+
+
+def wait_until_gone(seconds: float, process: int | None = None) -> bool:
+    """Wait until nobody holds the lock, `seconds` at most; say whether nobody does.
+
+    Args:
+        seconds: how long at most.
+        process: of `daemon_process`; waited for, too, a few seconds at most. The last that a daemon
+            does is to let its lock go, so that it is about to end.
+    """
     deadline = time.monotonic() + seconds
     while daemon_holds_lock():
         if time.monotonic() >= deadline:
             return False
         time.sleep(_PAUSE_S)
+    if process is not None:
+        import select
+
+        select.select([process], [], [], _EXIT_S)
     return True
+
+
+def _opened(pid: int | None) -> int | None:
+    if pid is None or not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None

@@ -138,6 +138,7 @@ class ServiceFacts:
 
     Args:
         altered: files of it that are gone, or not as they were written.
+        masked: units of it that were masked: its manager does not start them.
         program: what it starts, when that is gone; else ''.
         is_reached: its manager answers here.
         runs: it runs, or does at the next request.
@@ -146,6 +147,7 @@ class ServiceFacts:
 
     unlisted: str = ""
     altered: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
     runs: bool = True
@@ -164,7 +166,8 @@ class HookFacts:
 class Facts:
     """What was gathered.
 
-    `git`: the words of `git --version`, '' when git cannot be run; `odd_logs`: where something else
+    `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
+    it does not answer in time, else ''; `odd_logs`: where something else
     stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
     puts it aside; `not_gathered`: what is not known of this machine, and why.
     """
@@ -177,6 +180,7 @@ class Facts:
     stores: tuple[StoreFacts, ...] = ()
     agents: tuple[AgentFacts, ...] = ()
     service: ServiceFacts | None = None
+    git_silent: str = ""
     odd_logs: tuple[str, ...] = ()
     receipt: tuple[str, str] | None = None
     not_gathered: tuple[tuple[str, str], ...] = ()
@@ -258,6 +262,9 @@ def _daemon(facts: Facts) -> Found:
             yield "problem", what, "", mend
 
 
+_INSTALL_THEN: Final = "Then: yaadwatch install"
+
+
 def _service(facts: Facts) -> Found:
     service = facts.service
     if service is None:
@@ -270,7 +277,10 @@ def _service(facts: Facts) -> Found:
         yield "todo", what, "yaadwatch install", "Then `yaadwatch uninstall` can take it away."
     for path in dict.fromkeys(service.altered):
         yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
-    if service.is_reached and not service.runs:
+    for path in service.masked:
+        unmask = f"systemctl --user unmask {shlex.quote(path.rpartition('/')[2])}"
+        yield "problem", f"{path} is masked: systemd does not start it.", unmask, _INSTALL_THEN
+    if service.is_reached and not service.runs and not service.masked:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
         mend = "yaadwatch restart" if answers else "yaadwatch start"
@@ -288,7 +298,10 @@ def _receipt(facts: Facts) -> Found:
 
 
 def _git(facts: Facts) -> Found:
-    if not facts.git:
+    if facts.git_silent:
+        what = f"{facts.git_silent} does not answer; no repository can be added or checked."
+        yield "problem", what, "", "Look at what it is; one that answers must be first on the PATH."
+    elif not facts.git:
         yield (
             "problem",
             "git cannot be run; no repository can be added or checked.",

@@ -61,12 +61,14 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     agents, odd_agents = _agents()
     service, odd_service = _service(environ)
     lacking = [("the service", odd_service), ("your agents", odd_agents)]
+    git, git_silent = _git()
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
         daemon=_daemon(ask),
-        git=_git(),
+        git=git,
+        git_silent=git_silent,
         hooks=_hooks(Path(places.hook_log()), now),
         stores=stores,
         agents=agents,
@@ -158,14 +160,17 @@ def _last_words() -> str:
     return ""
 
 
-def _git() -> str:
+def _git() -> tuple[str, str]:
+    """Return what git says of itself, and where it is when it says nothing in time."""
     try:
         done = subprocess.run(
             ["git", "--version"], capture_output=True, text=True, timeout=GIT_TIME_S, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    except subprocess.TimeoutExpired:
+        return "", shutil.which("git") or "git"
+    except OSError:
+        return "", ""
+    return done.stdout.strip() if done.returncode == 0 else "", ""
 
 
 def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
@@ -247,6 +252,7 @@ def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError
     return ServiceFacts(
         unlisted=found.unlisted,
         altered=found.altered,
+        masked=found.masked,
         program=found.program,
         is_reached=found.is_reached,
         runs=found.runs,

@@ -20,7 +20,7 @@ from yaadwatch.store import meta
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import resting
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.system import files
+from yaadwatch.system import dwindling, files
 from yaadwatch.system.clock import Clock
 
 _log: Final = logging.getLogger(__name__)
@@ -252,7 +252,7 @@ class Stores:
             role="project",
             project=project.id,
             on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: may_return(project),
+            may_return=lambda: may_return_now(project, self._clock),
         )
         try:
             found = db.read(meta.get, "project")
@@ -380,6 +380,28 @@ def may_return(project: Project) -> bool:
         return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
     except OSError:
         return False
+
+
+def may_return_now(project: Project, clock: Clock) -> bool:
+    """Return whether a store that was deleted may be put back, once nothing more is deleted there.
+
+    `rm -rf` may take our folder first and `.git` last; what came back in between would stay behind.
+
+    Raises:
+        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds.
+    """
+    if project.store.parent.name != STORE_FOLDER:
+        return may_return(project)
+    folder = project.store.parent.parent
+    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project)):
+        return True
+    if not may_return(project):
+        return False
+    raise YaadError(
+        Code.UNAVAILABLE,
+        f"{project.store} was deleted, and more is being deleted in {folder}; nothing was written.",
+        hint="Try again when that is over.",
+    )
 
 
 def exclude_file(common_dir: Path) -> Path:

@@ -1,5 +1,6 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.engine import lineage
@@ -131,10 +132,24 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
             return shown | {"state": "missing", "reason": reason}
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, project)
-        return shown | found | counted(_told_here(home, project, main, doubts))
+        shown |= found | counted(_told_here(home, project, main, doubts))
+        _require_ours(home, project)
+        return shown
     except YaadError as error:
         state = "refused" if error.code is Code.REFUSED else "broken"
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
+
+
+def _require_ours(home: Home, project: Project) -> None:
+    """See that the repository is not somebody else's by now, as git sees it.
+
+    Raises:
+        YaadError: REFUSED when it is.
+    """
+    layout = layouts.find(project.root)
+    if layout is not None and layout.common_dir == project.common_dir and not layout.is_own():
+        with contextlib.closing(home.repository(layout)) as repository:
+            repository.require_ours()
 
 
 def _contents(

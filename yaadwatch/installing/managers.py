@@ -27,6 +27,8 @@ LIMIT: Final = timedelta(seconds=30)
 NOT_LOADED: Final = 5
 """Status of `systemctl stop` for a unit that there is not; LSB has it for what is not installed."""
 
+_MASKED: Final = re.compile(r"\bUnit (\S+) is masked")
+
 Run = Callable[[Sequence[str]], Ran]
 
 
@@ -329,10 +331,17 @@ def linger(wanted: bool, asking: Run = run) -> None:
     _require(asking(command), command)
 
 
+def unmask(unit: str) -> str:
+    """Return the hint for a unit that is masked."""
+    return f"systemctl --user unmask {unit}, then: yaadwatch install"
+
+
 def _require(ran: Ran, command: Sequence[str]) -> None:
     if not ran.went_well:
+        masked = _MASKED.search(ran.reason)
+        again = "Try it by hand, then run this command again."
         raise YaadError(
             Code.UNAVAILABLE,
             f"`{' '.join(command)}` did not succeed: {ran.reason.rstrip('.')}.",
-            hint="What it did before that stays. Try it by hand, then run this command again.",
+            hint=f"What it did before that stays. {again}" if masked is None else unmask(masked[1]),
         )

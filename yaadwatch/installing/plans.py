@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
-from yaadwatch.installing import receipt, units
+from yaadwatch.installing import managers, receipt, units
 from yaadwatch.installing.managers import Manager, Wanted
 from yaadwatch.installing.receipt import Installed, Written
 from yaadwatch.installing.units import Service
@@ -151,7 +151,18 @@ def planned(wanted: Wanted, known: Installed | None) -> Change:
     )
 
 
+def is_masked(path: Path) -> bool:
+    """Return whether a unit leads nowhere, as `systemctl --user mask` makes it."""
+    return os.path.realpath(path) == os.devnull
+
+
 def _free(wanted: Wanted) -> Change:
+    if is_masked(wanted.path):
+        raise YaadError(
+            Code.REFUSED,
+            f"{wanted.path} is masked: systemd does not start it; nothing was done.",
+            hint=managers.unmask(wanted.path.name),
+        )
     if os.path.lexists(wanted.path):
         raise _not_ours(wanted.path)
     return Change(wanted=wanted, change="created")

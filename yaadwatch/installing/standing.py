@@ -19,6 +19,7 @@ class Standing:
     Args:
         manager: by name.
         altered: files and links that are gone, or not as they were written.
+        masked: units that lead nowhere, so that systemd does not start them.
         program: what the service starts, when that is not there any more; else ''.
         is_reached: the manager answers here; in a container that shares the home it may not.
         runs: the service runs, or does at the next request.
@@ -28,6 +29,7 @@ class Standing:
     manager: str
     unlisted: str = ""
     altered: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
     runs: bool = True
@@ -50,11 +52,17 @@ def standing(
     here, _ = managers.here(home, environ, asking=asking)
     if known is None:
         return None if here is None else _unlisted(home, here)
+    masked = tuple(
+        one.path for one in known.written if not one.leads_to and plans.is_masked(Path(one.path))
+    )
     manager = managers.by_name(known.manager, Path(known.folder), asking=asking)
     is_reached = manager is not None and here is not None
     return Standing(
         manager=known.manager,
-        altered=tuple(one.path for one in known.written if not _stands(one)),
+        altered=tuple(
+            one.path for one in known.written if one.path not in masked and not _stands(one)
+        ),
+        masked=masked,
         program="" if os.access(known.program or "/", os.X_OK) else known.program,
         is_reached=is_reached,
         runs=is_reached and manager is not None and manager.is_running(),

@@ -22,6 +22,7 @@ DEFAULT: Final = "default"
 PREFIX: Final = "YAAD_"
 """What the names of variables begin with that set something."""
 _NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
+_LIKE: Final = 0.7
 """Where everything is; and two that the tests read."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
@@ -106,7 +107,7 @@ def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str
             key = variables[name]
             given.append((key, _written(environ[name], settings, key), name, name))
         elif name.startswith(PREFIX) and name not in _NO_SETTINGS:
-            warnings.append(f"{name} is not a setting.{_nearest(name, variables)}")
+            warnings.append(f"{name} is not a setting.{_nearest_variable(name, variables)}")
     for key, value, source, where in given:
         if key not in sources:
             warnings.append(f"{where} is not a setting.{_nearest(key, sources)}")
@@ -403,6 +404,13 @@ def _quoted(value: object) -> str:
 def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
     message = f"{where} {why}; {what}."
     return YaadError(Code.BAD_REQUEST, message, "Change it, or remove it.")
+
+
+def _nearest_variable(name: str, known: Mapping[str, str]) -> str:
+    """Return the variable that may be meant, by what comes after the beginning that all have."""
+    ends = {one.removeprefix(PREFIX): one for one in (*known, *_NO_SETTINGS)}
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1, cutoff=_LIKE)
+    return f" Did you mean {ends[near[0]]}?" if near else ""
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str:

@@ -1,8 +1,10 @@
 """Agent files and the graph, both ways: real files, real git, the real store."""
 
 import os
+import shutil
 
 import pytest
+from engine_world import Tree
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.model.errors import YaadError
@@ -562,6 +564,38 @@ class TestRemove:
         assert not (tree.path / ".claude").exists()
         assert (tree.path / ".git/info/exclude").read_bytes() == exclude
         assert tree.git("status", "--porcelain", "--ignored") == ""
+
+    @pytest.mark.parametrize("mode", ["inline", "private"])
+    @pytest.mark.parametrize("store", ["there", "gone"])
+    def test_remove_leaves_nothing_where_git_is_gone(self, world, mode, store):
+        tree = world.repo()
+        tree.write("CLAUDE.md", CLAUDE)
+        page = "<!-- yaad:begin -->\nHow a block looks.\n<!-- yaad:end -->\n"
+        tree.write("docs/blocks.md", page)
+        tree.commit("rules")
+        tree.add(mode=mode)
+        tree.remember("Always use jose for tokens", kind="convention")
+        tree.sync()
+        beside = tree.path.parent / "beside"
+        tree.git("worktree", "add", "-q", str(beside))
+        linked = Tree(world, beside)
+        linked.sync()
+        trees = (tree, linked) if store == "there" else (tree,)
+        for one in trees:
+            assert "jose" in one.read("CLAUDE.md" if mode == "inline" else CARRIER)
+        shutil.rmtree(tree.path / ".git")
+        if store == "gone":
+            world.close()
+            shutil.rmtree(tree.store.parent)
+            world.home = world._open()
+
+        tree.remove()
+
+        for one in trees:
+            assert one.read("CLAUDE.md") == CLAUDE
+            assert one.read("docs/blocks.md") == page
+            assert not (one.path / ".claude").exists()
+        assert not tree.store.parent.exists()
 
     def test_removed_and_restored_the_block_comes_back(self, tree):
         tree.remember("Always use jose for tokens", kind="convention")

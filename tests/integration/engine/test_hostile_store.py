@@ -746,3 +746,49 @@ class TestExcludeFile:
         assert error.code is Code.UNAVAILABLE
         assert "info/exclude" in error.message
         assert len(projects.projects(world.home, tree.call)["projects"]) == 1
+
+
+def status_of(repo):
+    (row,) = report.status(repo.home, repo.call)["projects"]
+    return row
+
+
+@needs_root
+@pytest.mark.parametrize("what", [".git", "."])
+def test_a_repository_that_became_somebody_elses_is_read_no_more_and_that_is_said(world, what):
+    """What is known of it stays; what is true of it now, nobody knows until it is ours again."""
+    repo = world.repo()
+    repo.write("CLAUDE.md", "# Rules\n\n- Use tabs in Go files\n")
+    repo.commit("rules")
+    repo.add(mode="read")
+    code = repo.remember()
+    path = repo.remember("What is to be done is listed in notes.md")
+    repo.sync()
+    before = repo.memories()
+    repo.check()
+    assert status_of(repo)["state"] == "ok"
+
+    os.chown(repo.path / what, NOBODY, NOBODY)
+    repo.write("src/net.py", "LIMIT = 7\n")
+    repo.write("CLAUDE.md", "# Rules\n\n- Use spaces in Go files\n")
+    (repo.path / "notes.md").unlink()
+    repo.check()
+    error = refusal(repo.sync)
+
+    assert error.code is Code.REFUSED
+    assert {row["id"] for row in repo.stale()["unknown"]} == {code, path}
+    assert repo.stale()["stale"] == []
+    assert repo.memories() == before
+    row = status_of(repo)
+    assert (row["state"], row["memories"]) == ("refused", len(before))
+    (problem,) = report.status(repo.home, repo.call)["problems"]
+    assert "belongs to another user" in problem["what"]
+    assert f"safe.directory {repo.path}" in problem["mend"]
+
+    os.chown(repo.path / what, os.getuid(), os.getgid())
+    repo.check()
+    repo.sync()
+
+    assert status_of(repo)["state"] == "ok"
+    assert {row["id"] for row in repo.stale()["stale"]} == {code, path}
+    assert "Use spaces in Go files" in repo.memories()

@@ -6,14 +6,14 @@ import shutil
 import stat
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
+from engine_world import FIVE_TRIES, NET, RETRY, SetClock, Tree, World, dump
 from repositories import Kept
 
 from yaadwatch import places
 from yaadwatch.engine import projects, report
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import meta
+from yaadwatch.store import meta, nodes
 
 RULES = """# Conventions
 
@@ -254,6 +254,45 @@ class TestIdentity:
         assert not (tree.path / ".yaad").exists()
         assert not tree.add()["again"]
         assert tree.memories() == []
+
+    @pytest.mark.parametrize("ends", ["gone", "cleaned", "never"])
+    def test_what_is_written_while_a_folder_is_deleted_brings_the_store_back_afterwards_only(
+        self, world, ends
+    ):
+        """`rm -rf` took `.yaad` first and `.git` last, and failed at what came back in between."""
+        tree = world.repo()
+        folders = ["build", *(f"build/{number}" for number in range(100))]
+        for folder in folders:
+            (tree.path / folder).mkdir()
+        tree.add()
+        memory = tree.remember()
+
+        class Deleting(SetClock):
+            def pause(self, seconds):
+                self.wait(seconds)
+                assert not tree.store.parent.exists()
+                if len(folders) > (90 if ends != "never" else 1):
+                    (tree.path / folders.pop()).rmdir()
+                elif ends == "gone":
+                    shutil.rmtree(tree.path)
+
+        world.clock = Deleting()
+        world.reopen()
+        with tree.db() as late:
+            shutil.rmtree(tree.store.parent)
+            if ends == "cleaned":
+                late.write(meta.put, "late", "yes")
+                assert tree.store.exists()
+                assert late.read(meta.get, "late") == "yes"
+            else:
+                with pytest.raises(YaadError) as raised:
+                    late.write(meta.put, "late", "yes")
+                assert raised.value.code is Code.UNAVAILABLE
+                said = {"gone": "deleted with its repository", "never": "more is being deleted"}
+                assert said[ends] in raised.value.message
+                assert not tree.store.parent.exists()
+            assert late.read_before_write(nodes.get, memory).text == RETRY
+        assert tree.path.exists() == (ends != "gone")
 
     def test_a_repository_reached_by_another_path_is_the_same_project(self, world):
         """It was moved, and a link leads from its old place to it."""

@@ -91,9 +91,12 @@ def test_the_skill_for_agents_is_installed_and_taken_away(home):
     made = [home / folder / "skills/yaadwatch/SKILL.md" for folder in (".claude", ".agents")]
     assert ran.status == 0
     assert [path.exists() for path in made] == [True, True]
+    assert ran.lines[0] == "Skill: installed"
     assert ran.lines[-1] == "Undo: yaadwatch disconnect skill"
-    assert command("skill", "install").lines == ["Skill: connected already"]
-    command("disconnect", "skill")
+    assert command("skill", "install").lines == ["Skill: installed already"]
+    assert command("disconnect", "skill", "--dry-run").lines[0] == "Skill: would be removed"
+    assert command("disconnect", "skill").lines[0] == "Skill: removed"
+    assert command("disconnect", "skill").lines[0] == "Skill: not installed"
     assert [path.exists() for path in made] == [False, False]
     assert command("skill", "install", "mine").status == 2
 

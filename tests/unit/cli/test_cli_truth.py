@@ -223,6 +223,12 @@ def test_gaps_are_told_without_words_until_they_are_approved():
     assert ran.lines[1] == "And 2 more, asked less often."
 
 
+def test_without_gaps_nothing_is_said_of_questions_that_nobody_asked():
+    ran = command("gaps", answers={"gaps": {"gaps": [], "more": 0}})
+
+    assert ran.lines == ["There are no gaps: no question so far went without a good answer."]
+
+
 def test_a_question_is_approved_in_its_words():
     ran = command(
         "gaps",

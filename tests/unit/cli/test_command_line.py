@@ -185,7 +185,9 @@ def test_every_operation_for_the_command_line_has_a_command():
     ("line", "told"),
     [
         ("recal jose", "The nearest one is: yaadwatch recall"),
+        ("lst", "The nearest one is: yaadwatch list"),
         ("frobnicate", "All commands: yaadwatch --help"),
+        ("foo", "All commands: yaadwatch --help"),
         ("recall", "the following arguments are required: WORDS"),
         ("recall x --top many", "'many' is not a whole number"),
         ("stale --al", "unrecognized arguments: --al"),

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client import autostart
 from yaadwatch.client.connection import Client, NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock, wait_until_gone
+from yaadwatch.client.presence import daemon_holds_lock, daemon_process, wait_until_gone
 from yaadwatch.model.errors import Code, YaadError
 
 SMALL_DAEMON = (sys.executable, str(Path(__file__).with_name("small_daemon.py")))
@@ -172,6 +173,52 @@ def test_nobody_holds_a_lock_that_is_not_there_or_not_held(home):
     home.mkdir()
     places.lock_file().write_text("12\n/x\n")
     assert not daemon_holds_lock()
+
+
+LEAVING = """
+import fcntl, os, sys
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+lock.write(f"{os.getpid()}\\n/x\\n")
+lock.flush()
+print("held", flush=True)
+sys.stdin.readline()
+lock.close()
+print("let go", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for the process")
+def test_a_daemon_is_gone_when_its_process_is_and_not_when_its_lock_is(home):
+    home.mkdir()
+    going = subprocess.Popen(
+        [sys.executable, "-c", LEAVING, str(places.lock_file())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    gone = []
+    with going:
+        assert going.stdout.readline() == "held\n"
+        with daemon_process() as process:
+            waiting = threading.Thread(target=lambda: gone.append(wait_until_gone(20, process)))
+            waiting.start()
+            print("let go of it", file=going.stdin, flush=True)
+            assert going.stdout.readline() == "let go\n"
+            assert not daemon_holds_lock()
+            waiting.join(0.3)
+            assert waiting.is_alive()
+            print("end", file=going.stdin, flush=True)
+            waiting.join(20)
+    assert gone == [True]
+
+
+def test_without_a_daemon_there_is_no_process_to_wait_for(home):
+    home.mkdir()
+    places.lock_file().write_text(f"{os.getpid()}\n/x\n")
+    with daemon_process() as process:
+        assert process is None
 
 
 def test_waiting_for_a_lock_that_stays_ends(home):

@@ -55,6 +55,7 @@ def test_where_all_is_well_nothing_is_found():
     ("changed", "check", "what", "mend"),
     [
         ({"git": ""}, "git", "git cannot be run", "Install git"),
+        ({"git": "", "git_silent": "/x/git"}, "git", "/x/git does not answer", "first on the PATH"),
         (
             {"daemon": DaemonFacts(state="silent")},
             "daemon",
@@ -345,6 +346,7 @@ PARTS = {
         ServiceFacts(altered=(ODD,), program=ODD),
         ServiceFacts(runs=False),
         ServiceFacts(unlisted=ODD),
+        ServiceFacts(masked=(f"{ODD}/yaadwatch.service",)),
     ],
     "odd_logs": [(f"{ODD}/daemon.log",)],
     "not_gathered": [(("a part", "it (is"),)],
@@ -368,6 +370,7 @@ def test_a_shell_takes_every_command_as_it_is(part):
 
 COMMANDS = (
     "yaadwatch",
+    "systemctl",
     "unset",
     "ls",
     "mv",

@@ -8,12 +8,14 @@ from yaadwatch.system.programs import Ran
 
 @dataclass
 class FakeManager:
-    """Answers systemctl, launchctl and loginctl. `broken`: commands that it does not do."""
+    """Answers systemctl, launchctl and loginctl. `broken`: commands that it does not do;
+    `masked`: units that it does not start."""
 
     unit_path: str = ""
     runs: bool = False
     lingers: bool | None = False
     broken: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
     loaded: bool = True
     main_pid: int = 0
     home: str = ""
@@ -62,6 +64,8 @@ class FakeManager:
         self.told.append(what)
         if what[0] in self.broken:
             return Ran(1, err="Job failed.\nSee the journal.\n")
+        if what[0] in {"start", "restart"} and what[-1] in self.masked:
+            return Ran(1, err=f"Failed to start {what[-1]}: Unit {what[-1]} is masked.\n")
         if what[0] in {"start", "bootstrap", "kickstart", "restart"}:
             self.runs = True
         if what[0] in {"stop", "bootout"}:

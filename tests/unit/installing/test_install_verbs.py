@@ -176,7 +176,7 @@ def test_what_is_not_ours_is_left_alone(world, home, what):
     if what == "file":
         path.write_text("[Service]\nExecStart=/usr/bin/other\n")
     elif what == "link":
-        path.symlink_to("/dev/null")
+        path.symlink_to("/elsewhere")
     else:
         path.mkdir()
     before = tree(home)
@@ -187,6 +187,31 @@ def test_what_is_not_ours_is_left_alone(world, home, what):
     assert str(path) in said.message
     assert "Move it away" in said.hint
     assert tree(home) == before
+
+
+def test_a_masked_unit_is_left_alone_with_the_command_that_unmasks_it(world, home):
+    path = unit(home)
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/dev/null")
+    before = tree(home)
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.REFUSED
+    assert f"{path} is masked" in said.message
+    assert said.hint.startswith("systemctl --user unmask yaadwatch.service")
+    assert tree(home) == before
+
+
+def test_a_unit_that_is_masked_elsewhere_is_told_with_the_command_that_unmasks_it(world, manager):
+    """`systemctl --user mask --runtime` puts its link into another folder."""
+    manager.masked = ("yaadwatch.socket",)
+
+    said = refusal(verbs.install, world)
+
+    assert said.code is Code.UNAVAILABLE
+    assert "Unit yaadwatch.socket is masked" in said.message
+    assert said.hint.startswith("systemctl --user unmask yaadwatch.socket")
 
 
 def test_a_link_of_somebody_else_is_left_alone(world, home):

@@ -76,6 +76,16 @@ def test_what_is_gone_or_changed_is_told(home, manager):
     ]
 
 
+def test_a_masked_unit_is_told_as_one(home, manager):
+    unit = home / ".config/systemd/user/yaadwatch.service"
+    unit.unlink()
+    unit.symlink_to("/dev/null")
+
+    found = told(home, manager)
+
+    assert (found.altered, found.masked) == ((), (str(unit),))
+
+
 def test_a_service_that_was_stopped_or_cannot_be_reached_is_told(home, manager):
     manager.runs = False
     assert not told(home, manager).runs
@@ -100,6 +110,11 @@ def test_a_program_that_is_gone_is_told(home, manager):
         (ServiceFacts(is_reached=False, runs=False), "answers", []),
         (ServiceFacts(program="/x"), "answers", [("problem", "/x", "yaadwatch install")]),
         (ServiceFacts(altered=("/u",)), "answers", [("todo", "/u", "yaadwatch install")]),
+        (
+            ServiceFacts(masked=("/u/yaadwatch.service",)),
+            "answers",
+            [("problem", "is masked", "systemctl --user unmask yaadwatch.service")],
+        ),
         (ServiceFacts(runs=False), "absent", [("todo", "was stopped", "yaadwatch start")]),
         (ServiceFacts(runs=False), "answers", [("todo", "by itself", "yaadwatch restart")]),
     ],

@@ -131,6 +131,21 @@ def test_an_unknown_variable_is_told_and_others_are_none_of_our_business(path):
 
 
 @pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("YAAD_HOEM", " Did you mean YAAD_HOME?"),
+        ("YAAD_HOMES", " Did you mean YAAD_HOME?"),
+        ("YAAD_ROOM", ""),
+        ("YAAD_DIR", ""),
+        ("YAAD_WATCH_POL_S", " Did you mean YAAD_WATCH_POLL_S?"),
+    ],
+)
+def test_only_a_variable_that_is_like_it_is_proposed_for_an_unknown_one(path, name, told):
+    """That all of them begin alike makes none like another."""
+    assert config.load(path, {name: "/x"}).warnings == (f"{name} is not a setting.{told}",)
+
+
+@pytest.mark.parametrize(
     "value",
     ['"50"', "true", "5.5", "-1", "2001", "[50]", "nan", "1979-05-27", "99999999999999999999"],
 )

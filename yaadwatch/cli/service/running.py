@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock, holder, wait_until_gone
+from yaadwatch.client.presence import daemon_holds_lock, daemon_process, holder, wait_until_gone
 from yaadwatch.client.service import manager
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import announced_pid
@@ -136,6 +136,11 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """End the daemon and wait until it is gone; without one, say so."""
+    with daemon_process() as process:
+        return _stop(args, client, terminal, process)
+
+
+def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | None) -> int:
     pid = announced_pid() if daemon_holds_lock() else None
     told = False
     if manager() is not None:
@@ -143,7 +148,7 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
         # Also when nobody holds the lock: what cannot start is started again and again.
         told = verbs.stop(verbs.this_machine(client)) is not None
-        if told and pid is not None and wait_until_gone(STOP_TIME_S):
+        if told and pid is not None and wait_until_gone(STOP_TIME_S, process):
             return _ended(args, terminal, pid)
     try:
         client.call("shutdown")
@@ -153,7 +158,7 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
         text = "No daemon is running." + (" Its service was stopped, too." if told else "")
         return _told(args, terminal, text, {"stopping": False, "running": False})
     pid = client.pid or pid
-    if not wait_until_gone(STOP_TIME_S):
+    if not wait_until_gone(STOP_TIME_S, process):
         raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
     return _ended(args, terminal, pid)
 

@@ -315,7 +315,7 @@ def _list_gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     if not answer["gaps"]:
-        terminal.line("Every question so far had an answer.")
+        terminal.line("There are no gaps: no question so far went without a good answer.")
         return 0
     now = client.now()
     terminal.table(

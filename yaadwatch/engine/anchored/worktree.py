@@ -71,10 +71,15 @@ class WorkTree:
     _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
 
     def find(self, path: str) -> Found | None:
-        """Return the file at `path`, or None; its bytes only when they were needed to know it."""
+        """Return the file at `path`, or None; its bytes only when they were needed to know it.
+
+        Raises:
+            YaadError: REFUSED when the repository belongs to somebody else by now.
+        """
         if path.partition("/")[0] == ".yaad":
             return None  # our own: each check writes there, and would be the cause of the next
         if path not in self._found:
+            self.space.repository.require_ours()
             signature = files.signature_of(self.space.root, path, self.now_ns)
             known = self.known.get(path)
             if known is not None and known.blob and signature and known.signature == signature:

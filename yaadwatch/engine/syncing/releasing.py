@@ -1,6 +1,6 @@
 """Take what we put into a repository out again: blocks, carriers, the lines that exclude them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import agent_files, agreements, meta, provenance, snapshots, worktrees
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.safe_write import replacing
@@ -126,11 +127,12 @@ def take_out_everything(home: Home, project: Project) -> None:
         YaadError: see `release`.
     """
     if not project.common_dir.is_dir():
+        _take_out_without_git(home, project)
         return
     known = _trees(home, project)
     if known is None:
         _take_out_by_name(home, project)
-    for found in known or ():
+    for found in known or {}:
         try:
             with home.tree(project.id, found) as space:
                 _empty(home, space)
@@ -175,38 +177,72 @@ def _empty(home: Home, space: Space) -> None:
             # Where nothing of ours is, nothing need be written: the disk may be full, and what is
             # removed makes room on it. Else only read from here on: the daemon must not put back
             # what was just taken out.
-            if row.mode != READ or _has_ours(space, row):
+            if row.mode != READ or _has_ours(space.db, row):
                 release(home, space, row)
 
 
-def _trees(home: Home, project: Project) -> list[int] | None:
-    """Return the work trees that the store knows; None when it is lost or cannot be read."""
+def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | None:
+    """Return the work trees that the store knows, by id: where each is, and what we put there.
+
+    None when the store is lost or cannot be read.
+    """
     try:
         with home.stores.use(project) as db:
-            found = db.read(worktrees.everything)
-            for row in found:
-                db.read(agent_files.of_worktree, row.id)
+            return {
+                tree.id: (
+                    tree.path,
+                    [
+                        row.path
+                        for row in db.read(agent_files.of_worktree, tree.id).values()
+                        if _has_ours(db, row)
+                    ],
+                )
+                for tree in db.read(worktrees.everything)
+            }
     except YaadError as error:
         if error.code is not Code.UNAVAILABLE:
             raise
         return None
-    return [row.id for row in found]
+
+
+def _take_out_without_git(home: Home, project: Project) -> None:
+    """Take what is ours out of folders whose `.git` is gone; copies go to the backups."""
+    try:
+        known = _trees(home, project)
+    except YaadError:  # something else stands in the place of the store
+        known = None
+    if known is None:
+        known = {0: (project.root, _may_have_blocks(home, project.root))}
+    for root, paths in known.values():
+        there = layouts.find(root)
+        if there is None or there.root != root:  # else it is another repository's by now
+            _take_out_of(home, project, root, [path for path in paths if path not in CARRIERS])
 
 
 def _take_out_by_name(home: Home, project: Project) -> None:
     """Take out what bears our mark, wherever we may have put it; copies go to the backups."""
     layout = layouts.find(project.root)
     for tree in layouts.worktrees(layout) if layout is not None else ():
-        if tree.root is None:
-            continue
-        for path, found in reading.formats(home).find(tree.root).files.items():
-            if found.may_have_block and not found.reason:
-                _mark_out(home, project, tree.root, path)
-        for path in sorted(CARRIERS):
-            seen = files.observe(tree.root, path, bytes_max=1 << 20, now_ns=0)
-            if seen.data is not None and carrier.is_ours(seen.data):
-                _keep(home, project, path, seen.data)
-                carrier.take_away(home, project.id, tree.root, path)
+        if tree.root is not None:
+            _take_out_of(home, project, tree.root, _may_have_blocks(home, tree.root))
+
+
+def _may_have_blocks(home: Home, root: Path) -> list[str]:
+    return [
+        path
+        for path, found in reading.formats(home).find(root).files.items()
+        if found.may_have_block and not found.reason
+    ]
+
+
+def _take_out_of(home: Home, project: Project, root: Path, paths: Sequence[str]) -> None:
+    for path in paths:
+        _mark_out(home, project, root, path)
+    for path in sorted(CARRIERS):
+        seen = files.observe(root, path, bytes_max=1 << 20, now_ns=0)
+        if seen.data is not None and carrier.is_ours(seen.data):
+            _keep(home, project, path, seen.data)
+            carrier.take_away(home, project.id, root, path)
 
 
 def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
@@ -235,10 +271,10 @@ def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
         ) from error
 
 
-def _has_ours(space: Space, row: AgentFileRow) -> bool:
+def _has_ours(db: Database, row: AgentFileRow) -> bool:
     """Return whether anything of ours was ever put into a file, or agreed there."""
     return row.path in CARRIERS or bool(
-        row.block or space.db.read(snapshots.of_path, row.worktree, row.path)
+        row.block or db.read(snapshots.of_path, row.worktree, row.path)
     )
 
 
@@ -247,7 +283,7 @@ def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> 
 
     What looks like a block in any other file is the person's, as in a page that explains it.
     """
-    if not _has_ours(space, row):
+    if not _has_ours(space.db, row):
         return
 
     def read() -> bytes | None:

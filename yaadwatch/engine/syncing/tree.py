@@ -120,6 +120,7 @@ def sync_space(
         patient: leave the files that an agent may edit alone for as long as one is at work.
     """
     with home.stores.checking(space.project.id, -space.worktree.id):
+        space.repository.require_ours()
         work = _Work(home, space, accept_deletions, thorough=thorough, patient=patient)
         if layouts.at_work(space.repository.layout):
             return work.result(waiting=True)

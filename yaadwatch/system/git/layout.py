@@ -30,6 +30,13 @@ class Layout:
     git_dir: Path
     common_dir: Path
 
+    def is_own(self) -> bool:
+        """Return whether all of its folders belong to this user; git trusts none else by itself."""
+        return all(
+            os.stat(place).st_uid == os.geteuid()  # noqa: PTH116  (asked with each job)
+            for place in {self.root or self.git_dir, self.git_dir, self.common_dir}
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:

@@ -1,6 +1,7 @@
 """Asks git about one repository; a failure becomes an error that a person can read."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,7 +76,8 @@ class Git:
                     Code.REFUSED,
                     f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
                     "was read.",
-                    hint=f"If you trust it: git config --global --add safe.directory {self._cwd}",
+                    hint="If you trust it: git config --global --add safe.directory "
+                    f"{shlex.quote(str(self._cwd))}",
                 ) from failure
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."

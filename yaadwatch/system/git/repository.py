@@ -51,6 +51,7 @@ class Repository(Past):
         self._says: dict[str, Said] = {}
         self._is_text: dict[str, bool] = {}
         self._covers: dict[str, bool] = {}
+        self._refusal: tuple[YaadError, ...] | None = None
 
     def head(self) -> Head:
         """Return where HEAD is now."""
@@ -84,6 +85,25 @@ class Repository(Past):
                 f"git takes {self._cwd} for a part of {found}, not of {self.layout.git_dir}; "
                 "nothing in it was read.",
             )
+
+    def require_ours(self) -> None:
+        """See that it is this user's, or one that they trust; asked of git once for a job.
+
+        Raises:
+            YaadError: REFUSED when it belongs to somebody else.
+        """
+        if self._refusal is None:
+            self._refusal = () if self.layout.is_own() else self._refused()
+        for error in self._refusal:
+            raise error
+
+    def _refused(self) -> tuple[YaadError, ...]:
+        try:
+            self.verify()
+        except YaadError as error:
+            if error.code is Code.REFUSED:
+                return (error,)
+        return ()
 
     def tracked(self, folder: str = "") -> list[str]:
         """Return the paths in the index, relative to the work tree; those in `folder` only."""
