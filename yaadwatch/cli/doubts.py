@@ -5,7 +5,6 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short
-from yaadwatch.model.anchors import NOT_KNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,6 +222,8 @@ def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
+        from yaadwatch.model.anchors import NOT_KNOWN  # here: `status` tells none, and is quick
+
         ends = str(found["summary"]).endswith
         where = "uncommitted  " if not ends((_SOMEWHERE, NOT_KNOWN)) else ""
         where = "committed  " if ends(_SOMEWHERE) else where
