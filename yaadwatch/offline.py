@@ -16,13 +16,13 @@ from pathlib import Path
 from bridges.rules import Bridge, Statement
 from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import telling, tracing
+from yaadwatch.engine import commit_evidence, json_views
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View, WorkTree, expect, look_at
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.engine.workspace import require_files, require_repository
 from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
 from yaadwatch.model.errors import Code, YaadError
@@ -317,7 +317,7 @@ def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Find
         return None
     evidence: tuple[Evidence, ...] = ()
     if worst.verdict is not Verdict.UNKNOWN:
-        evidence, _ = tracing.explain(worst, assessing.committed(worst, head), head)
+        evidence, _ = commit_evidence.explain(worst, assessing.committed(worst, head), head)
     return Finding(
         rule=rule,
         verdict=worst.verdict,
@@ -369,7 +369,7 @@ def _row(finding: Finding) -> Iterator[tuple[str, object]]:
     proposal = finding.suggestion
     if proposal is not None:
         said = privacy.mask(proposal.text).text if proposal.text is not None else None
-        yield "suggestion", telling.proposal_row(replace(proposal, text=said))
+        yield "suggestion", json_views.proposal_row(replace(proposal, text=said))
 
 
 def _place(rule: Rule) -> dict[str, object]:

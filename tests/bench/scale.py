@@ -22,14 +22,14 @@ from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import expect, look_at
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.indexed import COST
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.words.remembered import Remembered
+from yaadwatch.system.git.word_index import COST
+from yaadwatch.system.git.words.search_cache import Remembered
 
 STANDING = (
     "Retries go through `fetch_with_retry` in src/core/retry.py",

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.system.git.below import FOLDERS_MAX, Below
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.git.worktree_search import FOLDERS_MAX, Below
 
 EXAMPLES = 30
 """Each runs git a dozen times."""

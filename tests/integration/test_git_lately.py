@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system.git import lately
+from yaadwatch.system.git import recent_changes
 from yaadwatch.system.git.command import GitRunner
 
 SECOND_NS = 1_000_000_000
 START = datetime(2026, 11, 21, 9, 30, 12, 980_000, tzinfo=UTC)
 END = START + timedelta(hours=1)
-NOON_NS = lately.ns_of(START)
+NOON_NS = recent_changes.ns_of(START)
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def test_what_was_removed_right_before_is_not_told(repo, opened, before_start, t
     repo.path.joinpath("notes.md").unlink()
     stamped(repo.path, NOON_NS - round(before_start * SECOND_NS))
 
-    found = lately.uncommitted(opened, START, END)
+    found = recent_changes.uncommitted(opened, START, END)
 
-    assert found == ({"notes.md": lately.REMOVED} if told else {})
+    assert found == ({"notes.md": recent_changes.REMOVED} if told else {})
 
 
 def test_a_file_system_that_keeps_whole_seconds_loses_nothing(repo, opened):
@@ -47,7 +47,7 @@ def test_a_file_system_that_keeps_whole_seconds_loses_nothing(repo, opened):
     repo.path.joinpath("notes.md").unlink()
     stamped(repo.path, NOON_NS // SECOND_NS * SECOND_NS)
 
-    assert lately.uncommitted(opened, START, END) == {"notes.md": lately.REMOVED}
+    assert recent_changes.uncommitted(opened, START, END) == {"notes.md": recent_changes.REMOVED}
 
 
 @given(st.integers(0, 2 * 10**18), st.integers(0, 2 * SECOND_NS), st.booleans())
@@ -55,9 +55,9 @@ def test_what_is_written_after_a_time_is_since_it_however_its_time_is_cut(since,
     stamp = since + later
     kept = stamp // SECOND_NS * SECOND_NS if whole else stamp
 
-    assert lately.is_since(kept, since)
+    assert recent_changes.is_since(kept, since)
 
 
 @given(st.integers(0, 2 * 10**18), st.integers(SECOND_NS, 10**12))
 def test_what_was_written_a_second_before_is_not_since(since, earlier):
-    assert not lately.is_since(since - earlier, since)
+    assert not recent_changes.is_since(since - earlier, since)

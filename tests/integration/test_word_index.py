@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 from yaadwatch.core.references.tree import Tree
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.store import words as kept_words
 from yaadwatch.store.words import Words
-from yaadwatch.system.git import indexed
+from yaadwatch.system.git import word_index
 from yaadwatch.system.git.command import GitRunner
 
 ASKED = ["retry", "Retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-y"]
@@ -69,7 +69,7 @@ def keeping(words):
 @pytest.fixture
 def at_once(monkeypatch):
     """A repository gets its index at the first search."""
-    monkeypatch.setattr(indexed, "COST", 0)
+    monkeypatch.setattr(word_index, "COST", 0)
 
 
 def searches(monkeypatch, runner):
@@ -103,7 +103,7 @@ def test_it_finds_in_every_commit_what_a_search_finds(tmp_path_factory, edits, o
     searching = GitRunner(Repo.TIMEOUT)
     asking = GitRunner(Repo.TIMEOUT, Words(folder / "words"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(indexed, "COST", 0)
+        patched.setattr(word_index, "COST", 0)
         for commit in commits:
             expected = repo.open(searching).files_with(ASKED, at=commit)
             assert repo.open(asking).files_with(ASKED, at=commit) == expected
@@ -165,7 +165,7 @@ def test_the_files_of_a_commit_are_those_that_git_lists(tmp_path_factory, edits,
     order.shuffle(commits)
     runner = GitRunner(Repo.TIMEOUT, Words(folder / "words"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(indexed, "COST", 0)
+        patched.setattr(word_index, "COST", 0)
         for commit in commits:
             opened = repo.open(runner)
             named = opened.named_at(commit)
@@ -334,7 +334,7 @@ def test_a_repository_gets_it_when_it_was_searched_often(new_repo, keeping, monk
     for commit in commits:
         assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["a.py"]}
 
-    assert len(ran) == indexed.COST - 1
+    assert len(ran) == word_index.COST - 1
 
 
 def test_far_commits_are_searched_until_it_would_have_been_worth_it(new_repo, keeping, monkeypatch):
@@ -345,7 +345,7 @@ def test_far_commits_are_searched_until_it_would_have_been_worth_it(new_repo, ke
     for number in range(12):
         repo.write(f"src/file{number}.py", f"again{number}\n")
     far = repo.commit()
-    for _ in range(indexed.COST):
+    for _ in range(word_index.COST):
         keeping.remembered = type(keeping.remembered)()
         repo.open(keeping).files_with(["retry1"], at=first)
     ran = searches(monkeypatch, keeping)
@@ -483,7 +483,7 @@ def test_a_link_in_its_place_is_not_followed(new_repo, keeping, tmp_path, at_onc
 def test_a_text_that_is_too_large_leaves_its_commit_to_the_search(
     new_repo, keeping, monkeypatch, at_once
 ):
-    monkeypatch.setattr(indexed, "TEXT_BYTES_MAX", 100)
+    monkeypatch.setattr(word_index, "TEXT_BYTES_MAX", 100)
     repo = new_repo("repo")
     small = repo.add("a.py", "retry\n")
     large = repo.add("b.py", "retry\n" * 50)
@@ -496,7 +496,7 @@ def test_a_text_that_is_too_large_leaves_its_commit_to_the_search(
 
 
 def test_a_large_repository_is_indexed_piece_by_piece(new_repo, keeping, monkeypatch, at_once):
-    monkeypatch.setattr(indexed, "AT_ONCE_MAX", 4)
+    monkeypatch.setattr(word_index, "AT_ONCE_MAX", 4)
     repo = new_repo("repo")
     for number in range(10):
         repo.write(f"src/file{number}.py", f"name{number}\n")
@@ -526,7 +526,7 @@ def test_a_commit_with_more_texts_than_it_may_hold_is_left_to_the_search(
     new_repo, keeping, monkeypatch, at_once
 ):
     monkeypatch.setattr(kept_words, "TEXTS_MAX", 3)
-    monkeypatch.setattr(indexed, "AT_ONCE_MAX", 2)
+    monkeypatch.setattr(word_index, "AT_ONCE_MAX", 2)
     added = []
     monkeypatch.setattr(kept_words.Texts, "add", lambda _, blob, data: added.append(blob))
     repo = new_repo("repo")
@@ -621,6 +621,6 @@ def test_while_texts_are_missing_it_answers_nothing_for_certain(partial, keeping
 
     with keeping.indexes.use(clone.layout.common_dir) as kept:
         opened = clone.open(keeping)
-        assert indexed.files_with(kept, opened, ["retry"], at=commit, whole=True) == {}
-        some = indexed.files_with(kept, opened, ["retry"], at=commit, whole=False)
+        assert word_index.files_with(kept, opened, ["retry"], at=commit, whole=True) == {}
+        some = word_index.files_with(kept, opened, ["retry"], at=commit, whole=False)
     assert some == {"retry": ["a.py"]}

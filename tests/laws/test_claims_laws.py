@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.asked import form
+from yaadwatch.core.recall.past_questions import form
 from yaadwatch.core.truth.claiming import statements
 from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract, sense
 

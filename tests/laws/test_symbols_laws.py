@@ -10,8 +10,8 @@ from hypothesis import assume, example, given
 from python_sources import dump, edit, function, indented, rewrite
 
 from yaadwatch.core.truth.found import State
-from yaadwatch.core.truth.likely import may_define
 from yaadwatch.core.truth.parsing import grammar, parse
+from yaadwatch.core.truth.prefilter import may_define
 from yaadwatch.core.truth.symbols import define
 
 sizes = st.integers(min_value=0, max_value=12)

@@ -24,7 +24,7 @@ from yaadwatch.bench.kept_vectors import KeptVectors
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.stores import Stores
-from yaadwatch.engine.vectors import filling, search
+from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
@@ -171,7 +171,7 @@ def embed(home: Home, call: Call, name: str, kept: Path | None = None) -> None:
                 vectors = known.of(texts)
                 place.db.write(embeddings.put, space, rows, [vectors[text] for text in texts])
                 after = rows[-1].num
-    filling.complete(home)
+    vector_fill.complete(home)
     search.warm_up(home, _PATIENCE_S)
 
 

@@ -15,7 +15,7 @@ from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.assessing import Assessed
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.words import Words

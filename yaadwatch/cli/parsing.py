@@ -78,9 +78,9 @@ GROUPS = {
         "upkeep": "upkeep",
         "export": "inout.moving",
         "import": "inout.moving",
-        "verify": "inout.keeping",
-        "compact": "inout.keeping",
-        "backup": "inout.keeping",
+        "verify": "inout.backups",
+        "compact": "inout.backups",
+        "backup": "inout.backups",
         "embed": "vectors.embed",
     },
     "agents": {

@@ -91,7 +91,7 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
         error = YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}.")
     _tell(error)
     if manager.listening is not None and manager.listening.fileno() >= 0:
-        from yaadwatch.daemon.doorkeeping import turn_away
+        from yaadwatch.daemon.startup_refusal import turn_away
 
         manager.tell(STATUS=error.message.splitlines()[0])
         turn_away(manager.listening, error)

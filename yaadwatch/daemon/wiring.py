@@ -17,25 +17,25 @@ from types import ModuleType
 from typing import Final
 
 from yaadwatch import places
-from yaadwatch.core import kept, privacy
+from yaadwatch.core import privacy, text_cache
 from yaadwatch.daemon import records
-from yaadwatch.daemon.filling import Filler, Verbs
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.looker import Looker
+from yaadwatch.daemon.lookback_worker import Looker
 from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service, attempt, in_words
+from yaadwatch.daemon.vector_filler import Filler, Verbs
 from yaadwatch.daemon.watching.arming import WatchedTree
 from yaadwatch.daemon.watching.engine import Checked, Engine
 from yaadwatch.daemon.watching.intake import Intake
-from yaadwatch.engine import watched
+from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
-from yaadwatch.engine.inout.firsts import FirstCopies
+from yaadwatch.engine.inout.first_backup import FirstCopies
 from yaadwatch.engine.stores import Stores
-from yaadwatch.engine.vectors import filling
+from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
@@ -56,7 +56,7 @@ SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _SOCKET: Final = "socket"
 _LATER: Final = (
-    "yaadwatch.engine.lineage",
+    "yaadwatch.engine.branch_ancestry",
     "yaadwatch.engine.syncing.lookback",
     "yaadwatch.engine.moved",
     "yaadwatch.engine.stale",
@@ -279,7 +279,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             from yaadwatch.engine import moved
 
             moved.seek(home, project)
-        return list[WatchedTree](watched.watched(home, project))
+        return list[WatchedTree](watch_list.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
         from yaadwatch.engine import stale
@@ -291,10 +291,10 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
-        from yaadwatch.engine import lineage
+        from yaadwatch.engine import branch_ancestry
         from yaadwatch.engine.syncing import tree as syncing
 
-        lineage.look(home, project, worktree)
+        branch_ancestry.look(home, project, worktree)
         done = syncing.sync_tree(home, project, worktree, paths)
         return done.waiting or done.watching
 
@@ -344,14 +344,14 @@ def _look_back(home: Home, project: str) -> timedelta | None:
 
 def _filler(home: Home, health: Health) -> Filler:
     verbs = Verbs(
-        user=filling.USER,
-        wanted=partial(filling.wanted, home),
-        stores=partial(filling.stores, home),
-        batch=partial(filling.batch, home),
-        skip=partial(filling.skip, home),
-        these=partial(filling.these, home),
-        take_over=partial(filling.take_over, home),
-        tidy=partial(filling.tidy, home),
+        user=vector_fill.USER,
+        wanted=partial(vector_fill.wanted, home),
+        stores=partial(vector_fill.stores, home),
+        batch=partial(vector_fill.batch, home),
+        skip=partial(vector_fill.skip, home),
+        these=partial(vector_fill.these, home),
+        take_over=partial(vector_fill.take_over, home),
+        tidy=partial(vector_fill.tidy, home),
     )
     return Filler(verbs, health)
 
@@ -428,7 +428,7 @@ def rest(home: Home) -> None:
     closed = home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
-        kept.forget()
+        text_cache.forget()
         closed += 1
     if closed:
         processes.give_back()
@@ -447,7 +447,7 @@ def load() -> None:
 
 def _keeping() -> ModuleType:
     """Return what backs up and trims; a daemon that has nothing of that to do goes without it."""
-    return import_module("yaadwatch.engine.inout.keeping")
+    return import_module("yaadwatch.engine.inout.backups")
 
 
 def keeper(

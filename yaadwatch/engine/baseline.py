@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.remember import verb
@@ -108,7 +108,7 @@ def _note(
         provenance.put_path(conn, worktree, path, places + _hidden(conn, worktree, path, places))
     back = was_hidden - provenance.hidden(conn, worktree)
     for resting in anchors.of_nodes(conn, back).values():
-        writing.look_again(conn, resting)
+        node_changes.look_again(conn, resting)
 
 
 def _hidden(

@@ -15,7 +15,7 @@ from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Cause, Doubt, Statement
-from yaadwatch.engine import lineage, stale
+from yaadwatch.engine import branch_ancestry, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
@@ -91,7 +91,7 @@ def context(
             read=read,
             formats=agent.reads if agent else None,
         )
-        away = lineage.away(home, space)
+        away = branch_ancestry.away(home, space)
         told = space.db.read(
             _look,
             worktree=space.worktree.id,

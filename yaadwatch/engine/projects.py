@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.engine import baseline, identity, stale, telling
+from yaadwatch.engine import baseline, identity, json_views, stale
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import (
@@ -97,7 +97,7 @@ def add(
             stale.check_space(home, space, None)
             known = {row.path: row for row in tree.sync_space(home, space).files}
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)
-            shallow = telling.shallow_row(space)
+            shallow = json_views.shallow_row(space)
         undo.pop_all()
     removed = home.user.read(registry.removed, layout.common_dir)
     backup = identity.newest_backup(removed) if removed is not None else None
@@ -119,7 +119,7 @@ def add(
             }
             for file in said.files
         ],
-        **telling.counted(doubts),
+        **json_views.counted(doubts),
         "looking": said.looking,
         "shallow": shallow,
         "mode": mode,
@@ -182,7 +182,7 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     watched = home.user.read(registry.everything)
     if not watched:
         home.user.refuse_if_stands_in()
-    return {"projects": [telling.project_row(home, project) for project in watched]}
+    return {"projects": [json_views.project_row(home, project) for project in watched]}
 
 
 def _as_known(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.core import privacy
-from yaadwatch.engine import budget, shelves, telling
+from yaadwatch.engine import budget, json_views, store_lookup
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
@@ -81,7 +81,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 
 
 def _project(home: Home, project: Project) -> dict[str, object]:
-    row = telling.project_row(home, project)
+    row = json_views.project_row(home, project)
     watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
     shown = row | {"watch": watch if row["state"] == "ok" else "off", "lag_ms": lag, "size": None}
     if row["state"] == "ok":
@@ -92,7 +92,7 @@ def _project(home: Home, project: Project) -> dict[str, object]:
 
 def config(home: Home, call: Call) -> dict[str, object]:
     """Return the settings that hold in the project of `call`; the answer is Config."""
-    with shelves.shelves(home, call) as found:
+    with store_lookup.shelves(home, call) as found:
         beside = home.settings_beside(found.nearest.db.path)
         where = None if found.project is None else str(found.nearest.db.path.parent)
     usual = Settings()

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import identity, lineage, telling, tracing
-from yaadwatch.engine.anchored import assessing, seeing
+from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views
+from yaadwatch.engine.anchored import anchor_state, assessing
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
@@ -64,9 +64,9 @@ def stale(
         places = space.db.read(said_in, space.worktree.id, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
-        shallow = telling.shallow_row(space)
+        shallow = json_views.shallow_row(space)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
-        away = frozenset[str]() if all_branches else lineage.away(home, space)
+        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
     asked = [
         flag
         for flag in found
@@ -79,7 +79,8 @@ def stale(
     )
     return {
         "stale": [
-            telling.doubt_row(flag, known[flag.node], places.get(flag.node, ())) for flag in shown
+            json_views.doubt_row(flag, known[flag.node], places.get(flag.node, ()))
+            for flag in shown
         ],
         "unknown": [
             {"id": flag.node, "text": known[flag.node].text, "reason": flag.reason}
@@ -262,7 +263,7 @@ def _stirred(named: Iterable[Anchor], former: str, head: AtHead) -> set[str]:
         former: the HEAD of the last look.
         head: HEAD.
     """
-    words = {(anchor.node, word) for anchor in named if (word := seeing.word_of(anchor))}
+    words = {(anchor.node, word) for anchor in named if (word := anchor_state.word_of(anchor))}
     if not words or not head.head.commit or former == head.head.commit:
         return set()
     try:
@@ -348,7 +349,7 @@ def _judge(
         evidence, uncommitted = same.evidence, same.uncommitted
     elif worst.verdict is not Verdict.UNKNOWN:
         committed = assessing.committed(worst, head)
-        evidence, uncommitted = tracing.explain(worst, committed, head)
+        evidence, uncommitted = commit_evidence.explain(worst, committed, head)
     return Flag(
         node=own[0].node,
         worktree=worktree,

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from yaadwatch.core.truth import decay
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.truth import gaps, scrubbing
 from yaadwatch.engine.workspace import Call, Home
@@ -285,7 +285,7 @@ def _archive(
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
     faded = _faded(conn, living, settings, now)
     for node, left in faded:
-        writing.archive(conn, node, now, actor="upkeep", reason=f"faded to {left:.2f}")
+        node_changes.archive(conn, node, now, actor="upkeep", reason=f"faded to {left:.2f}")
     return faded
 
 

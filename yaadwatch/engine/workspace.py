@@ -14,7 +14,7 @@ from typing import Protocol
 
 from yaadwatch import places
 from yaadwatch.core import privacy
-from yaadwatch.core.recall import asked
+from yaadwatch.core.recall import past_questions
 from yaadwatch.engine.stores import Stores, lacking
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -29,18 +29,18 @@ from yaadwatch.model.settings import (
 from yaadwatch.store import nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.system.atwork import AtWork
+from yaadwatch.system.active_agents import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Beside, Loaded
 from yaadwatch.system.embedding.pool import Workers
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.below import Below
 from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.landed import Landed
 from yaadwatch.system.git.layout import Layout
+from yaadwatch.system.git.patch_equivalence import Landed
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.livesessions import LiveSessions
+from yaadwatch.system.git.worktree_search import Below
+from yaadwatch.system.live_sessions import LiveSessions
 from yaadwatch.system.safe_write.former_files import Formers
 
 FRAGMENT_CHARS_MIN = 4
@@ -198,7 +198,7 @@ class Home:
 
         Its words are not kept: a hash of them is, and how often it was asked.
         """
-        words = asked.form(privacy.mask(question).text)
+        words = past_questions.form(privacy.mask(question).text)
         if not words:
             return
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()

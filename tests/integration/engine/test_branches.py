@@ -5,7 +5,7 @@ from engine_world import FIVE_TRIES, RETRY, Tree
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine import report
-from yaadwatch.engine.sessions import handing, news, verbs
+from yaadwatch.engine.sessions import handoffs, news, verbs
 from yaadwatch.engine.sessions import tasks as work
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.workspace import Call
@@ -86,7 +86,7 @@ class TestBrief:
         told = contexts.context(tree.home, tree.call)
 
         assert (told["tasks"], told["stale"]) == (0, 0)
-        handed = handing.handoff(tree.home, tree.call)
+        handed = handoffs.handoff(tree.home, tree.call)
         assert (handed["open"], handed["doubts"]) == (0, 0)
 
     def test_two_values_on_two_branches_do_not_contradict_each_other(self, tree):

@@ -438,7 +438,7 @@ def test_a_claim_that_cannot_be_is_refused_and_nothing_is_stored(repo, fields, c
 
 def test_claims_are_in_the_transaction_of_the_memory(repo, monkeypatch):
     """Whatever goes wrong after the node is stored takes its claims along."""
-    from yaadwatch.engine.remember import making
+    from yaadwatch.engine.remember import batch_write
 
     written = []
 
@@ -446,7 +446,7 @@ def test_claims_are_in_the_transaction_of_the_memory(repo, monkeypatch):
         written.extend(conn.execute("SELECT * FROM claims"))
         raise YaadError(Code.UNAVAILABLE, "no space")
 
-    monkeypatch.setattr(making.log, "append_all", broken)
+    monkeypatch.setattr(batch_write.log, "append_all", broken)
     with pytest.raises(YaadError, match="no space"):
         repo.remember("The API port is 8080")
 

@@ -9,7 +9,7 @@ from tiny_model import build
 
 from yaadwatch.api import frames
 from yaadwatch.engine import report
-from yaadwatch.engine.vectors import filling, search, verbs
+from yaadwatch.engine.vectors import search, vector_fill, verbs
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.vectors import embeddings, models
 from yaadwatch.system.embedding import sources
@@ -48,7 +48,7 @@ def two(tmp_path):
 def enable(tree, folder, *, fill=True):
     answer = verbs.embed_enable(tree.home, tree.call, model=folder)
     if fill:
-        filling.complete(tree.home)
+        vector_fill.complete(tree.home)
     return answer
 
 
@@ -82,7 +82,7 @@ def test_a_model_is_filling_until_every_memory_has_a_vector(tree, one):
     assert (answer["search"], answer["models"][0]["percent"]) == ("words", 0)
     assert answer["why"].endswith("is 0 % filled")
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     answer = status(tree)
     assert states(answer) == {"one": "active"}
@@ -138,7 +138,7 @@ def test_switching_answers_by_the_old_model_until_the_new_one_is_full(tree, one,
     assert (answer["search"], answer["why"].count("0 % filled")) == ("vectors", 1)
     assert len(stored(tree)) == 1
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     assert states(status(tree)) == {"one": "kept", "two": "active"}
     assert len(stored(tree)) == 2
@@ -160,7 +160,7 @@ def test_going_back_while_another_model_is_being_filled_gives_that_one_up(tree, 
     enable(tree, two, fill=False)
 
     assert states(verbs.embed_rollback(tree.home, tree.call)) == {"one": "active"}
-    assert not filling.take_over(tree.home, status(tree)["models"][0]["space"])
+    assert not vector_fill.take_over(tree.home, status(tree)["models"][0]["space"])
 
 
 def test_there_may_be_nothing_to_go_back_to(tree, one):
@@ -181,23 +181,23 @@ def test_only_one_step_back_is_kept_and_the_rest_is_tidied_away(tree, one, two, 
 
     with tree.home.space(tree.call) as space:
         project = space.project.id
-    assert filling.tidy(tree.home, project) > 0
+    assert vector_fill.tidy(tree.home, project) > 0
 
     assert len(stored(tree)) == 2
-    assert filling.tidy(tree.home, project) == 0
+    assert vector_fill.tidy(tree.home, project) == 0
 
 
 def test_a_store_at_rest_of_which_nothing_is_missing_stays_at_rest(tree, one):
     enable(tree, one)
     with tree.home.space(tree.call) as space:
         project = space.project.id
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     tree.home.stores.close_one(project)
-    (model,) = filling.wanted(tree.home)
+    (model,) = vector_fill.wanted(tree.home)
 
-    assert filling.stores(tree.home) == [filling.USER, project]
-    assert filling.tidy(tree.home, project) == 0
-    assert filling.batch(tree.home, project, model) == 0
+    assert vector_fill.stores(tree.home) == [vector_fill.USER, project]
+    assert vector_fill.tidy(tree.home, project) == 0
+    assert vector_fill.batch(tree.home, project, model) == 0
     assert tree.home.stores.opened(project) is None
 
 
@@ -226,7 +226,7 @@ def test_making_anew_replaces_every_vector(tree, one):
 
     assert (answer["search"], states(answer)) == ("words", {"one": "filling"})
     assert stored(tree) == []
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     with tree.db() as db:
         after = db.read(lambda conn: conn.execute("SELECT * FROM embeddings").fetchall())
     assert after == before
@@ -256,14 +256,14 @@ def test_a_fill_that_was_cut_off_goes_on_where_it_stopped(tree, one):
     with tree.home.space(tree.call) as space:
         project = space.project.id
 
-    last = filling.batch(tree.home, project, model)
+    last = vector_fill.batch(tree.home, project, model)
     tree.world.reopen()
 
-    left = filling.coverage(tree.home, project, model.space)
+    left = vector_fill.coverage(tree.home, project, model.space)
     assert left.filled == 16
-    assert filling.skip(tree.home, project, model, 0) > last
-    filling.complete(tree.home)
-    done = filling.coverage(tree.home, project, model.space)
+    assert vector_fill.skip(tree.home, project, model, 0) > last
+    vector_fill.complete(tree.home)
+    done = vector_fill.coverage(tree.home, project, model.space)
     assert done.filled == done.memories == left.memories
 
 
@@ -278,14 +278,14 @@ def test_a_crash_before_the_flip_leaves_the_old_model_and_after_it_the_new_one(t
     assert search.active(tree.home) == before
     assert states(status(tree)) == {"one": "active", "two": "filling"}
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     tree.world.reopen()
 
     assert search.active(tree.home).name == two
 
 
 def _take_over_and_crash(conn):
-    filling._take_over(
+    vector_fill._take_over(
         conn, models.in_state(conn, "filling").space, models.everything(conn)[0].enabled_at
     )
     assert models.in_state(conn, "filling") is None

@@ -33,7 +33,7 @@ KEPT_ELSEWHERE = {
     "core/truth/parsing.py": "grammars",
     "engine/agent_files/finding.py": "formats, by patterns of the settings",
     "engine/anchored/worktree.py": "paths that git tracks",
-    "engine/inout/taking.py": "of one import",
+    "engine/inout/row_import.py": "of one import",
     "model/settings.py": "settings",
     "servers/dispatch.py": "folders and names of agents",
     "store/sqlite/database.py": "a store with nothing in it",
@@ -153,7 +153,7 @@ def test_words_that_were_searched_in_commits_are_forgotten(repo):
 
 
 def test_every_function_that_keeps_texts_is_one_that_can_forget():
-    """`core.kept` is the one way; other ways are for what holds no words of memories."""
+    """`core.text_cache` is the one way; other ways are for what holds no words of memories."""
     top = Path(yaadwatch.__file__).parent
     found = {
         path.relative_to(top).as_posix()
@@ -161,4 +161,4 @@ def test_every_function_that_keeps_texts_is_one_that_can_forget():
         if re.search(r"\blru_cache\b|@(?:functools\.)?cache\b", path.read_text())
     }
 
-    assert found - {"core/kept.py"} == KEPT_ELSEWHERE.keys()
+    assert found - {"core/text_cache.py"} == KEPT_ELSEWHERE.keys()

@@ -10,7 +10,7 @@ from engine_world import NET, dump
 from in_process import ask, command
 
 from yaadwatch import places
-from yaadwatch.engine.inout import keeping, spool, verifying
+from yaadwatch.engine.inout import backups, spool, verifying
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -492,12 +492,12 @@ def test_what_was_imported_is_listed(full):
 def test_what_nobody_came_back_for_goes_after_a_day(full):
     made = spool.make(full.home.clock)
     made.append("data", "YQ==")
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
     assert made.folder.exists()
     old = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
     os.utime(made.folder, (old, old))
 
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
 
     assert not made.folder.exists()
 

@@ -13,7 +13,7 @@ from engine_world import dump
 from in_process import ask, command
 
 from yaadwatch.cli.inout import outside
-from yaadwatch.engine.inout import keeping, verifying
+from yaadwatch.engine.inout import backups, verifying
 from yaadwatch.engine.recall import verb as verb_of_recall
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
@@ -471,7 +471,7 @@ def test_a_backup_from_before_files_were_dropped_is_whole_when_it_is_brought_bac
     folder.mkdir()
     (folder / "a.md").write_bytes(PAGE.encode())
     done = ask(full, "import", folder)["import"]
-    keeping.backup(full.home, full.call)
+    backups.backup(full.home, full.call)
     full.world.reopen()
     for path in full.store.parent.glob("yaad.db*"):
         path.unlink()

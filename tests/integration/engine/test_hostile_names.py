@@ -8,7 +8,7 @@ from engine_world import NET, RETRY
 from yaadwatch.core.recall import brief
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.inout import pages
-from yaadwatch.engine.sessions import handing, news
+from yaadwatch.engine.sessions import handoffs, news
 from yaadwatch.engine.workspace import Call
 from yaadwatch.servers import mcp_texts
 
@@ -82,7 +82,7 @@ def test_the_name_of_a_file_is_data_wherever_a_doubt_is_told(doubted, name):
     for said in (doubt["reason"], *(found["summary"] for found in doubt["evidence"])):
         assert_told_as_a_name(said)
     assert_told_as_data(contexts.context(repo.home, agent)["brief"])
-    assert_told_as_a_name(handing.handoff(repo.home, agent)["prompt"])
+    assert_told_as_a_name(handoffs.handoff(repo.home, agent)["prompt"])
     resource = mcp_texts.BY_URI["yaad://context"].result(contexts.context(repo.home, agent))
     assert_told_as_data(resource["contents"][0]["text"])
     repo.sync()

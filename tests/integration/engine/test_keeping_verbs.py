@@ -11,8 +11,8 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.engine import budget, report
-from yaadwatch.engine.inout import keeping, verifying
-from yaadwatch.engine.inout.firsts import AGAIN_AFTER_S, FirstCopies
+from yaadwatch.engine.inout import backups, verifying
+from yaadwatch.engine.inout.first_backup import AGAIN_AFTER_S, FirstCopies
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
@@ -27,7 +27,7 @@ def verify(repo, **given):
 
 
 def backup(repo, **given):
-    return keeping.backup(repo.home, repo.call, **given)
+    return backups.backup(repo.home, repo.call, **given)
 
 
 def found(repo):
@@ -173,7 +173,7 @@ def test_compact_gives_back_the_room_of_what_was_deleted(full):
         db.write(nodes.erase, filler)
         before = db.read(lambda conn: conn.execute("SELECT id, num FROM nodes").fetchall())
 
-    answer = keeping.compact(full.home, full.call)
+    answer = backups.compact(full.home, full.call)
 
     assert answer["after"] < answer["before"] / 2
     assert verify(full)["sound"] is True
@@ -252,7 +252,7 @@ def test_the_job_copies_every_store_and_the_users_own(full):
     other.add()
     other.remember("Something about the other one")
 
-    keeping.back_up_all(full.home)
+    backups.back_up_all(full.home)
 
     folders = sorted(one.name for one in (places.home() / "backups").iterdir())
     assert len(folders) == 3
@@ -266,7 +266,7 @@ def test_a_store_that_cannot_be_had_keeps_no_other_from_its_backup(full):
     full.store.write_bytes(b"no database any more " * 500)
 
     with pytest.raises(YaadError, match="could not be backed up") as caught:
-        keeping.back_up_all(full.home)
+        backups.back_up_all(full.home)
 
     assert caught.value.code is Code.UNAVAILABLE
     with other.home.space(other.call) as space:
@@ -362,7 +362,7 @@ def test_old_events_go_once_every_follower_has_read_them(full):
     _age(full, 91)
     new = full.remember("Said much later than the others")
 
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
 
     with full.db() as db:
         left = db.read(events.after, 0, 100)
@@ -376,7 +376,7 @@ def test_events_that_are_not_old_stay(full):
         before = db.read(events.after, 0, 1000)
     _age(full, 89)
 
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
 
     with full.db() as db:
         assert db.read(events.after, 0, 1000) == before
@@ -390,7 +390,7 @@ def test_how_long_events_are_kept_is_a_setting(world):
     repo.remember()
     _age(repo, 3)
 
-    keeping.trim_all(repo.home)
+    backups.trim_all(repo.home)
 
     with repo.db() as db:
         assert db.read(events.after, 0, 10) == []
@@ -399,11 +399,11 @@ def test_how_long_events_are_kept_is_a_setting(world):
 def test_copies_from_before_an_upgrade_go_after_a_month(full):
     old = full.store.with_name("yaad.db.v1")
     old.write_bytes(b"x")
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
     assert old.exists()
     _age(full, 31)
 
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
 
     assert not old.exists()
 
@@ -412,11 +412,11 @@ def test_copies_from_before_an_upgrade_go_after_a_month(full):
 
 
 def test_status_says_how_large_a_store_is_and_when_it_is_full(full):
-    keeping.trim_all(full.home)
+    backups.trim_all(full.home)
     for number in range(5):
         _age(full, 1)
         full.remember(f"A long note, number {number}: " + "word " * 3000)
-        keeping.trim_all(full.home)
+        backups.trim_all(full.home)
     _age(full, 1)
 
     size = report.status(full.home, full.call)["projects"][0]["size"]
@@ -494,7 +494,7 @@ def test_a_store_that_is_nearly_full_is_a_problem_before_it_is(world):
     world.reopen()
     repo = world.repo()
     repo.add()
-    keeping.trim_all(repo.home)
+    backups.trim_all(repo.home)
     _age(repo, 1)
     for number in range(20):
         repo.remember(f"Note {number}: " + "word " * 3000)

@@ -10,7 +10,7 @@ from tiny_model import build
 from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.recall.gathering import HOLDERS_MAX, RARE_AMONG
-from yaadwatch.engine.vectors import filling, search
+from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Recall, Settings
@@ -50,7 +50,7 @@ def tree(world, tmp_path):
         enabled_at=tree.home.clock.now(),
     )
     tree.home.user.write(models.put, model)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     assert search.warm_up(tree.home, PATIENCE_S)
     return tree
 
@@ -90,7 +90,7 @@ def test_no_look_alike_is_ahead_of_the_only_memory_with_a_word_of_the_question(t
     texts += ["a blue log is the maximum of zq0042x"]
     nodes = [GivenNode(id=text, text=text, kind="spec") for text in texts]
     inject.inject(tree.home, tree.call, nodes=nodes)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     answer = asked(tree, "retry zq0042x")["results"]
 
@@ -156,7 +156,7 @@ def test_a_copy_is_of_the_vectors_as_they_are_now(tree):
     with tree.db() as db:
         before = [num for num, _ in search.nearest(tree.home, db, "a vehicle", limit=9)]
     tree.restore("port")
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     with tree.db() as db:
         after = [num for num, _ in search.nearest(tree.home, db, "a vehicle", limit=9)]
     assert len(after) == len(before) + 1

@@ -14,13 +14,13 @@ from engine_world import World
 
 from yaadwatch import places
 from yaadwatch.daemon import wiring
-from yaadwatch.engine import stale, watched
+from yaadwatch.engine import stale, watch_list
 from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, STORES_OPEN_MAX
 from yaadwatch.store import anchors
-from yaadwatch.system.git.words import standing
+from yaadwatch.system.git.words import worktree_words
 
 PATIENCE_S = 30.0
 ROOM_MAX = 12
@@ -63,7 +63,7 @@ def test_a_store_that_nobody_used_for_a_while_is_closed_and_opened_again_when_as
 def test_what_is_kept_of_a_repository_is_let_go_when_nobody_asked_for_long(world):
     tree = world.repo()
     tree.add()
-    for tries in range(standing.SEARCHES_MIN + 2):
+    for tries in range(worktree_words.SEARCHES_MIN + 2):
         node = tree.remember(f"`fetch_with_retry` of src/net.py gives up after {tries} tries")
     git = tree.home.git
 
@@ -240,10 +240,10 @@ class TestLook:
             tree.remember()
         trees[0].write("src/net.py", "")
         trees[0].check()
-        opened = watched.watched(world.home)
+        opened = watch_list.watched(world.home)
 
         close(world)
-        at_rest = watched.watched(world.home)
+        at_rest = watch_list.watched(world.home)
 
         assert [tree.paths for tree in at_rest] == [tree.paths for tree in opened]
         assert at_rest == opened
@@ -270,7 +270,7 @@ class TestLook:
         for file in kept.iterdir():
             shutil.copy(file, project.store.parent)
 
-        assert "src/net.py" in watched.watched(world.home)[0].paths
+        assert "src/net.py" in watch_list.watched(world.home)[0].paths
 
     def test_a_store_is_opened_by_others_after_it_was_looked_into(self, world):
         tree = world.repo()

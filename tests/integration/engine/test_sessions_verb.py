@@ -11,7 +11,7 @@ from yaadwatch.engine import context, recall
 from yaadwatch.engine.inout import erasing
 from yaadwatch.engine.memories import curate, deleting
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.sessions import ending, handing, news, tasks, verbs
+from yaadwatch.engine.sessions import ending, handoffs, news, tasks, verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.truth import versions
@@ -56,7 +56,7 @@ class Agent:
         return found
 
     def handoff(self, **fields):
-        return handing.handoff(self.home, self.call, **fields)
+        return handoffs.handoff(self.home, self.call, **fields)
 
     def news(self, **fields):
         return news.session_news(self.home, self.call, **fields)

@@ -16,7 +16,7 @@ from yaadwatch.daemon.watching import arming
 from yaadwatch.daemon.watching.engine import Checked, Engine
 from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.engine import recall, report
-from yaadwatch.engine.vectors import filling, verbs
+from yaadwatch.engine.vectors import vector_fill, verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Memory, Recall, Settings, Store, Vectors, Watch
@@ -46,7 +46,7 @@ def with_model(world, folder):
     tree.remember(CAR)
     tree.remember(TESTS)
     verbs.embed_enable(tree.home, tree.call, model=str(build(folder / "one")))
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     return tree
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from engine_world import FIVE_TRIES, dump
 
-from yaadwatch.engine import report, watched
+from yaadwatch.engine import report, watch_list
 
 
 class Watching:
@@ -59,7 +59,7 @@ def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo):
     repo.home.pulse = Hanging()
     with repo.without_store():
         answer = report.status(repo.home, repo.call)
-        trees = watched.watched(repo.home)
+        trees = watch_list.watched(repo.home)
 
     (project,) = answer["projects"]
     assert (project["state"], project["watch"]) == ("broken", "off")

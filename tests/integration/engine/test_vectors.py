@@ -9,7 +9,7 @@ import pytest
 from engine_world import World
 from tiny_model import build
 
-from yaadwatch.engine.vectors import filling, search
+from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.model.embeddings import Model
 from yaadwatch.store.vectors import models
 
@@ -70,7 +70,7 @@ def test_a_model_answers_once_every_memory_has_a_vector(tree, model):
     car, tests = tree.remember(CAR), tree.remember(TESTS)
     assert nearest(tree, "the automobile in the queue") is None
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     found = nearest(tree, "The red automobile is in the queue")
     assert [name for name, _ in found] == [car, tests]
@@ -80,14 +80,14 @@ def test_a_model_answers_once_every_memory_has_a_vector(tree, model):
 
 
 def test_the_user_store_is_searched_in_the_same_way(tree, model):
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     assert search.nearest(tree.home, tree.home.user, "automobile", limit=5) == []
 
 
 def test_a_cold_worker_is_not_waited_for(tree, model):
     tree.remember(CAR)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     tree.home.vectors.forget(model.name)
 
     assert nearest(tree, "automobile") is None
@@ -98,36 +98,36 @@ def test_a_cold_worker_is_not_waited_for(tree, model):
 
 def test_what_is_not_remembered_any_more_is_not_found(tree, model):
     car, tests = tree.remember(CAR), tree.remember(TESTS)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     tree.forget(car)
     assert [name for name, _ in nearest(tree, "automobile")] == [tests]
 
     tree.restore(car)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     assert {name for name, _ in nearest(tree, "automobile")} == {car, tests}
 
 
 def test_new_words_are_embedded_anew(tree, model):
     car = tree.remember(CAR)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     tree.edit(car, "The blue port")
     assert nearest(tree, "automobile") == []
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     assert nearest(tree, "the blue port")[0][1] == pytest.approx(1.0, abs=1e-3)
 
 
 def test_another_model_takes_over_only_when_it_is_full(tree, model, tmp_path):
     car = tree.remember(CAR)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     other = enable(tree.home, build(tmp_path / "other", seed="two"))
 
     assert search.active(tree.home).space == model.space
     assert nearest(tree, "automobile")[0][0] == car
 
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
 
     assert search.active(tree.home).space == other.space
     assert search.warm_up(tree.home, PATIENCE_S)
@@ -137,7 +137,7 @@ def test_another_model_takes_over_only_when_it_is_full(tree, model, tmp_path):
 
 def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
     tree.remember(CAR)
-    filling.complete(tree.home)
+    vector_fill.complete(tree.home)
     build(tmp_path / "tiny", seed="two")
     tree.home.vectors.forget(model.name)
     tree.home.vectors.of(model.name).meet(PATIENCE_S)
@@ -146,7 +146,7 @@ def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
 
     tree.remember(TESTS)
     with pytest.raises(Exception, match="another model now"):
-        filling.complete(tree.home)
+        vector_fill.complete(tree.home)
 
 
 def test_a_model_that_is_gone_leaves_words(tree, model):
@@ -159,7 +159,7 @@ def test_the_daemon_imports_no_numerics():
     program = (
         "import sys\n"
         "import yaadwatch.daemon.wiring, yaadwatch.engine.vectors.search\n"
-        "import yaadwatch.engine.vectors.filling\n"
+        "import yaadwatch.engine.vectors.vector_fill\n"
         "print({'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sqlite3'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -6,7 +6,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.engine import stale as checking
-from yaadwatch.engine import watched as watching
+from yaadwatch.engine import watch_list as watching
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.model.errors import Code, YaadError
 

@@ -16,7 +16,7 @@ from yaadwatch.engine.syncing.lookback import AGAIN_AFTER
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.blamed import Wrote
+from yaadwatch.system.git.blame import Wrote
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.repository import Repository
 

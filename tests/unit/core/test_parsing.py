@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from yaadwatch.core import kept
+from yaadwatch.core import text_cache
 from yaadwatch.core.truth import definitions, parsing
 from yaadwatch.core.truth.languages import language_of
 
@@ -28,7 +28,7 @@ def test_a_file_that_was_parsed_is_not_kept_for_ever():
     try:
         for number in range(FILES):
             assert parsing.parse(source(number), grammar) is not None
-        kept.forget()
+        text_cache.forget()
         gc.collect()
         left, _ = tracemalloc.get_traced_memory()
     finally:

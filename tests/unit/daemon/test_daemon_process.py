@@ -382,11 +382,11 @@ def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):
         """
         import sys, time
         from yaadwatch.daemon.main import run
-        from yaadwatch.engine import watched
+        from yaadwatch.engine import watch_list
         def slowly(home, project=None):
             open("started", "w").close()
             time.sleep(3600)
-        watched.watched = slowly
+        watch_list.watched = slowly
         sys.exit(run(foreground=False))
         """,
         wait=False,

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from yaadwatch.core.ingest.lettering import folded, is_shouted
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 
 _KEPT_WORDS: Final = 4096
 _KEPT_NUMBERS: Final = 16

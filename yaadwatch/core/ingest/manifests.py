@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 
 NPM: Final = "npm"
 PIP: Final = "pip"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from yaadwatch.core.truth import likely, outlines, settings_keys, symbols, tokens
+from yaadwatch.core.truth import outlines, prefilter, settings_keys, symbols, tokens
 from yaadwatch.core.truth.found import Definition, Kind, Named, State, matching, parts_of
 from yaadwatch.core.truth.language import Language
 from yaadwatch.core.truth.languages import PYTHON, language_of
@@ -104,7 +104,7 @@ def may_define(source: bytes, path: str, symbol: str) -> bool:
     """Return False only if `define` cannot find `symbol`; what it costs is a look for the word."""
     if language_of(path) is not PYTHON:
         return True
-    return likely.may_define(unified(source), parts_of(symbol)[-1])
+    return prefilter.may_define(unified(source), parts_of(symbol)[-1])
 
 
 def names(source: bytes, path: str) -> Sequence[Named]:

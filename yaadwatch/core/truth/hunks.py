@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 from yaadwatch.model.anchors import Hunk
 
 _KEYWORD = (

@@ -5,7 +5,7 @@ import importlib
 import re
 from typing import TYPE_CHECKING
 
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query

@@ -33,7 +33,7 @@ BRANCH_FOLDERS_MAX: Final = 64
 
 
 class WatchedTree(Protocol):
-    """A work tree and the files in it whose changes matter; see `engine.watched.WatchedTree`."""
+    """A work tree and the files in it whose changes matter; see `engine.watch_list.WatchedTree`."""
 
     @property
     def project(self) -> str:

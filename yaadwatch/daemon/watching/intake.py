@@ -17,7 +17,7 @@ from yaadwatch.daemon.watching.arming import Mode, Silent
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
 from yaadwatch.daemon.watching.checks import Checks
 from yaadwatch.daemon.watching.engine import Engine
-from yaadwatch.daemon.watching.hearing import Hearing
+from yaadwatch.daemon.watching.hint_set import Hearing
 from yaadwatch.daemon.watching.trees import Trees
 from yaadwatch.model.settings import Watch
 

@@ -21,7 +21,7 @@ from yaadwatch.daemon.watching.arming import (
 )
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
 from yaadwatch.daemon.watching.engine import Engine
-from yaadwatch.daemon.watching.hearing import Hearing
+from yaadwatch.daemon.watching.hint_set import Hearing
 from yaadwatch.daemon.watching.polling import NOTHING, Differences, Looking, Poller
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher

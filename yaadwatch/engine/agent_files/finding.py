@@ -19,7 +19,7 @@ from bridges.imports import imports
 from bridges.reading import parse
 from bridges.registry import bridges, for_path
 from bridges.rules import Bridge
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.system import files

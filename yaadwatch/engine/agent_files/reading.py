@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bridges.rules import Bridge, Document, Statement
-from yaadwatch.core.kept import kept
+from yaadwatch.core.text_cache import kept
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.agent_files.finding import Fleet, Formats, Found
 from yaadwatch.engine.workspace import Home, Space

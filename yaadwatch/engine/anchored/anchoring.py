@@ -15,8 +15,8 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.doubt import assignments, returns
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.engine.anchored import looking
-from yaadwatch.engine.anchored.told import is_ours
+from yaadwatch.engine.anchored import file_state
+from yaadwatch.engine.anchored.own_output import is_ours
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
@@ -260,7 +260,7 @@ def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
 
 def _value_in_words(one: Sought, maker: "_Maker") -> None:
     """Anchor the number that a file the text names gives to what the text says in plain words."""
-    files = [path for path in one.files if looking.is_code(path)][:VALUE_FILES_MAX]
+    files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
     for phrase in values.phrases(one.source.text) if files else ():
         for path, wording in product(files, phrase.wordings):
             name = values.meant(maker.text(path), wording, phrase.number)
@@ -467,13 +467,13 @@ class _Maker:
         return min(standing, key=_remoteness)
 
     def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
-        """Return what `looking.define_in` does; a file is taken apart once for each name."""
+        """Return what `file_state.define_in` does; a file is taken apart once for each name."""
         if (path, symbol) not in self._places:
-            self._places[path, symbol] = looking.define_in(self.view, path, symbol)
+            self._places[path, symbol] = file_state.define_in(self.view, path, symbol)
         return self._places[path, symbol]
 
     def _in_code(self, word: str) -> list[str]:
-        return [path for path in self.standing.get(word, ()) if looking.is_code(path)]
+        return [path for path in self.standing.get(word, ()) if file_state.is_code(path)]
 
 
 def _remoteness(path: str) -> tuple[bool, int, str]:

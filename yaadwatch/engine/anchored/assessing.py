@@ -9,7 +9,7 @@ from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
-from yaadwatch.engine.anchored import seeing
+from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
@@ -35,7 +35,7 @@ def expect(anchors: Iterable[Anchor], head: AtHead) -> None:
     """Tell which anchors the job will ask about, so that files are read once for all."""
     for anchor in anchors:
         if anchor.commit and anchor.commit != head.head.commit:
-            head.window(anchor.commit).expect([seeing.word_of(anchor)])
+            head.window(anchor.commit).expect([anchor_state.word_of(anchor)])
 
 
 def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> Assessed:
@@ -44,12 +44,12 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
     Raises:
         ValueError: it rests on nothing.
     """
-    sights = [_sight(text, anchor, seeing.see(anchor, view, head)) for anchor in anchors]
+    sights = [_sight(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors]
     settled = judging.settle([sight.judgement for sight in sights])
     sights = [replace(one, judgement=now) for one, now in zip(sights, settled, strict=True)]
     if not is_lost(sights):
         sights = [
-            _sight(text, anchor, seeing.with_uses(anchor, sight.seen, head))
+            _sight(text, anchor, anchor_state.with_uses(anchor, sight.seen, head))
             for anchor, sight in zip(anchors, sights, strict=True)
         ]
     changed = max((_changed(anchor, head) for anchor in anchors), default=0)
@@ -137,7 +137,7 @@ def committed(worst: Judgement, head: AtHead) -> Judgement:
     """Return what became of the anchor of `worst` as far as commits have it."""
     if worst.by_use:
         return worst  # the use of a word is counted in commits only
-    return judging.judge(worst.anchor, seeing.see(worst.anchor, head, head))
+    return judging.judge(worst.anchor, anchor_state.see(worst.anchor, head, head))
 
 
 def _replaced(sights: Sequence[Sight]) -> Judgement | None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from yaadwatch.core.references.tree import Tree
-from yaadwatch.engine.anchored.window import Window
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.anchored.commit_range import Window
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.system import files
 from yaadwatch.system.git.layout import Head

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 from yaadwatch.core import privacy
-from yaadwatch.core.kept import kept
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.tree import Tree
+from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth import hunks
 from yaadwatch.engine.anchored.commit import AtHead, Found, missed
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.system import files

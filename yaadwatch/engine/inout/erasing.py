@@ -13,13 +13,13 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.core import kept, privacy, text
+from yaadwatch.core import privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
-from yaadwatch.engine.inout import coming, spool
-from yaadwatch.engine.learning import current, retelling
-from yaadwatch.engine.shelves import Held, Shelf, Shelves, shelves
+from yaadwatch.engine.inout import incoming, spool
+from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.store_lookup import Held, Shelf, Shelves, shelves
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import scrubbing
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -241,7 +241,7 @@ def _out_of_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
         node = nodes.get(conn, node_id)
         if node is not None and node.archived_at is None:
             now = home.clock.now()
-            writing.archive(conn, node, now, actor=call.origin, reason="to be erased")
+            node_changes.archive(conn, node, now, actor=call.origin, reason="to be erased")
 
     space.db.write(forget)
     for worktree in sorted(trees):
@@ -286,7 +286,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     """Erase the rows; return the other memories that quote them."""
     touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
     for one in sorted(words.ids):
-        retelling.without(conn, one, now)  # a session may have told it in short
+        session_text.without(conn, one, now)  # a session may have told it in short
     nodes.erase(conn, words.ids)
     erasing.drop_sessions(conn, words.ids)
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
@@ -329,7 +329,7 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
         version=node.version + 1,
     )
     nodes.replace(conn, done, expected_version=node.version)
-    versions.add(conn, writing.version_of(done, now, "redacted", "erase"))
+    versions.add(conn, node_changes.version_of(done, now, "redacted", "erase"))
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
@@ -406,7 +406,7 @@ def _import_holds(path: Path, words: _Words) -> bool:
     try:
         return any(
             _says(name.encode("utf-8", "surrogatepass") + b"\n" + data, words)
-            for name, data in coming.given_files(path)
+            for name, data in incoming.given_files(path)
         )
     except YaadError:
         return False  # it is not what a client sends; its bytes were looked at
@@ -443,7 +443,7 @@ def _forget(home: Home, words: _Words) -> None:
     with home.live.lock:
         for one in words.ids:
             home.live.leave(one)
-    kept.forget()
+    text_cache.forget()
     home.git.remembered.forget()
     home.vectors.forget_all()
     home.formers.forget(lambda held: _says(held, words))

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import budget
-from yaadwatch.engine.inout import coming, former, imports, lines, pages, spool
-from yaadwatch.engine.inout.coming import Coming, Memory, Relation
-from yaadwatch.engine.inout.former import ORIGIN, Taken
+from yaadwatch.engine.inout import imports, incoming, incoming_history, lines, pages, spool
+from yaadwatch.engine.inout.incoming import Coming, Memory, Relation
+from yaadwatch.engine.inout.incoming_history import ORIGIN, Taken
+from yaadwatch.engine.inout.row_import import TOLD_MAX, Told
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
-from yaadwatch.engine.inout.taking import TOLD_MAX, Told
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
@@ -137,8 +137,8 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
     root = store.project.root
     read: Mapping[str, Callable[[], Coming]] = {
         "markdown": lambda: pages.of_folder(made.path()),
-        "agent-file": lambda: coming.of_agent_file(home, made.path()),
-        "yaad": lambda: coming.of_yaad(_database(made), root),
+        "agent-file": lambda: incoming.of_agent_file(home, made.path()),
+        "yaad": lambda: incoming.of_yaad(_database(made), root),
     }
     with _called(made, job.source):
         found = read[job.format]()
@@ -148,7 +148,7 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
     answer: dict[str, Any] = inject.inject_and(
         home,
         Call(folder=call.folder, origin=ORIGIN),
-        lambda conn, made: runs.append(former.take(conn, found, made, job.now)),
+        lambda conn, made: runs.append(incoming_history.take(conn, found, made, job.now)),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
         edges=_edges(found.relations, known, job.now),
         files={one.id: one.files for one in found.memories if one.files},
@@ -256,7 +256,7 @@ def _edges(
     done: dict[tuple[str, str, str], GivenEdge] = {}
     for one in relations:
         start, end = known.get(one.start, one.start), known.get(one.end, one.end)
-        kind = coming.usable_edge_kind(one.kind)
+        kind = incoming.usable_edge_kind(one.kind)
         if start != end:
             created = min(one.created, now).isoformat() if one.created is not None else None
             done[start, kind, end] = GivenEdge(

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, Final
 
 from yaadwatch import places
 from yaadwatch.core import text
-from yaadwatch.engine.inout import taking
+from yaadwatch.engine.inout import row_import
+from yaadwatch.engine.inout.row_import import Told
 from yaadwatch.engine.inout.stores import Meant, roots
-from yaadwatch.engine.inout.taking import Told
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.connection import Connection
@@ -66,7 +66,7 @@ def read(conn: Connection, store: Meant, path: Path, now: datetime) -> Told:
     """
     with path.open("rb") as stream:
         _check_head(conn, stream.readline(LINE_BYTES_MAX))
-        return taking.take(conn, store, _lines(stream), now)
+        return row_import.take(conn, store, _lines(stream), now)
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from yaadwatch.core import notes, privacy
 from yaadwatch.core.notes import Page
-from yaadwatch.engine.inout.coming import (
+from yaadwatch.engine.inout.incoming import (
     Coming,
     Former,
     Memory,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import told_circle
@@ -196,7 +196,7 @@ def _words_differ(conn: Connection) -> bool:
     try:
         for node in _living(conn):
             nodes.insert(fresh, node)
-            writing.index(fresh, node)
+            node_changes.index(fresh, node)
         return checks.words(fresh) != checks.words(conn)
     finally:
         fresh.close()
@@ -207,7 +207,7 @@ def _index_anew(conn: Connection) -> int:
     derived.empty_index(conn)
     indexed = 0
     for node in _living(conn):
-        writing.index(conn, node)
+        node_changes.index(conn, node)
         indexed += 1
     return indexed
 

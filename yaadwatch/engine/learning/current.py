@@ -20,7 +20,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store import projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
-from yaadwatch.system.livesessions import Live
+from yaadwatch.system.live_sessions import Live
 
 LEFT_AFTER = timedelta(minutes=5)
 """A session that a hook has named is over so long after its agent's last connection ended."""

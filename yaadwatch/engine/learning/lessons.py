@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from yaadwatch.core import text
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
@@ -80,4 +80,4 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
         updated_at=now,
     )
     nodes.insert(conn, node)
-    versions.add(conn, writing.version_of(node, now, "created", node.origin))
+    versions.add(conn, node_changes.version_of(node, now, "created", node.origin))

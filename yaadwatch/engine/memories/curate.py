@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import telling, writing
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
-from yaadwatch.engine.learning import retelling
+from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.remember import preparing
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -72,7 +72,7 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
                     f"{place.path} (line {place.line}) still says this; it was not forgotten.",
                     hint=f"Delete it there, then: yaadwatch add {shlex.quote(str(tree.path))}",
                 )
-        return writing.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
+        return node_changes.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
 
     return _change(home, call, id, change, undo="restore")
 
@@ -105,7 +105,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
                 f'"{holder.text}"; nothing was restored.',
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
-        return writing.unarchive(conn, node, now, actor=call.origin)
+        return node_changes.unarchive(conn, node, now, actor=call.origin)
 
     return _change(home, call, id, change, undo="forget")
 
@@ -132,11 +132,11 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         commit = "" if space is None else space.repository.head().commit
 
         def change(conn: Connection) -> None:
-            writing.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
-            writing.learn(conn, confirmed, commit, now)
+            node_changes.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
+            node_changes.learn(conn, confirmed, commit, now)
 
         held.db.write(change)
-        return telling.changed_row(confirmed) | {"lacking": rests_on.lacking or None}
+        return json_views.changed_row(confirmed) | {"lacking": rests_on.lacking or None}
 
 
 def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -200,14 +200,14 @@ def tag(
             )
         done = replace(node, tags=kept, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
-        versions.add(conn, writing.version_of(done, now, "tagged", call.origin))
-        writing.index(conn, done)
+        versions.add(conn, node_changes.version_of(done, now, "tagged", call.origin))
+        node_changes.index(conn, done)
         body: dict[str, object] = {"change": "tagged"}
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
 
     before, after = _changed(home, call, id, change)
-    return telling.changed_row(after, undo=_untag(before, after)) | {
+    return json_views.changed_row(after, undo=_untag(before, after)) | {
         "version": after.version,
         "tags": list(after.tags),
     }
@@ -232,7 +232,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
         word = "pinned" if pinned else "unpinned"
-        versions.add(conn, writing.version_of(done, now, word, call.origin))
+        versions.add(conn, node_changes.version_of(done, now, word, call.origin))
         body: dict[str, object] = {"change": word}
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
@@ -246,7 +246,7 @@ def _change(
     """Change one memory in a transaction; `undo` is the command that takes it back."""
     before, after = _changed(home, call, fragment, change)
     different = before.version != after.version
-    return telling.changed_row(
+    return json_views.changed_row(
         after, undo=f"yaadwatch {undo} {called(after.id)}" if different else ""
     )
 
@@ -261,7 +261,7 @@ def _changed(home: Home, call: Call, fragment: str, change: _Change) -> tuple[No
             node = _require(conn, held.id)
             done = change(conn, node, now)
             if done.version != node.version:
-                retelling.around(conn, node.id, now)
+                session_text.around(conn, node.id, now)
             return node, done
 
         return held.db.write(commit)
@@ -301,7 +301,7 @@ def _show(
         "archived_at": node.archived_at,
         "archive_reason": node.archive_reason,
         "anchors": [
-            telling.anchor_row(anchor) | {"commit": anchor.commit or None}
+            json_views.anchor_row(anchor) | {"commit": anchor.commit or None}
             for anchor in anchors.of_nodes(conn, [node_id]).get(node_id, ())
         ],
         "provenance": [
@@ -309,7 +309,7 @@ def _show(
             for place in places
         ],
         "edges": [
-            telling.edge_row(edge)
+            json_views.edge_row(edge)
             | {"text": _told(other.text), "archived": other.archived_at is not None}
             for edge in related
             for other in (others[_other(edge, node_id)],)
@@ -326,7 +326,7 @@ def _show(
             for version in past
         ],
         "versions_more": more_versions,
-        "stale": telling.doubt_row(flag, node, own) if flag is not None else None,
+        "stale": json_views.doubt_row(flag, node, own) if flag is not None else None,
     }
 
 

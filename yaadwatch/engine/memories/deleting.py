@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from yaadwatch.core import text
-from yaadwatch.engine.learning import retelling
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import ALL
@@ -53,7 +53,7 @@ def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:
     related = edges.of_node(conn, node_id, ALL)
     for worktree, path in agreements.places(conn, node_id):
         agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
-    retelling.without(conn, node_id, now)
+    session_text.without(conn, node_id, now)
     nodes.erase(conn, [node_id])
     log.hush(conn, node_id)
     log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node_id))

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, writing
+from yaadwatch.engine import claiming, node_changes
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing, relating
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -74,7 +74,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         held = both.find(id)
         node, every = held.db.read(_with_versions, held.id)
         past = _named(node, every, version)
-        held.db.read(writing.refuse_said, node, past.text)
+        held.db.read(node_changes.refuse_said, node, past.text)
         old = held.db.read(_anchors, node.id)
         now = home.clock.now()
         back = replace(
@@ -96,11 +96,11 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         named = preparing.named_in(home, held.shelf.space, back.text)
 
         def commit(conn: Connection) -> None:
-            writing.refuse_twin(conn, back)
-            writing.refuse_said(conn, node, back.text)
-            writing.index(conn, back)
+            node_changes.refuse_twin(conn, back)
+            node_changes.refuse_said(conn, node, back.text)
+            node_changes.index(conn, back)
             claiming.take(conn, back, now)
-            hold = writing.confirm(
+            hold = node_changes.confirm(
                 conn,
                 home,
                 back,

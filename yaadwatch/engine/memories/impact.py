@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from yaadwatch.core.truth import impact as spreading
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.impact import Graph, Reached
-from yaadwatch.engine import stale, telling
+from yaadwatch.engine import json_views, stale
 from yaadwatch.engine.doubts import doubting, flagging
-from yaadwatch.engine.remember.given import folder_of, place_of
+from yaadwatch.engine.remember.named_files import folder_of, place_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.edges import Edge
@@ -174,7 +174,7 @@ def _row(reached: Reached, found: _Resting) -> dict[str, object]:
         "kind": node.kind,
         "weight": round(reached.part, 4),
         "centrality": round(found.central[node.id], 4),
-        "anchors": [telling.anchor_row(anchor) for anchor in found.on.get(node.id, ())],
+        "anchors": [json_views.anchor_row(anchor) for anchor in found.on.get(node.id, ())],
         "via": list(reached.path[:-1]),
         "along": [
             {"id": edge.from_node, "kind": edge.kind, "to": edge.to_node, "weight": edge.weight}

@@ -16,6 +16,7 @@ from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.anchored.worktree import look_at
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember import preparing, storing
+from yaadwatch.engine.remember.batch_write import Making
 from yaadwatch.engine.remember.drafts import (
     Draft,
     Ready,
@@ -24,9 +25,8 @@ from yaadwatch.engine.remember.drafts import (
     clean_key,
     merged,
 )
-from yaadwatch.engine.remember.given import place_of
-from yaadwatch.engine.remember.making import Making
-from yaadwatch.engine.remember.standing import Standing
+from yaadwatch.engine.remember.existing_rows import Standing
+from yaadwatch.engine.remember.named_files import place_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC, Edge, free_from

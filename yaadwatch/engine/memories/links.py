@@ -8,9 +8,9 @@ import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from yaadwatch.engine import telling
+from yaadwatch.engine import json_views
 from yaadwatch.engine.remember.drafts import clean_attributes
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge, canonical_kind
@@ -184,7 +184,7 @@ def delete_edge(
     single = len(gone) == 1 and gone[0].valid_until is None
     return {
         "deleted": len(gone),
-        "edges": [telling.edge_row(one) for one in gone],
+        "edges": [json_views.edge_row(one) for one in gone],
         "undo": _again(gone[0], since=gone[0].valid_from) if single else None,
     }
 
@@ -364,7 +364,7 @@ def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
 
 
 def _row(edge: Edge, ends: dict[str, Node], undo: str) -> dict[str, object]:
-    return telling.edge_row(edge) | {
+    return json_views.edge_row(edge) | {
         "id": edge.from_node,
         "text": ends[edge.from_node].text,
         "to_text": ends[edge.to_node].text,

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
-from yaadwatch.engine import claiming, stale, telling, writing
+from yaadwatch.engine import claiming, json_views, node_changes, stale
 from yaadwatch.engine.doubts.places import said_in
-from yaadwatch.engine.learning import retelling
-from yaadwatch.engine.remember import given, preparing, relating
+from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.errors import Code, YaadError
@@ -73,9 +73,9 @@ def update(
         said = masked.text.strip()
         if version == node.version and said == node.text:
             return updated(Mended(before=node, after=node, anchors=old, masked=masked.kinds))
-        held.db.read(writing.refuse_said, node, said)
+        held.db.read(node_changes.refuse_said, node, said)
         kept = preparing.named_by(said, old)
-        here = given.folder_of(call, space) if space is not None else ""
+        here = named_files.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
         rests_on = preparing.anchor_again(home, space, worded, kept, folder=here)
         done = Mended(
@@ -166,7 +166,7 @@ def _accept(
     masked = clean(proposal.text or node.text)
     said = masked.text.strip()
     if said != node.text:
-        space.db.read(writing.refuse_said, node, said)
+        space.db.read(node_changes.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
     rests_on = preparing.anchor_again(home, space, worded, old)
     done = Mended(
@@ -177,7 +177,7 @@ def _accept(
         entities=preparing.named_in(home, space, said),
     )
     if dry_run:
-        space.db.read(writing.refuse_twin, worded)
+        space.db.read(node_changes.refuse_twin, worded)
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
     return {
@@ -186,7 +186,7 @@ def _accept(
         "text": worded.text,
         "reason": flag.reason,
         "path": proposal.path,
-        "anchors": [telling.anchor_row(anchor) for anchor in rests_on.anchors],
+        "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.anchors],
         "lacking": rests_on.lacking or None,
         "undo": None if dry_run else _undo(done) or None,
     }
@@ -229,22 +229,24 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
 
 
 def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) -> None:
-    writing.refuse_twin(conn, done.after)
+    node_changes.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
-        writing.refuse_said(conn, done.before, done.after.text)
-    writing.index(conn, done.after)
+        node_changes.refuse_said(conn, done.before, done.after.text)
+    node_changes.index(conn, done.after)
     claiming.take(conn, done.after, done.after.updated_at)
     now = done.after.updated_at
-    hold = writing.confirm(conn, home, done.after, done.anchors, now, actor=actor, change=change)
-    retelling.around(conn, done.after.id, now)
+    hold = node_changes.confirm(
+        conn, home, done.after, done.anchors, now, actor=actor, change=change
+    )
+    session_text.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 
 
 def updated(done: Mended) -> dict[str, object]:
     """Return the answer Updated."""
-    return telling.changed_row(done.after, undo=_undo(done)) | {
+    return json_views.changed_row(done.after, undo=_undo(done)) | {
         "version": done.after.version,
-        "anchors": [telling.anchor_row(anchor) for anchor in done.anchors],
+        "anchors": [json_views.anchor_row(anchor) for anchor in done.anchors],
         "masked": list(done.masked),
         "lacking": done.lacking or None,
     }

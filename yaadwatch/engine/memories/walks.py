@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from yaadwatch.core.recall import budget
 from yaadwatch.core.recall.budget import Item
-from yaadwatch.engine import recall, telling
+from yaadwatch.engine import json_views, recall
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.shelves import shelves
+from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import CURRENT, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
@@ -176,11 +176,13 @@ def _walked(
                 "text": item.text,
                 "depth": item.depth,
                 "steps": walk.found[node_id][1],
-                "stale": telling.doubt_in_short(doubts.get(node_id)),
+                "stale": json_views.doubt_in_short(doubts.get(node_id)),
             }
             for node_id, item in told.items()
         ],
-        "edges": [telling.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])],
+        "edges": [
+            json_views.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])
+        ],
         "more": more,
         "complete": walk.complete and not more and len(numbers) <= GRAPH_EDGES_MAX,
         "budget": {"used": fitted.used, "left": fitted.left},

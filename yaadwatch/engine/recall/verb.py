@@ -9,7 +9,7 @@ from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
 from yaadwatch.core.text import estimate_tokens, summarise
-from yaadwatch.engine import lineage, shelves, telling
+from yaadwatch.engine import branch_ancestry, json_views, store_lookup
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import gathering
@@ -20,8 +20,8 @@ from yaadwatch.engine.recall.gathering import (
     Gathered,
     Question,
 )
-from yaadwatch.engine.remember import given
-from yaadwatch.engine.shelves import Shelf, Shelves
+from yaadwatch.engine.remember import named_files
+from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Flag
@@ -125,7 +125,7 @@ def recall(
     now = home.clock.now()
     usual = home.settings.recall
     weight = usual.semantic_weight if semantic_weight is None else semantic_weight
-    with shelves.shelves(home, call) as there:
+    with store_lookup.shelves(home, call) as there:
         if there.project is None and scope != "user":
             there.require_project()
         question = Question(
@@ -172,7 +172,7 @@ def recall(
                 "score": round(scores[shown.id], 4),
                 "depth": shown.depth,
                 "state": states.get(shown.id),
-                "stale": telling.doubt_in_short(doubts.get(shown.id)),
+                "stale": json_views.doubt_in_short(doubts.get(shown.id)),
             }
             for shown in fitted.items
         ],
@@ -234,7 +234,7 @@ def _taken(home: Home, project: Shelf, keys: Collection[str], question: Question
     taken = project.db.read(candidates.keyed, keys) if keys else {}
     if not taken or project.space is None or question.everywhere:
         return {*taken}
-    away = lineage.away(home, project.space)
+    away = branch_ancestry.away(home, project.space)
     away |= project.db.read(provenance.hidden, project.worktree, taken.values())
     return {key for key, node in taken.items() if node not in away}
 
@@ -280,7 +280,7 @@ def _elsewhere(home: Home, shelf: Shelf) -> Elsewhere:
     space = shelf.space
     if space is None:
         return lambda _: frozenset()
-    return lambda learned: lineage.elsewhere(home, space, learned)
+    return lambda learned: branch_ancestry.elsewhere(home, space, learned)
 
 
 def _place(path: str | None, call: Call, there: Shelves) -> str | None:
@@ -292,7 +292,7 @@ def _place(path: str | None, call: Call, there: Shelves) -> str | None:
     if path is None:
         return None
     space = there.require_project()
-    place = given.place_of(path, given.folder_of(call, space), space)
+    place = named_files.place_of(path, named_files.folder_of(call, space), space)
     if place is None:
         raise YaadError(
             Code.BAD_REQUEST,

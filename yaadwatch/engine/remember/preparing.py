@@ -6,17 +6,17 @@ from typing import Final, NamedTuple
 
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
-from yaadwatch.core.kept import kept
 from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
+from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, Span
 from yaadwatch.engine import budget
-from yaadwatch.engine.anchored import anchoring, seeing
+from yaadwatch.engine.anchored import anchor_state, anchoring
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
-from yaadwatch.engine.asking import WithoutGit
+from yaadwatch.engine.git_queries import WithoutGit
 from yaadwatch.engine.remember import matching
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.workspace import Home, Space
@@ -293,7 +293,7 @@ def _followed(
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
     for anchor in old:
-        seen = seeing.see(anchor, tree, head)
+        seen = anchor_state.see(anchor, tree, head)
         if seen.unknown:
             both.setdefault((anchor.path, anchor.symbol), anchor)
             continue

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
+from yaadwatch.engine.node_changes import NAMED
 from yaadwatch.engine.workspace import Home
-from yaadwatch.engine.writing import NAMED
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.events import Event
@@ -49,7 +49,7 @@ def relate(
         known: the edges that begin or end in the memory and hold.
         others: relate it to memories that share a rare thing with it, too.
     """
-    things = [writing.thing(conn, home, node, name, now) for name in names]
+    things = [node_changes.thing(conn, home, node, name, now) for name in names]
     for one in things:
         _begin(conn, _edge(node.id, "touches", one, now))
     named = {one.id for one in things}

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, writing
+from yaadwatch.engine import claiming, node_changes
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
+from yaadwatch.engine.remember.batch_write import Making
 from yaadwatch.engine.remember.drafts import (
     NEW,
     REFINES,
@@ -19,8 +20,7 @@ from yaadwatch.engine.remember.drafts import (
     clean_attributes,
     merged,
 )
-from yaadwatch.engine.remember.making import Making
-from yaadwatch.engine.remember.standing import Standing
+from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -106,7 +106,7 @@ def store_over(
     making.write()
     if not item.draft.has_id:
         relating.relate_others(conn, node, touched, held, now)
-    writing.learn(conn, node, item.commit, now)
+    node_changes.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -165,7 +165,7 @@ def change(
 
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
     """Give the memory under a key the words that are said under it now."""
-    writing.refuse_said(conn, holder, item.text)
+    node_changes.refuse_said(conn, holder, item.text)
     if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
         raise YaadError(
             Code.REFUSED,
@@ -174,7 +174,7 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
             hint="Remember it without the key, or under another one; a person can change it: "
             f"yaadwatch edit {called(holder.id)}",
         )
-    writing.refuse_twin(conn, replace(holder, text_hash=item.text_hash))
+    node_changes.refuse_twin(conn, replace(holder, text_hash=item.text_hash))
     done = store_over(conn, home, item, holder, now, reason=f"said under the key {holder.key}")
     return replace(done, why=f"the key {holder.key} was known")
 
@@ -304,7 +304,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     making.write()
     if shared and not item.draft.has_id and not item.draft.baseline:
         relating.relate_others(conn, node, shared, (), now)
-    writing.learn(conn, node, item.commit, now, fresh=True)
+    node_changes.learn(conn, node, item.commit, now, fresh=True)
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     return Admitted(
@@ -332,12 +332,12 @@ def _said_again(
             node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
         )
     node = _given(item, known, now, kept=is_kept_from(conn, item.draft.origin, known.id))
-    writing.index(conn, node)
+    node_changes.index(conn, node)
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
-    hold = writing.confirm(conn, home, node, rests_on, now, actor=origin, reason="said again")
-    writing.learn(conn, node, item.commit, now)
+    hold = node_changes.confirm(conn, home, node, rests_on, now, actor=origin, reason="said again")
+    node_changes.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
         relating.relate(conn, home, node, item.entities, now, known=hold, others=True)

@@ -6,9 +6,9 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from yaadwatch.engine import telling
+from yaadwatch.engine import json_views
 from yaadwatch.engine.learning import current
-from yaadwatch.engine.remember import given, preparing, storing
+from yaadwatch.engine.remember import named_files, preparing, storing
 from yaadwatch.engine.remember.drafts import Admitted, Draft, clean_key
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
@@ -102,7 +102,7 @@ def _told(admitted: Admitted) -> dict[str, object]:
         "version": admitted.node.version,
         "text": admitted.node.text,
         "why": admitted.why,
-        "anchors": [telling.anchor_row(anchor) for anchor in admitted.anchors],
+        "anchors": [json_views.anchor_row(anchor) for anchor in admitted.anchors],
         "masked": list(admitted.masked),
         "decision": admitted.decision,
         "lacking": admitted.lacking or None,
@@ -138,6 +138,6 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
 
 def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:
     """Return a draft of a session, its files as they are from the top of the work tree."""
-    here = given.folder_of(call, space)
-    files = tuple(given.file_of(path, here, space) for path in draft.files)
+    here = named_files.folder_of(call, space)
+    files = tuple(named_files.file_of(path, here, space) for path in draft.files)
     return replace(draft, folder=here, files=files, session=session)

@@ -17,7 +17,7 @@ from yaadwatch.model.settings import FILE_BYTES_MAX
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
-from yaadwatch.system.git import lately
+from yaadwatch.system.git import recent_changes
 from yaadwatch.system.git.question import Git
 
 COMMITS_KEPT = 100
@@ -68,12 +68,12 @@ def _gathered(
     made = []
     if repository.head().commit:
         start = session.start_commit if repository.has_commit(session.start_commit) else ""
-        made = [one for one in lately.commits(git, since, start) if one.at <= until]
-    committed = lately.files_of(git, [one.id for one in made])
-    open_ones = lately.uncommitted(repository, since, until)
+        made = [one for one in recent_changes.commits(git, since, start) if one.at <= until]
+    committed = recent_changes.files_of(git, [one.id for one in made])
+    open_ones = recent_changes.uncommitted(repository, since, until)
     changed = dict(committed)
     for path, how in open_ones.items():
-        lately.fold(changed, path, how)
+        recent_changes.fold(changed, path, how)
     told = [
         Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
         for path in sorted(changed)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence, Set
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
-from yaadwatch.engine import lineage
+from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
-from yaadwatch.engine.remember import given
+from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.nodes import HOT, THINGS, Node
@@ -44,7 +44,7 @@ def session_news(
     with home.space(call) as space:
         live = current.current(home, call, space, name)
         session = space.db.read(rows.get, live.id) or live.session
-        away = lineage.away(home, space)
+        away = branch_ancestry.away(home, space)
         items, seq = space.db.read(_news, session, space.worktree.id, away)
         text, told = news.tell(items, tokens_max=tokens_max)
 
@@ -85,11 +85,11 @@ def session_touched(
     """
     with home.space(call) as space:
         live = current.current(home, call, space, name)
-        here = given.folder_of(call, space)
-        places = (given.place_of(path, here, space) for path in paths)
+        here = named_files.folder_of(call, space)
+        places = (named_files.place_of(path, here, space) for path in paths)
         # A name that holds a secret is not written down, so nothing can be told of it either.
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
-        away = lineage.away(home, space) if found else frozenset[str]()
+        away = branch_ancestry.away(home, space) if found else frozenset[str]()
         backed = space.db.read(_backed, found, live.id, space.worktree.id, away)
         text, told = news.blast(backed, tokens_max=tokens_max)
 

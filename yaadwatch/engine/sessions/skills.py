@@ -1,7 +1,7 @@
 """The verbs of skills: ways of working, each with a name, a line on when to use it, and a body."""
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.memories import mend
@@ -103,7 +103,7 @@ def _name(conn: Connection, id: str, name: str, about: str) -> None:
     rows.describe(conn, id, name=name, description=about)
     node = nodes.get(conn, id)
     if node is not None:
-        writing.index(conn, node)
+        node_changes.index(conn, node)
 
 
 def _listed(conn: Connection, worktree: int) -> list[dict[str, object]]:

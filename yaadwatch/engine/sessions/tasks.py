@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.engine import lineage, writing
+from yaadwatch.engine import branch_ancestry, node_changes
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
@@ -41,7 +41,7 @@ def tasks(
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        away = frozenset[str]() if all_branches else lineage.away(home, space)
+        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
         return space.db.read(_listed, states or STATES, limit, space.worktree.id, away)
 
 
@@ -136,7 +136,7 @@ def _change(
     nodes.replace(conn, node, expected_version=node.version - 1)
     rows.put(conn, node_id, state=after.state, priority=after.priority)
     word = after.state if after.state != before.state else f"{after.priority} priority"
-    versions.add(conn, writing.version_of(node, now, word, actor))
+    versions.add(conn, node_changes.version_of(node, now, word, actor))
     body: dict[str, object] = {"change": word}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
     return node, after

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
-from yaadwatch.engine import context, lineage
-from yaadwatch.engine.learning import current, retelling
-from yaadwatch.engine.sessions import ending, receipts
+from yaadwatch.engine import branch_ancestry, context
+from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.sessions import ending, session_views
 from yaadwatch.engine.truth.contradictions import open_contradictions
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
@@ -15,7 +15,7 @@ from yaadwatch.model.sessions import Session
 from yaadwatch.model.settings import CONTRADICTIONS_MAX
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
-from yaadwatch.system.livesessions import Live
+from yaadwatch.system.live_sessions import Live
 
 NOTES_MAX = 200
 """Notes of one session."""
@@ -80,7 +80,7 @@ def session_note(
             doings.add_note(conn, id, masked.text, now)
             row = rows.get(conn, id)
             if row is not None and row.ended_at is not None:
-                retelling.retell(conn, id, now)
+                session_text.retell(conn, id, now)
             else:
                 notes = "\n".join([*(one.text for one in told), masked.text])
                 rows.index(conn, id, summary="", notes=notes)
@@ -113,7 +113,7 @@ def session_end(
             return {"kept": False, "session": None}
         return {
             "kept": True,
-            "session": space.db.read(receipts.row, ended),
+            "session": space.db.read(session_views.row, ended),
         }
 
 
@@ -143,9 +143,9 @@ def sessions(
                 CONTRADICTIONS_MAX,
                 now=home.clock.now(),
                 worktree=space.worktree.id,
-                away=lineage.away(home, space),
+                away=branch_ancestry.away(home, space),
             )
-            told = space.db.read(receipts.receipt, found.id, space.worktree.id, clashes)
+            told = space.db.read(session_views.receipt, found.id, space.worktree.id, clashes)
             return {"sessions": [told]}
         return {"sessions": space.db.read(_listed, query, limit)}
 
@@ -158,7 +158,7 @@ def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, o
         order = [one for one, _ in rows.search(conn, expression, limit)] if expression else []
         known = rows.many(conn, order)
         found = [known[one] for one in order if one in known]
-    return [receipts.row(conn, session) for session in found]
+    return [session_views.row(conn, session) for session in found]
 
 
 def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool, list[Live]]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
-from yaadwatch.engine import claiming, writing
+from yaadwatch.engine import claiming, node_changes
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -128,7 +128,7 @@ class _Commit:
         self._shows_other = hidden != was_hidden
         back = was_hidden - hidden
         for resting in anchors.of_nodes(conn, back).values():
-            writing.look_again(conn, resting)
+            node_changes.look_again(conn, resting)
         return len(self._stock.new)
 
     def _admitted(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
@@ -152,7 +152,7 @@ class _Commit:
         if node is None or node.archived_at is None:
             return
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
-            writing.unarchive(conn, node, self._now, actor=self._actor)
+            node_changes.unarchive(conn, node, self._now, actor=self._actor)
 
     def _bury_gone(self, conn: Connection) -> int:
         """Archive what a person deleted, if no other place says it; return how many those are."""
@@ -161,7 +161,7 @@ class _Commit:
         for node in nodes.many(conn, lost).values():
             if node.archived_at is None and node.origin.startswith("file:") and not node.pinned:
                 reason = f"{GONE}{self._seen.path}"
-                writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
+                node_changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
                 buried += 1
         return buried
 
@@ -176,7 +176,7 @@ class _Commit:
             self._say(conn, twin)
             if node.archived_at is None:
                 reason = f"says the same as {called(twin.id)}"
-                writing.archive(conn, node, self._now, actor=self._actor, reason=reason)
+                node_changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
             return
         reason = f"edited in {self._seen.path}"
         if one.over is not None:
@@ -193,10 +193,10 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, edited, "edited", reason)
-        writing.index(conn, edited)
+        node_changes.index(conn, edited)
         claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
-        hold = writing.rest_on(conn, self._home, edited, resting, self._now)
+        hold = node_changes.rest_on(conn, self._home, edited, resting, self._now)
         relating.relate(conn, self._home, edited, item.entities, self._now, known=hold, others=True)
         flags.drop_node(conn, node.id)
 
@@ -218,7 +218,7 @@ class _Commit:
     def _said_here(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory here that is bound to other branches."""
         if not self._seen.from_git and learned.of_nodes(conn, [node.id]):
-            writing.learn(conn, node, self._seen.head.commit, self._now)
+            node_changes.learn(conn, node, self._seen.head.commit, self._now)
 
     def _say(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory: it is a rule, whoever said it first."""
@@ -250,7 +250,7 @@ class _Commit:
 
     def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
         nodes.replace(conn, node, expected_version=node.version - 1)
-        versions.add(conn, writing.version_of(node, self._now, change, self._actor, reason))
+        versions.add(conn, node_changes.version_of(node, self._now, change, self._actor, reason))
         body: dict[str, object] = {"change": change}
         event = Event(kind=events.NODE_UPDATED, at=self._now, subject=node.id, body=body)
         log.append(conn, event)

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 from bridges.rules import Statement
 from yaadwatch.core import privacy
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import stale, writing
+from yaadwatch.engine import node_changes, stale
 from yaadwatch.engine.agent_files import reading, written
-from yaadwatch.engine.anchored import then
+from yaadwatch.engine.anchored import at_writing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View, look_at
@@ -235,13 +235,13 @@ def _looked_up(home: Home, space: Space, pieces: Sequence[Piece]) -> dict[str, _
     tree, head = look_at(space, (), home.clock.now_ns())
     when_read: dict[str, tuple[View, AtHead]] = {head.head.commit: (tree, head)}
     for piece in pieces:
-        view = then.at_commit(head.history, piece.read_at)
+        view = at_writing.at_commit(head.history, piece.read_at)
         when_read.setdefault(piece.read_at, (view, view))
     found = {}
-    for at, before in then.as_written(sources, head.history):
+    for at, before in at_writing.as_written(sources, head.history):
         node = wanted[at]
         own = resting.get(node.id, [])
-        after = then.and_since(before, own, *when_read[of[node.id].read_at])
+        after = at_writing.and_since(before, own, *when_read[of[node.id].read_at])
         found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
     return found
 
@@ -316,4 +316,4 @@ def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
     resting = anchors.of_nodes(conn, same)
     for node, before, after in found.values():
         if node.id in same and resting.get(node.id, []) == list(before) != list(after):
-            writing.rest_on(conn, home, node, after, home.clock.now())
+            node_changes.rest_on(conn, home, node, after, home.clock.now())

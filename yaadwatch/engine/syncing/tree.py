@@ -18,7 +18,7 @@ from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.engine import lineage
+from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing
@@ -199,7 +199,7 @@ class _Work:
         self._fleet = reading.fleet(self._home, self._space, thorough=self._thorough)
         self._thorough = False
         self._saying = Saying(self._space, self._fleet)
-        self._away = lineage.require_away(self._home, self._space)
+        self._away = branch_ancestry.require_away(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
         for found in self._fleet.files.values():
             changed = self._file(found) or changed

@@ -13,7 +13,7 @@ from bridges.agents import CARRIERS
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.guard import Paused
-from yaadwatch.engine import lineage
+from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
@@ -63,7 +63,7 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         modes.note_missing(space, fleet)
         known = _rows(space)
         saying = Saying(space, fleet)
-        away = lineage.require_away(home, space)
+        away = branch_ancestry.require_away(home, space)
         rows = [
             _diff(home, space, found, known[path], saying, away=away)
             for path, found in fleet.files.items()

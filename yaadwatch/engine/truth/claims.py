@@ -4,7 +4,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming import statements as claiming
-from yaadwatch.engine.shelves import Shelf, shelves
+from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine import lineage
-from yaadwatch.engine.shelves import Shelf, Shelves, shelves
+from yaadwatch.engine import branch_ancestry
+from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled
 from yaadwatch.model.ids import called
@@ -67,14 +67,14 @@ def open_contradictions(
         limit: how many at most.
         now: what holds is what holds then.
         worktree: what only its other branches say is left out; 0: nothing is.
-        away: memories that were learned on other branches; see `engine.lineage`.
+        away: memories that were learned on other branches; see `engine.branch_ancestry`.
     """
     return db.read(_open, limit, now, worktree, away)
 
 
 def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
     """Return what cannot all be true in a store, as the work tree at hand has it."""
-    away = lineage.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
+    away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
     return open_contradictions(
         shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree, away=away
     )

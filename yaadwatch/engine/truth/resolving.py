@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import writing
-from yaadwatch.engine.shelves import Shelf, Shelves, shelves
+from yaadwatch.engine import node_changes
+from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores
 from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
@@ -236,6 +236,6 @@ def _forget(
                 )
         node = nodes.get(conn, node_id)
         if node is not None and node.archived_at is None:
-            writing.archive(conn, node, decided.at, actor=decided.actor, reason=why)
+            node_changes.archive(conn, node, decided.at, actor=decided.actor, reason=why)
             done.append(node_id)
     return done

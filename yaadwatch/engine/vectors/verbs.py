@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine.vectors import filling, search
+from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
@@ -207,12 +207,12 @@ def _give_up_filling(conn: Connection, but: str = "") -> None:
 def _drop_everywhere(home: Home, space: str) -> None:
     """Take the vectors of a space out of every store that can be had; `_stores` names the rest."""
     for store, _ in _stores(home):
-        filling.drop(home, store, space)
+        vector_fill.drop(home, store, space)
 
 
 def _stores(home: Home) -> Iterator[tuple[str, str]]:
     """Yield the stores that can be had, and where each is."""
-    yield filling.USER, str(home.user.path)
+    yield vector_fill.USER, str(home.user.path)
     for project in home.user.read(projects.everything):
         try:
             with home.stores.use(project):
@@ -238,7 +238,7 @@ def _model(home: Home, model: Model) -> dict[str, object]:
     worker = home.vectors.known(model.name)
     rows = []
     for store, where in _stores(home):
-        found = filling.coverage(home, store, model.space)
+        found = vector_fill.coverage(home, store, model.space)
         rows.append({"path": where, "memories": found.memories, "filled": found.filled})
     return {
         "name": model.name,
@@ -264,6 +264,6 @@ def _percent(home: Home, model: Model) -> int:
     """Return how much is filled, 0 to 100, rounded down."""
     memories = filled = 0
     for store, _ in _stores(home):
-        found = filling.coverage(home, store, model.space)
+        found = vector_fill.coverage(home, store, model.space)
         memories, filled = memories + found.memories, filled + min(found.filled, found.memories)
     return 100 * filled // memories if memories else 100

@@ -22,7 +22,7 @@ from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import frames
 from yaadwatch.system.embedding.sources import Source
-from yaadwatch.system.embedding.stocks import FOUND_BYTES, NODE_BYTES
+from yaadwatch.system.embedding.vector_cache import FOUND_BYTES, NODE_BYTES
 
 State = Literal["cold", "starting", "warm", "broken"]
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from yaadwatch.system.embedding import frames
 from yaadwatch.system.embedding.sources import Source
-from yaadwatch.system.embedding.stocks import Stocks
+from yaadwatch.system.embedding.vector_cache import Stocks
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
 """What it may allocate, where the system can say so; PyTorch needs about 1 GB."""

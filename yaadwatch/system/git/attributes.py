@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from yaadwatch.system import files
+from yaadwatch.system.git.commit_tree import Named
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.named import Named
 from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"

@@ -24,13 +24,13 @@ from typing import IO
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import scratch
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.compared import Compared
-from yaadwatch.system.git.conversation import Conversation, timed_out
-from yaadwatch.system.git.listed import LeftOut, Listed
-from yaadwatch.system.git.words.kept import Indexes
-from yaadwatch.system.git.words.remembered import Remembered
-from yaadwatch.system.git.words.standing import Standing
+from yaadwatch.system.git.batch_process import Conversation, timed_out
+from yaadwatch.system.git.diff_cache import Compared
+from yaadwatch.system.git.index_cache import LeftOut, Listed
+from yaadwatch.system.git.words.protocol import Indexes
+from yaadwatch.system.git.words.search_cache import Remembered
 from yaadwatch.system.git.words.texts import NO_TEXT
+from yaadwatch.system.git.words.worktree_words import Standing
 
 _SAFE = (
     "--no-pager",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.batch_process import Conversation
 from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.conversation import Conversation
 from yaadwatch.system.git.layout import Layout
 
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")

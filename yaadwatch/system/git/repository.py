@@ -13,20 +13,20 @@ from pathlib import Path
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
 from yaadwatch.system import files
-from yaadwatch.system.git import attributes, blamed, indexed, listed, searching
+from yaadwatch.system.git import attributes, blame, grep, index_cache, word_index
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
 from yaadwatch.system.git.attributes import Said
-from yaadwatch.system.git.blamed import Wrote
+from yaadwatch.system.git.blame import Wrote
 from yaadwatch.system.git.changes import path_texts
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.commit_tree import Named
 from yaadwatch.system.git.commits.past import RENAMES, Past
 from yaadwatch.system.git.commits.snapshots import ID, NO_FILE, valid
+from yaadwatch.system.git.index_cache import LeftOut, Listed, T
 from yaadwatch.system.git.layout import Head, Layout
-from yaadwatch.system.git.listed import LeftOut, Listed, T
-from yaadwatch.system.git.named import Named
-from yaadwatch.system.git.words import standing
+from yaadwatch.system.git.words import worktree_words
 
 _REFLOG_BYTES_MAX = 4 * 1024 * 1024
 
@@ -112,23 +112,25 @@ class Repository(Past):
         if folder:
             key = self._index()
             known = self._runner.listed.known(key) if key is not None else None
-            return self._listed("--", folder) if known is None else listed.inside(known, folder)
+            return (
+                self._listed("--", folder) if known is None else index_cache.inside(known, folder)
+            )
         return list(self._tracked())
 
-    def _tracked(self, index: listed.Key | None = None) -> tuple[str, ...]:
+    def _tracked(self, index: index_cache.Key | None = None) -> tuple[str, ...]:
         return self._of_index(self._runner.listed, lambda: tuple(self._listed()), index)
 
     def tracked_attributes(self) -> tuple[str, ...]:
         """Return the paths in the index that are files of attributes."""
         return self._tracked_attributes()
 
-    def _tracked_attributes(self, index: listed.Key | None = None) -> tuple[str, ...]:
+    def _tracked_attributes(self, index: index_cache.Key | None = None) -> tuple[str, ...]:
         return self._of_index(
             self._runner.attributes, lambda: attributes.among(self._tracked()), index
         )
 
     def _of_index(
-        self, kept: Listed[T], ask: Callable[[], T], index: listed.Key | None = None
+        self, kept: Listed[T], ask: Callable[[], T], index: index_cache.Key | None = None
     ) -> T:
         """Return what git says of the index, asked once for each that it is.
 
@@ -147,9 +149,9 @@ class Repository(Past):
             kept.keep(before, found)
         return found
 
-    def _index(self) -> listed.Key | None:
+    def _index(self) -> index_cache.Key | None:
         """Return what the index is known by."""
-        return listed.key_of(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
+        return index_cache.key_of(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
 
     def _listed(self, *within: str) -> list[str]:
         found = changing.paths_in(self._git.ask(["ls-files", "-z", *within]))
@@ -176,7 +178,7 @@ class Repository(Past):
         if commit not in self._covers:
             try:
                 with indexes.use(self.layout.common_dir) as kept:
-                    self._covers[commit] = indexed.cover(kept, self, commit)
+                    self._covers[commit] = word_index.cover(kept, self, commit)
             except YaadError as error:
                 if error.code is not Code.UNAVAILABLE:
                     raise
@@ -195,8 +197,8 @@ class Repository(Past):
         return found if ID.fullmatch(found) else None
 
     def wrote(self, commit: str, path: str) -> list[Wrote]:
-        """Return for each line of a file in a commit which commit wrote it; see `blamed.lines`."""
-        return blamed.lines(self._git, valid(commit)[0], path)
+        """Return for each line of a file in a commit which commit wrote it; see `blame.lines`."""
+        return blame.lines(self._git, valid(commit)[0], path)
 
     def snapshot(self, index: Path | None = None) -> str:
         """Return a new commit on HEAD that holds what is staged; no branch leads to it.
@@ -322,20 +324,20 @@ class Repository(Past):
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]]:
         """Return what `files_with` does for the work tree; what can be had without git, so."""
-        plain = [word for word in words if standing.may_be_asked(word)]
-        odd = [word for word in words if not standing.may_be_asked(word)]
+        plain = [word for word in words if worktree_words.may_be_asked(word)]
+        odd = [word for word in words if not worktree_words.may_be_asked(word)]
         found: dict[str, list[str]] = {}
         while plain:
             known = self._standing(plain, untracked=untracked, new=new)
             if known is not None:
                 found |= known
                 break
-            piece, plain = plain[: searching.WORDS_PER_SCAN], plain[searching.WORDS_PER_SCAN :]
+            piece, plain = plain[: grep.WORDS_PER_SCAN], plain[grep.WORDS_PER_SCAN :]
             found |= self._searched_here(piece, untracked=untracked)
         return found | self._searched_here(odd, untracked=untracked) if odd else found
 
     def _searched_here(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]]:
-        return searching.files_with(self._git, words, at=None, untracked=untracked, whole=False)
+        return grep.files_with(self._git, words, at=None, untracked=untracked, whole=False)
 
     def _standing(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
@@ -346,8 +348,8 @@ class Repository(Past):
             return None
         paths = self._tracked(index)
         kept = self._runner.standing
-        scans = -(-len(words) // searching.WORDS_PER_SCAN)
-        if len(paths) > standing.PATHS_MAX or not kept.is_worth_it(root, scans):
+        scans = -(-len(words) // grep.WORDS_PER_SCAN)
+        if len(paths) > worktree_words.PATHS_MAX or not kept.is_worth_it(root, scans):
             return None
         left_out = self._of_index(self._runner.left_out, self._left_out, index)
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
@@ -375,7 +377,7 @@ class Repository(Past):
             if self._said(at) is Said.MORE:
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
-                found = indexed.files_with(kept, self, words, at=at, whole=whole)
+                found = word_index.files_with(kept, self, words, at=at, whole=whole)
             paths = {path for own in found.values() for path in own}
             said = max(self._said(at), attributes.said_above(self.layout, paths))
             if said is Said.MORE:
@@ -388,13 +390,13 @@ class Repository(Past):
 
     def _search(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         if not self._may_remember:
-            return searching.files_with(self._git, words, at=at, untracked=False, whole=whole)
+            return grep.files_with(self._git, words, at=at, untracked=False, whole=whole)
         try:
-            found = searching.files_with(self._git, words, at=at, untracked=False, whole=True)
+            found = grep.files_with(self._git, words, at=at, untracked=False, whole=True)
         except YaadError as error:
             if whole or error.code is not Code.UNAVAILABLE:
                 raise
-            return searching.files_with(self._git, words, at=at, untracked=False, whole=False)
+            return grep.files_with(self._git, words, at=at, untracked=False, whole=False)
         self.remember(found, at=at)
         return found
 

@@ -17,7 +17,7 @@ from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.commits.diff import hunks_between
 from yaadwatch.system.git.commits.snapshots import Snapshots, valid
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.words.remembered import is_whole
+from yaadwatch.system.git.words.search_cache import is_whole
 
 RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 TOUCHED_COMMITS_MAX = 200

@@ -16,7 +16,7 @@ from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.changes import Change
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.objects.asked import Asked
+from yaadwatch.system.git.objects.cat_file import Asked
 from yaadwatch.system.git.objects.store import Objects
 from yaadwatch.system.git.objects.trees import BLOB, COMMIT, Trees
 from yaadwatch.system.git.question import Git

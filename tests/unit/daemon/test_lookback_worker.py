@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from waiting import PATIENCE_S
 
-from yaadwatch.daemon.looker import CRASHES_MAX, Looker
+from yaadwatch.daemon.lookback_worker import CRASHES_MAX, Looker
 from yaadwatch.model.errors import Code, YaadError
 
 NOW = timedelta(0)

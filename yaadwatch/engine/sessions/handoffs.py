@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement, source_of
-from yaadwatch.engine import lineage
+from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.learning import current, retelling
+from yaadwatch.engine.learning import current, session_text
 from yaadwatch.engine.sessions import evidence
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.sessions import Session
@@ -42,7 +42,7 @@ def handoff(
         if found is not None and found.ended_at is None:
             facts = evidence.gather(home, space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
-        away = lineage.away(home, space)
+        away = branch_ancestry.away(home, space)
         prompt = space.db.read(_compose, found, space.worktree.id, away, tokens_max)
     return {
         "prompt": prompt.text,
@@ -57,7 +57,7 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
     """Return the session that a call is part of if it has anything to tell, else the last one."""
     live = current.current(home, call, space)
     own = space.db.read(rows.get, live.id)
-    if own is not None and not own.is_day and space.db.read(retelling.told, own):
+    if own is not None and not own.is_day and space.db.read(session_text.told, own):
         return own
     return space.db.read(rows.last_told, space.worktree.id, live.id)
 
@@ -76,7 +76,7 @@ def _compose(
     found = [row for row in tasks.of_states(conn, UNFINISHED, TASKS_MAX) if row.node not in hidden]
     known = nodes.many(conn, [row.node for row in found])
     return composing.compose(
-        done=retelling.told(conn, session) if session is not None else "",
+        done=session_text.told(conn, session) if session is not None else "",
         going_on=session is not None and session.ended_at is None,
         tasks=[
             Statement(

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.conversation import Conversation, Ended
+from yaadwatch.system.git.batch_process import Conversation, Ended
 from yaadwatch.system.git.objects.trees import BLOB, COMMIT, OBJECT_BYTES_MAX, TREE, Trees
 from yaadwatch.system.git.question import Git
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from yaadwatch.system.patience import Patience
+from yaadwatch.system.deadlines import Patience
 
 LONG_S = 30.0
 

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from yaadwatch.engine import lineage
+from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores import lacking
 from yaadwatch.engine.workspace import Home, Space
@@ -177,7 +177,7 @@ def _told_here(
         return doubts
     try:
         with home.tree(project.id, main.id) as space:
-            away = lineage.away(home, space)
+            away = branch_ancestry.away(home, space)
     except YaadError:  # its folder is not there just now
         return doubts
     return [flag for flag in doubts if flag.node not in away]

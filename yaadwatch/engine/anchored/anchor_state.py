@@ -18,7 +18,7 @@ from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import Seen, Span
-from yaadwatch.engine.anchored import looking
+from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
@@ -46,7 +46,7 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
         if anchor.method in _SIGHTS:
             seen = _SIGHTS[anchor.method](anchor, view, head)
         else:
-            seen = looking.see(anchor, view, head)
+            seen = file_state.see(anchor, view, head)
             if anchor.method is Method.FILE and not seen.unknown:
                 seen = _found_elsewhere(anchor, seen, view, head)
             seen = _with_age(anchor, seen, view, head)
@@ -112,7 +112,7 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
 def _as_common(word: str, since: str, head: AtHead) -> bool:
     """Return whether as many files of code name a thing now as did at a commit."""
     then, now = (
-        sum(map(looking.is_code, head.history.standing([word], at=at)[word]))
+        sum(map(file_state.is_code, head.history.standing([word], at=at)[word]))
         for at in (since, head.head.commit)
     )
     return now >= then
@@ -129,7 +129,7 @@ def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
 def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     """Return `seen` with what makes a shell of what is anchored, where that is so since then."""
     place = seen.place
-    if seen.unknown or seen.same_bytes or place != anchor.path or not looking.is_code(place):
+    if seen.unknown or seen.same_bytes or place != anchor.path or not file_state.is_code(place):
         return seen
     if anchor.symbol and (seen.line is None or anchor.line is None):
         return seen
@@ -256,7 +256,7 @@ def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:  # noqa: ARG
 
 
 def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    place = looking.see(replace(anchor, method=Method.FILE), view, head)
+    place = file_state.see(replace(anchor, method=Method.FILE), view, head)
     if place.unknown:
         return place
     if place.same_bytes:
@@ -267,8 +267,8 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
             return Seen(unknown=f"{as_name(place.place)} could not be read")
         if _stands(anchor.symbol, data):
             return Seen(place=place.place, span=Span.SAME)
-    holding = [path for path in view.using(anchor.symbol, anchor.path) if looking.is_code(path)]
-    if not looking.is_page(anchor.path) and all(map(looking.is_page, holding)):
+    holding = [path for path in view.using(anchor.symbol, anchor.path) if file_state.is_code(path)]
+    if not file_state.is_page(anchor.path) and all(map(file_state.is_page, holding)):
         holding = []  # a page shows what a program said once, or names what no program has
     if not holding and view.listing().is_name(last_part(anchor.symbol)):
         return Seen(place=place.place, span=Span.SAME)
@@ -344,7 +344,7 @@ def holds(anchor: Anchor, now: str) -> bool:
 
 def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
     """Return what the anchored file says now; None when that need not, or cannot, be read."""
-    seen = looking.see(replace(anchor, method=Method.FILE), view, head)
+    seen = file_state.see(replace(anchor, method=Method.FILE), view, head)
     if seen.unknown:
         return None, seen
     if seen.place is None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from yaadwatch.engine.anchored import anchoring, seeing
+from yaadwatch.engine.anchored import anchor_state, anchoring
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX
 from yaadwatch.system.git.layout import Head
@@ -58,7 +58,7 @@ def and_since(
     for anchor in then:
         later.pop((anchor.path, anchor.symbol), None)
     for anchor in then if later else ():
-        seen = seeing.see(anchor, view, head)
+        seen = anchor_state.see(anchor, view, head)
         for place in (seen.place or anchor.path, *seen.elsewhere):
             later.pop((place, anchor.symbol), None)
     return [*then, *later.values()][:ANCHORS_PER_NODE_MAX]

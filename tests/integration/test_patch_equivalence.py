@@ -7,8 +7,8 @@ import pytest
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import branches
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.landed import LOOK_S, Landed
 from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.patch_equivalence import LOOK_S, Landed
 from yaadwatch.system.git.question import Git
 
 
@@ -116,7 +116,7 @@ def test_what_a_trunk_held_it_holds_when_it_has_grown(git, repo):
 
 
 def test_what_a_trunk_held_it_holds_however_much_came_to_the_same_files(git, repo, monkeypatch):
-    monkeypatch.setattr("yaadwatch.system.git.landed.TRUNK_MAX", 2)
+    monkeypatch.setattr("yaadwatch.system.git.patch_equivalence.TRUNK_MAX", 2)
     landed = Landed()
     wanted = commits(repo, "one")
     assert look(git, repo, landed, wanted) == frozenset(wanted)

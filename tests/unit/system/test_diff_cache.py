@@ -4,13 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from repositories import Repo
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git.compared import Compared
-from yaadwatch.system.git.listed import inside
+from yaadwatch.system.git.diff_cache import Compared
+from yaadwatch.system.git.index_cache import inside
 from yaadwatch.system.git.repository import Repository
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
@@ -19,6 +19,7 @@ answers = st.lists(st.tuples(st.sampled_from("abcdef"), st.binary(max_size=60)),
 
 
 @given(answers)
+@example([("a", b""), ("a", bytes(range(60)))])
 def test_what_is_kept_is_what_was_said_last_and_never_more_than_there_is_room_for(told):
     kept, last = Compared(bytes_max=200), {}
     for question, answer in told:

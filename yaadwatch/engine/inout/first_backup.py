@@ -84,8 +84,8 @@ class FirstCopies:
             if not told:
                 return
             # Most daemons start without anything to copy, and go without what copies.
-            from yaadwatch.engine.inout import keeping
+            from yaadwatch.engine.inout import backups
 
-            keeping.back_up(home, project)
+            backups.back_up(home, project)
         with self._lock:
             self._done.add(project.id)

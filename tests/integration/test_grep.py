@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.engine.anchored.window import Window
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.anchored.commit_range import Window
+from yaadwatch.engine.git_queries import History
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.words.remembered import Remembered
+from yaadwatch.system.git.words.search_cache import Remembered
 from yaadwatch.system.git.words.texts import words_in
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]

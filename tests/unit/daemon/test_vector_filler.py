@@ -3,8 +3,8 @@
 import asyncio
 from datetime import UTC, datetime
 
-from yaadwatch.daemon.filling import IDS_MAX, TRIES_MAX, Filler, Verbs
 from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.vector_filler import IDS_MAX, TRIES_MAX, Filler, Verbs
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.embedding.process import NotEmbedded, NotTried

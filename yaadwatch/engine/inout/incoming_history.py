@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import writing
-from yaadwatch.engine.inout.coming import Coming, Former, Memory
+from yaadwatch.engine import node_changes
+from yaadwatch.engine.inout.incoming import Coming, Former, Memory
 from yaadwatch.engine.inout.pages import FROM
 from yaadwatch.engine.remember.drafts import merged
 from yaadwatch.model import events
@@ -76,7 +76,7 @@ def take(conn: Connection, found: Coming, made: Collection[str], now: datetime) 
         if there is None:
             node = _forgotten(taken, one, now)
             nodes.insert(conn, node)
-            versions.add(conn, writing.version_of(node, now, "created", ORIGIN))
+            versions.add(conn, node_changes.version_of(node, now, "created", ORIGIN))
             _told(conn, node, now)
             taken.archived["new"] += 1
             _go_on(conn, taken, one, found.former.get(one.id, ()), now)

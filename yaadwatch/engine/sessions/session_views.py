@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from yaadwatch.engine import telling
+from yaadwatch.engine import json_views
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.learning import retelling
+from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -28,7 +28,7 @@ def row(conn: Connection, session: Session) -> dict[str, object]:
         "last_at": session.last_at,
         "ended_at": session.ended_at,
         "ended_by": session.ended_by or None,
-        "summary": session.summary or retelling.told(conn, session),
+        "summary": session.summary or session_text.told(conn, session),
         "learned": tally["learned"],
         "shown": tally["shown"],
         "used": tally["used"],
@@ -69,7 +69,7 @@ def receipt(
             "kind": memory.kind,
             "text": memory.summary,
             "archived": memory.archived_at is not None,
-            "stale": telling.doubt_in_short(doubts.get(node)),
+            "stale": json_views.doubt_in_short(doubts.get(node)),
             "contradicted": against.get(node, []),
             "superseded": node in superseded,
         }

@@ -13,9 +13,9 @@ from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
-from yaadwatch.engine.anchored import seeing
+from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import NOT_KNOWN, Anchor, Commit, Evidence, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git.changes import Departure
@@ -243,8 +243,8 @@ class _Shape:
             return cls(blob=blob, there=there, fingerprint=found.fingerprint)
         if anchor.method is Method.VALUE:
             # Of two values that are both as true as the text is none the change that is told.
-            now = seeing.value_in(anchor, path, data) or ""
-            same = now and seeing.holds(anchor, now)
+            now = anchor_state.value_in(anchor, path, data) or ""
+            same = now and anchor_state.holds(anchor, now)
             return cls(blob=blob, there=True, fingerprint=anchor.fingerprint if same else now)
         if anchor.method is Method.TARGET:
             text = data.decode("utf-8", "replace")

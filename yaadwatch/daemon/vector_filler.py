@@ -30,7 +30,7 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verbs:
-    """What does the work, see `engine.vectors.filling`; plain functions, run in threads.
+    """What does the work, see `engine.vectors.vector_fill`; plain functions, run in threads.
 
     Args:
         user: the name of the user store.

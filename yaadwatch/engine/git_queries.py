@@ -10,9 +10,9 @@ from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.command import NoGit
-from yaadwatch.system.git.listed import LeftOut
+from yaadwatch.system.git.grep import WORDS_PER_SCAN
+from yaadwatch.system.git.index_cache import LeftOut
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.searching import WORDS_PER_SCAN
 from yaadwatch.system.git.words.texts import may_be_text, words_in
 
 _READ_COST = 2

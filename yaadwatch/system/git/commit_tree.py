@@ -6,7 +6,7 @@ The index has the names of several commits. Whether one has a file is asked of i
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from yaadwatch.system.git.words.kept import Names
+from yaadwatch.system.git.words.protocol import Names
 
 
 class Trees(Protocol):

@@ -14,9 +14,9 @@ from yaadwatch.model.projects import Worktree
 from yaadwatch.store import agent_files, anchors, flags, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import mounts
+from yaadwatch.system.deadlines import Patience
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.patience import Patience
 
 _patience: Final[Patience[Layout]] = Patience()
 

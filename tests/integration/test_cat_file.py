@@ -14,7 +14,7 @@ from waiting import wait_until
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.objects.asked import Asked
+from yaadwatch.system.git.objects.cat_file import Asked
 from yaadwatch.system.git.objects.store import Objects
 from yaadwatch.system.git.question import Git
 

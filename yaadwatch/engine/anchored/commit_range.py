@@ -10,8 +10,8 @@ from itertools import islice
 
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
-from yaadwatch.engine.anchored.told import is_ours, without_ours
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.anchored.own_output import is_ours, without_ours
+from yaadwatch.engine.git_queries import History
 from yaadwatch.system.git.changes import Change
 
 FILES_MAX = 800

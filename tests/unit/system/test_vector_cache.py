@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.store.vectors import scan
-from yaadwatch.system.embedding.stocks import FOUND_BYTES, Stocks
+from yaadwatch.system.embedding.vector_cache import FOUND_BYTES, Stocks
 
 extras.require("numpy")
 

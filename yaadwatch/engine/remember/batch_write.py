@@ -10,11 +10,11 @@ from datetime import datetime
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import claiming, writing
+from yaadwatch.engine import claiming, node_changes
+from yaadwatch.engine.node_changes import NAMED
 from yaadwatch.engine.remember import relating
-from yaadwatch.engine.remember.standing import Standing
+from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Home
-from yaadwatch.engine.writing import NAMED
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.claims import Claimed
@@ -105,7 +105,7 @@ class Making:
         touched: dict[str, None] = {}
         for anchor in rests_on:
             self._anchors.append((node.id, anchor))
-            name, kind = writing.thing_of(anchor)
+            name, kind = node_changes.thing_of(anchor)
             self._touch(node, self._thing(node, name, kind), {}, touched)
         for name in names:
             self._touch(node, self._thing(node, name, "entity"), relating.BY_WORDS, touched)
@@ -139,7 +139,7 @@ class Making:
             The ids of what it touches, and the edges that it had or has.
         """
         self._changed.append(node)
-        self._versions.append(writing.version_of(node, self._now, "edited", actor, reason))
+        self._versions.append(node_changes.version_of(node, self._now, "edited", actor, reason))
         if before.key is not None and before.key != node.key:
             self._keys.pop(before.key, None)
             self._let_go[before.key] = node.id
@@ -148,7 +148,7 @@ class Making:
         if node.kind in NOT_INDEXED:
             self._wordless.append(standing.nums[node.id])
         else:
-            said = writing.words_of(node.text, tags=node.tags, key=node.key)
+            said = node_changes.words_of(node.text, tags=node.tags, key=node.key)
             self._words.append((standing.nums[node.id], *said))
         claimed = standing.claimed.get(node.id, ())
         ended, new = claiming.retold(node, claimed, self._now, headings=headings)
@@ -170,7 +170,7 @@ class Making:
             touching=[one for one in there if one.kind == "touches" and one.from_node == node.id],
             known=[one for one in there if one.valid_until is None],
         )
-        rests = [self._thing(node, *writing.thing_of(anchor)) for anchor in rests_on]
+        rests = [self._thing(node, *node_changes.thing_of(anchor)) for anchor in rests_on]
         for thing in rests:
             self._begin(node, thing, {}, mine)
         for edge in list(mine.known):
@@ -205,7 +205,7 @@ class Making:
         fulltext.index_new(
             conn,
             (
-                (num, *writing.words_of(one.text, tags=one.tags, key=one.key))
+                (num, *node_changes.words_of(one.text, tags=one.tags, key=one.key))
                 for num, one in enumerate(self._nodes, first)
                 if one.kind not in NOT_INDEXED
             ),
@@ -219,7 +219,7 @@ class Making:
         if self._changed:
             flags.drop_nodes(conn, [node.id for node in self._changed])
         for node in self._unhidden:
-            writing.unhide(conn, node)
+            node_changes.unhide(conn, node)
         log.append_all(conn, self._events, now)
         if self._anchors:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
@@ -288,7 +288,7 @@ class Making:
         if known is None:
             found = nodes.thing(self._conn, node.scope, text_hash(name))
             if found is None:
-                made = writing.new_thing(self._home, node, name, self._now, kind=kind)
+                made = node_changes.new_thing(self._home, node, name, self._now, kind=kind)
                 self._nodes.append(made)
                 known = made.id
             else:

@@ -41,15 +41,16 @@ class Compared:
         return zlib.decompress(packed)
 
     def keep(self, folder: Path, question: Question, answer: bytes) -> None:
-        """Keep what git said."""
+        """Keep what git said, in the place of what it said before."""
         packed = zlib.compress(answer, 1)
         size = _size(question, packed)
-        if size > self._bytes_max // _SHARE:
-            return
         with self._lock:
             before = self._kept.pop((folder, question), None)
-            self._bytes += size - (_size(question, before) if before is not None else 0)
+            self._bytes -= _size(question, before) if before is not None else 0
+            if size > self._bytes_max // _SHARE:
+                return
             self._kept[folder, question] = packed
+            self._bytes += size
             while self._bytes > self._bytes_max:
                 (_, asked), gone = self._kept.popitem(last=False)
                 self._bytes -= _size(asked, gone)

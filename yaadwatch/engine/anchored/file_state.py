@@ -2,15 +2,15 @@
 
 import re
 
-from yaadwatch.core.kept import kept
 from yaadwatch.core.quoting import as_name
+from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.told import is_ours
+from yaadwatch.engine.anchored.own_output import is_ours
 from yaadwatch.engine.anchored.worktree import View, WorkTree
-from yaadwatch.engine.asking import History
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX

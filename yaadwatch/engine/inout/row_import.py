@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import writing
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.inout.stores import Meant, roots
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model import events
@@ -250,7 +250,7 @@ class _Taking:
         self._made.add(given)
         if row.get("archived_ms") is None and row["kind"] not in NOT_INDEXED:
             tags = json.loads(row.get("tags") or "[]")
-            self._words.append((num, *writing.words_of(said, tags=tags, key=row.get("key"))))
+            self._words.append((num, *node_changes.words_of(said, tags=tags, key=row.get("key"))))
         self._events.append((events.NODE_CREATED, given, self._created(row["kind"])))
         if len(self._events) >= _GATHERED:
             self._write()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from yaadwatch.system.git.changes import Change
-from yaadwatch.system.git.words.kept import Kept
+from yaadwatch.system.git.words.protocol import Kept
 from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
 
 COST: Final = 4
