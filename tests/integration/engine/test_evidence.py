@@ -1,6 +1,5 @@
 """Evidence strengthens: what held while its file was changed around it counts as looked at."""
 
-import os
 from datetime import timedelta
 
 import pytest
@@ -179,16 +178,16 @@ def test_what_nothing_ever_looks_at_fades_while_what_holds_stays(repo, world):
     assert repo.show(held)["archived_at"] is None
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
-def test_where_git_refuses_it_is_not_known_whether_it_is_committed(repo):
+def test_where_git_has_lost_what_was_committed_it_is_not_known_whether_it_is_committed(repo):
     repo.write("src/limits.py", "MAX_RETRIES = 3\n")
     repo.commit("limits")
     repo.remember("The limit lives in `src/limits.py`; `MAX_RETRIES` is 3.")
+    repo.write("src/limits.py", "# of each call\nMAX_RETRIES = 3\n")
+    repo.commit("a comment")
     repo.write("src/limits.py", "MAX_RETRIES = 5\n")
-    folder = repo.path / ".git"
-    whose = {place: place.stat() for place in (folder, *folder.rglob("*"))}
-    for place in whose:
-        os.chown(place, 12345, 12345)
+    blob = repo.git("rev-parse", "HEAD:src/limits.py").strip()
+    place = repo.path / ".git" / "objects" / blob[:2] / blob[2:]
+    lost = place.rename(repo.path / ".git" / "lost")
 
     (told,) = repo.stale()["stale"]
 
@@ -197,8 +196,7 @@ def test_where_git_refuses_it_is_not_known_whether_it_is_committed(repo):
         "is now 5 (whether it is committed is not known)"
     )
 
-    for place, stat in whose.items():
-        os.chown(place, stat.st_uid, stat.st_gid)
+    lost.rename(place)
     (told,) = repo.stale()["stale"]
 
     assert told["uncommitted"] is True
