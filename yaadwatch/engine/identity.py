@@ -11,6 +11,7 @@ from yaadwatch.engine.stores import (
     STORE_FOLDER,
     exclude_file,
     keep_deleted,
+    refuse_unsafe,
     stands,
 )
 from yaadwatch.engine.workspace import Home
@@ -422,6 +423,22 @@ def lives(project: Project) -> bool:
         return _is_at(project, project.common_dir)
     except OSError:
         return False
+
+
+def is_store_of(project: Project, store: Path) -> bool:
+    """Return whether the store at a place bears the id of a project.
+
+    Raises:
+        YaadError: REFUSED when it is a link or another user's; UNAVAILABLE when it cannot be read.
+    """
+    if not stands(store):
+        return False
+    refuse_unsafe(store)
+    db = Database.open(store, role="project")
+    try:
+        return db.read(meta.get, "project") == project.id
+    finally:
+        db.close()
 
 
 def _is_at(project: Project, common_dir: Path) -> bool:
