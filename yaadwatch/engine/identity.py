@@ -35,7 +35,9 @@ SNAPSHOTS = "snapshots"
 IMPORTS = "imports"
 """The folder beside a store with files as they came in an import."""
 DAMAGED = "damaged"
-"""The folder beside a store into which `doctor` has a damaged one put, whole or in part."""
+"""The folder beside a store into which `doctor` has a damaged one put, whole or in part; further
+ones go into folders in it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,13 +280,14 @@ def _keep_damaged(project: Project) -> None:
     files.private_folder(kept.parent.parent)
     files.private_folder(kept.parent)
     files.private_folder(kept)
-    for path in sorted(aside.glob("yaad.db*")):
+    for path in sorted(aside.rglob("yaad.db*")):
         number = 0
         while os.path.lexists(kept / f"{number}.{path.name}"):
             number += 1
         shutil.move(path, kept / f"{number}.{path.name}")
-    if not any(aside.iterdir()):
-        aside.rmdir()
+    for folder in (*aside.iterdir(), aside):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def holds_only_what_files_say(home: Home, project: Project) -> bool:

@@ -945,14 +945,18 @@ class TestRemove:
         kept = places.backups(project) / "damaged"
         for content in (b"first", b"second"):
             aside = tree.path / ".yaad/damaged/yaad.db"
-            aside.parent.mkdir()
+            later = aside.parent / "2" / "yaad.db-wal"
+            later.parent.mkdir(parents=True)
             aside.write_bytes(content)
+            later.write_bytes(b"later")
             tree.remember()
             tree.remove()
             assert not (tree.path / ".yaad").exists()
             tree.add(restore=True)
 
-        assert [path.read_bytes() for path in sorted(kept.iterdir())] == [b"first", b"second"]
+        names = ("*.yaad.db", "*.yaad.db-wal")
+        put = [[path.read_bytes() for path in sorted(kept.glob(name))] for name in names]
+        assert put == [[b"first", b"second"], [b"later", b"later"]]
         assert stat.S_IMODE(kept.stat().st_mode) == 0o700
 
     def test_a_repository_that_is_gone_can_still_be_removed(self, world):
