@@ -74,6 +74,7 @@ class DaemonFacts:
         state: 'answers', 'silent' (a process holds its lock and does not answer), 'absent', or
             'odd' (what answers makes no sense to us).
         pid: of the process that holds the lock.
+        is_suspended: that process is, by Ctrl-Z for instance.
         version: of the daemon.
         ours: the version of this program.
         said: why it is odd; or the last words of the last one, when it did not start.
@@ -82,6 +83,7 @@ class DaemonFacts:
 
     state: Literal["answers", "silent", "absent", "odd"]
     pid: int | None = None
+    is_suspended: bool = False
     version: str = ""
     ours: str = ""
     said: str = ""
@@ -235,6 +237,9 @@ def _settings(facts: Facts) -> Found:
 def _daemon(facts: Facts) -> Found:
     daemon = facts.daemon
     match daemon.state:
+        case "silent" if daemon.pid is not None and daemon.is_suspended:
+            what = f"Process {daemon.pid} is the daemon, and is suspended: nothing is watched."
+            yield "problem", what, f"kill -CONT {daemon.pid}", "After Ctrl-Z: fg in its terminal."
         case "silent":
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."

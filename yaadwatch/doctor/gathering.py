@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.client.presence import daemon_holds_lock, is_suspended
 from yaadwatch.connecting import verbs as connecting
 from yaadwatch.core.diagnosis import (
     AgentFacts,
@@ -137,14 +137,19 @@ def _daemon(ask: Ask) -> DaemonFacts:
         )
     except NobodyListens:
         if daemon_holds_lock():
-            return DaemonFacts(state="silent", pid=places.announced_pid())
+            return _silent()
         return DaemonFacts(state="absent", said=_last_words())
     except YaadError as error:
         if error.code is Code.TIMEOUT:
-            return DaemonFacts(state="silent", pid=places.announced_pid())
+            return _silent()
         return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
     except (KeyError, TypeError, AttributeError):
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
+
+
+def _silent() -> DaemonFacts:
+    pid = places.announced_pid()
+    return DaemonFacts(state="silent", pid=pid, is_suspended=pid is not None and is_suspended(pid))
 
 
 def _last_words() -> str:

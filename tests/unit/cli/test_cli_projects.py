@@ -626,8 +626,11 @@ def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         ran = command("status", "--json", answers={"status": NobodyListens()})
+        person = command("status", answers={"status": NobodyListens()})
         stopped = command("stop", answers={"shutdown": NobodyListens()})
 
+    assert person.lines[0] == "yaadwatch does not answer"
+    assert ran.json["daemon"] == {"running": False, "silent": True}
     assert "4711 holds the daemon's lock" in ran.json["problems"][0]["what"]
     assert stopped.status == 3
     assert "4711 holds the daemon's lock and does not answer" in stopped.err

@@ -114,6 +114,12 @@ def test_where_all_is_well_nothing_is_found():
         ),
         ({"daemon": DaemonFacts(state="silent", pid=9)}, "daemon", "Process 9", "kill 9"),
         (
+            {"daemon": DaemonFacts(state="silent", pid=9, is_suspended=True)},
+            "daemon",
+            "Process 9 is the daemon, and is suspended",
+            "kill -CONT 9",
+        ),
+        (
             {"daemon": DaemonFacts(state="odd", said="It speaks protocol 7.")},
             "daemon",
             "protocol 7",
