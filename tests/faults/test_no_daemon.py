@@ -76,7 +76,7 @@ def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it
     try:
         told = {
             name: machine.run(*name.split(), cwd=shop.root)
-            for name in ("recall prices", "remember no", "status", "stop")
+            for name in ("recall prices", "remember no", "status", "stop", "start", "restart")
         }
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -95,6 +95,11 @@ def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it
     assert f"fix: {go_on}" in said["status"]
     assert told["stop"].status == 3
     assert f"To end it: kill {pid}; {go_on}" in said["stop"]
+    assert told["start"].status == 3
+    assert suspended in said["start"]
+    assert told["restart"].status == 3
+    assert "does not answer; it was left alone" in said["restart"]
+    assert f"To end it: kill {pid}; {go_on}" in said["restart"]
 
 
 @pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])
