@@ -304,7 +304,7 @@ def test_it_needs_no_home_to_say_what_is_missing(machine):
     assert "YAAD_HOME" in ran.err
 
 
-def test_a_daemon_that_hangs_is_told_with_its_pid(machine, watched):
+def test_a_daemon_that_is_suspended_is_told_with_its_pid(machine, watched):
     import os
     import signal
 
@@ -317,7 +317,8 @@ def test_a_daemon_that_hangs_is_told_with_its_pid(machine, watched):
         os.kill(pid, signal.SIGCONT)
 
     assert [one["check"] for one in found] == ["daemon"]
-    assert f"Process {pid} holds the daemon's lock" in found[0]["what"]
+    assert f"Process {pid} is the daemon, and is suspended" in found[0]["what"]
+    assert found[0]["mend"] == f"kill -CONT {pid}"
 
 
 def test_a_git_that_does_not_answer_is_told_as_one(machine):

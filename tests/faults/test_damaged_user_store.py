@@ -130,6 +130,9 @@ def test_with_a_damaged_user_store_projects_go_on_and_nothing_of_it_is_lost(mach
 
 def test_what_the_doctor_says_brings_it_back_and_keeps_the_damaged_file(machine, kept):
     left = damage(machine)
+    earlier = places.home() / "damaged" / "yaad.db"
+    earlier.parent.mkdir()
+    earlier.write_bytes(b"damaged before")
     machine.live()
 
     ran = machine.run("doctor", "--json").json
@@ -139,7 +142,8 @@ def test_what_the_doctor_says_brings_it_back_and_keeps_the_damaged_file(machine,
 
     kept.ask("remember", text="Never use tabs", scope="user")
     assert kept.ask("recall", query="which language to answer in")["results"]
-    assert (places.home() / "damaged" / "yaad.db").read_bytes() == left
+    assert (places.home() / "damaged" / "2" / "yaad.db").read_bytes() == left
+    assert earlier.read_bytes() == b"damaged before"
     assert "was made anew from the copy" in problem(machine)["what"]
     mend(machine, "yaadwatch restart")
     assert problem(machine) is None

@@ -69,6 +69,39 @@ def test_beside_a_daemon_that_hangs_reads_are_answered_from_the_stores(machine, 
     assert len(told) == 1
 
 
+def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it(machine, shop):
+    """Somebody pressed Ctrl-Z; each command waited for 20 s, and said that it cannot be started."""
+    pid = machine.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        told = {
+            name: machine.run(*name.split(), cwd=shop.root)
+            for name in ("recall prices", "remember no", "status", "stop", "start", "restart")
+        }
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    said = {name: " ".join((ran.out + ran.err).split()) for name, ran in told.items()}
+    go_on = f"kill -CONT {pid}"
+    suspended = f"The daemon (process {pid}) is suspended; nothing was done. Have it go on: {go_on}"
+    assert told["recall prices"].status == 0
+    assert "No daemon can be started" not in said["recall prices"]
+    assert "This is what the stores hold, without the daemon." in said["recall prices"]
+    assert suspended in said["recall prices"]
+    assert told["remember no"].status == 3
+    assert suspended in said["remember no"]
+    assert said["status"].startswith("yaadwatch does not answer")
+    assert f"Process {pid} is the daemon, and is suspended" in said["status"]
+    assert f"fix: {go_on}" in said["status"]
+    assert told["stop"].status == 3
+    assert f"To end it: kill {pid}; {go_on}" in said["stop"]
+    assert told["start"].status == 3
+    assert suspended in said["start"]
+    assert told["restart"].status == 3
+    assert "does not answer; it was left alone" in said["restart"]
+    assert f"To end it: kill {pid}; {go_on}" in said["restart"]
+
+
 @pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])
 def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, shop, file):
     machine.stop()

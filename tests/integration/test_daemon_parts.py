@@ -669,6 +669,24 @@ async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(
 
 
 @story
+async def test_what_is_wrong_with_a_project_is_told_no_more_once_it_is_removed(world, tree):
+    """Whichever part said so, and also where no work tree of it was ever found."""
+    world.engine.places = {"gone": tree.root.with_name("gone")}
+    world.health.degraded("reaction p x", "Nothing came.", mend="yaadwatch stale", project="p")
+    world.health.degraded("follower gone", "No events.", mend="yaadwatch restart", project="gone")
+    world.intake.registry_changed()
+    await world.settled()
+    assert len(world.health.problems()) == 2
+
+    world.engine.trees.clear()
+    world.intake.registry_changed()
+    await world.until(lambda: len(world.health.problems()) == 1)
+    world.engine.places.clear()
+    world.intake.registry_changed()
+    await world.until(lambda: not world.health.problems())
+
+
+@story
 async def test_a_project_that_is_elsewhere_now_is_watched_there(world, tree):
     """It keeps its id, so only its place tells."""
     moved = tree.root.parent / "moved"

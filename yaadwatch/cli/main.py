@@ -130,11 +130,14 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
 
 def _tell_alone(terminal: "Terminal", why: YaadError) -> None:
     """Say, beside the answer, that no daemon gave it."""
+    from yaadwatch.client.connection import Silent
+
     terminal.end_progress()
     told = f"{why.message}\n  {why.hint}" if why.hint else why.message
-    terminal.err.write(
-        f"yaadwatch: No daemon can be started; this is what the stores hold. {told}\n"
-    )
+    what = "No daemon can be started; this is what the stores hold."
+    if isinstance(why, Silent):
+        what = "This is what the stores hold, without the daemon."
+    terminal.err.write(f"yaadwatch: {what} {told}\n")
 
 
 def _folder(given: str | None) -> str:

@@ -104,8 +104,13 @@ def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     kept = count(answer["memories"], "memory")
     if answer.get("backup"):
         terminal.line(f"{kept} kept in {folder(answer['backup'])}", indent=2)
+    if answer.get("left"):
+        terminal.line(f"Its store stays where a link leads: {folder(answer['left'])}", indent=2)
+        terminal.line(f"to watch it there: {answer['adopt']}", indent=4)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
+    elif answer.get("later"):
+        terminal.line(f"Undo, once a repository is there again: {answer['later']}")
     return 0
 
 

@@ -73,9 +73,16 @@ def _ask(client: "Client") -> "dict[str, Any]":
 
 def _without_daemon() -> "dict[str, Any]":
     """Return what can be said without a daemon, in the same shape."""
-    from yaadwatch.client.presence import daemon_holds_lock, holder
+    from yaadwatch.client.presence import daemon_holds_lock, holder, is_suspended
+    from yaadwatch.places import announced_pid
 
-    if daemon_holds_lock():
+    holds_lock, pid = daemon_holds_lock(), announced_pid()
+    if holds_lock and pid is not None and is_suspended(pid):
+        problem = {
+            "what": f"Process {pid} is the daemon, and is suspended: nothing is watched.",
+            "mend": f"kill -CONT {pid} (after Ctrl-Z: fg in its terminal)",
+        }
+    elif holds_lock:
         who, end = holder()
         problem = {
             "what": f"{who} holds the daemon's lock and does not answer.",
@@ -87,11 +94,11 @@ def _without_daemon() -> "dict[str, Any]":
             "mend": "yaadwatch start (if it does not start: yaadwatch doctor)",
         }
     return {
-        "daemon": {"running": False},
+        "daemon": {"running": False} | ({"silent": True} if holds_lock else {}),
         "projects": [],
         "jobs": [],
         "search": "words",
-        "search_why": "the daemon is not running",
+        "search_why": "the daemon does not answer" if holds_lock else "the daemon is not running",
         "problems": [problem],
     }
 
@@ -122,7 +129,8 @@ def _tell_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) 
     if answer["daemon"]["running"]:
         _tell_running(answer, client, terminal)
     else:
-        terminal.line(styled("yaadwatch is not running", "bold"))
+        how = "does not answer" if answer["daemon"].get("silent") else "is not running"
+        terminal.line(styled(f"yaadwatch {how}", "bold"))
 
 
 def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:

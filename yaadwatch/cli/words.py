@@ -96,6 +96,14 @@ def folder(path: object) -> str:
     return text
 
 
+def in_command(path: object) -> str:
+    """Return a path as a command that is printed names it: quoted where a shell needs that."""
+    import shlex
+
+    whole = shlex.quote(str(path))
+    return folder(path) if whole == str(path) else whole
+
+
 def place(anchor: dict[str, object]) -> str:
     """Return an anchor or a place as "path:line symbol"."""
     shown = str(anchor.get("path", ""))

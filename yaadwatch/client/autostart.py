@@ -16,7 +16,7 @@ if not __package__:  # run as a file
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from yaadwatch import places
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, NobodyListens, Silent
 from yaadwatch.client.presence import daemon_holds_lock
 from yaadwatch.client.service import ask_to_start
 from yaadwatch.model.errors import Code, YaadError
@@ -49,7 +49,8 @@ def start(
         on_wait: told once a second for how many seconds we have waited.
 
     Raises:
-        YaadError: unavailable, with the last lines that the daemon wrote, when none answers.
+        YaadError: unavailable, with the last lines that the daemon wrote, when none answers;
+            Silent, when one holds the lock and hangs.
     """
     log = places.start_log()
     begin = _begin_log(log)
@@ -148,10 +149,18 @@ def _cannot_write(log: Path, error: OSError) -> YaadError:
 
 
 def _answering() -> int | None:
-    """Return the pid of the daemon that answers, None when there is none."""
+    """Return the pid of the daemon that answers, None when there is none.
+
+    Raises:
+        Silent: there is one, which hangs: no other can take its place.
+    """
     client = Client(cwd="/")
     try:
         client.connect()
+    except Silent:
+        if daemon_holds_lock():
+            raise
+        return None  # the manager of a service that does not come up
     except NobodyListens:
         return None
     finally:

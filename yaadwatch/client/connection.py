@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from yaadwatch.client.waiting import Patience
+
 ANSWER_TIME_S = 60.0
 SLOW_ANSWER_TIMES_S = {
     "add": 900.0,
@@ -28,12 +30,15 @@ SLOW_ANSWER_TIMES_S = {
 """Operations that may look at everything there is."""
 GREETING_TIME_S = 20.0
 """A service manager may just be starting the daemon, on a machine that has much to do."""
+HUNG_TIME_S = 5.0
+"""One that runs for longer than it takes to start, and does nothing for so long, hangs."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
 
 RESTART_TIME_S = 10.0
 """While a service manager starts the daemon anew, it is asked again for so long."""
 
+_HELLO = "hello"
 _TICK_S = 1.0
 _QUEUE_TRIES = 200
 _QUEUE_PAUSE_S = 0.02
@@ -55,13 +60,21 @@ class Silent(NobodyListens):
     that cannot start.
     """
 
-    def __init__(self) -> None:
-        YaadError.__init__(
-            self,
-            Code.UNAVAILABLE,
-            f"The daemon did not answer within {GREETING_TIME_S:g} s; nothing was done.",
-            hint="What keeps it: yaadwatch doctor",
-        )
+    def __init__(self, waited_s: float, suspended: int | None = None) -> None:
+        what = f"The daemon did not answer within {waited_s:g} s"
+        hint = "What keeps it: yaadwatch doctor"
+        if suspended is not None:
+            what, hint = f"The daemon (process {suspended}) is suspended", _go_on(suspended)
+        YaadError.__init__(self, Code.UNAVAILABLE, f"{what}; nothing was done.", hint=hint)
+
+
+class Waited(Exception):
+    """The daemon was waited for long enough: for how long, and its pid when it is suspended."""
+
+    def __init__(self, waited_s: float, suspended: int | None = None) -> None:
+        super().__init__(waited_s)
+        self.waited_s = waited_s
+        self.suspended = suspended
 
 
 class Ended(YaadError):
@@ -152,6 +165,9 @@ class Client:
             _send(connected, frame)
             time_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
             found = self._next(connected, operation, time_s)
+        except Waited as waited:
+            self.close()
+            raise _not_answered(operation, waited) from None
         except BaseException:
             # What comes next on this connection would answer a question that we gave up.
             self.close()
@@ -252,11 +268,9 @@ class Client:
         }
         try:
             _send(connected, hello)
-            greeting = self._next(connected, "hello", GREETING_TIME_S)
-        except YaadError as error:
-            if error.code is Code.TIMEOUT:
-                raise Silent from error
-            raise
+            greeting = self._next(connected, _HELLO, GREETING_TIME_S)
+        except Waited as waited:
+            raise Silent(waited.waited_s, waited.suspended) from None
         if "error" in greeting:
             raise to_error(greeting["error"])
         pid = greeting.get("pid")
@@ -268,7 +282,7 @@ class Client:
     ) -> dict[str, object]:
         """Return the next frame; wait for it at most `time_s`, or for ever when that is None."""
         connected.settimeout(None if time_s is None else _TICK_S)
-        searched, waited_s = 0, 0.0
+        searched, waited_s, patience = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
             searched = len(self._read)
             if searched > ANSWER_BYTES_MAX:
@@ -277,7 +291,8 @@ class Client:
                 chunk = connected.recv(65536)
             except TimeoutError:
                 waited_s += _TICK_S
-                self._keep_waiting(operation, waited_s, time_s or waited_s)
+                patience = patience or _patience()
+                self._keep_waiting(operation, waited_s, time_s or waited_s, patience)
                 continue
             except ConnectionError:
                 chunk = b""
@@ -291,15 +306,49 @@ class Client:
         except ValueError:
             raise _nonsense(operation) from None
 
-    def _keep_waiting(self, operation: str, waited_s: float, time_s: float) -> None:
-        if waited_s >= time_s:
-            raise YaadError(
-                Code.TIMEOUT,
-                f"The daemon did not answer `{operation}` within {time_s:g} s; it may yet be done.",
-                hint="See what it does: yaadwatch status",
-            )
+    def _keep_waiting(
+        self, operation: str, waited_s: float, time_s: float, patience: "Patience"
+    ) -> None:
+        """Say that we wait.
+
+        Raises:
+            Waited: it is no use any more.
+        """
+        patience.look(waited_s)
+        suspended = patience.suspended()
+        if suspended is not None or waited_s >= time_s:
+            raise Waited(time_s, suspended)
+        # A greeting costs nothing; what an answer costs is not done by the process alone.
+        if operation == _HELLO and patience.is_idle(waited_s, HUNG_TIME_S, GREETING_TIME_S):
+            raise Waited(waited_s)
         if self._on_wait is not None:
             self._on_wait(int(waited_s))
+
+
+def _patience() -> "Patience":
+    from yaadwatch.client.waiting import Patience
+
+    return Patience()
+
+
+def _not_answered(operation: str, waited: Waited) -> YaadError:
+    if waited.suspended is not None:
+        return YaadError(
+            Code.TIMEOUT,
+            f"The daemon (process {waited.suspended}) is suspended and has not answered "
+            f"`{operation}`; it may yet be done.",
+            hint=_go_on(waited.suspended),
+        )
+    return YaadError(
+        Code.TIMEOUT,
+        f"The daemon did not answer `{operation}` within {waited.waited_s:g} s; it may yet be "
+        "done.",
+        hint="See what it does: yaadwatch status",
+    )
+
+
+def _go_on(pid: int) -> str:
+    return f"Have it go on: kill -CONT {pid} (after Ctrl-Z: fg in its terminal)"
 
 
 def _changes_nothing(operation: str) -> bool:

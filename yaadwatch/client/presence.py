@@ -34,6 +34,24 @@ def daemon_holds_lock() -> bool:
     return False
 
 
+def standing(pid: int) -> tuple[str, int | None]:
+    """Return the state of a process, a letter, and how long it ran by now, in ticks.
+
+    '', None where it is not seen: it is gone, or this is not Linux.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
+            fields = stream.read().rpartition(b")")[2].split()
+        return fields[0].decode(), int(fields[11]) + int(fields[12])
+    except (OSError, IndexError, ValueError):
+        return "", None
+
+
+def is_suspended(pid: int) -> bool:
+    """Return whether a process is: by Ctrl-Z, `kill -STOP`, or a debugger."""
+    return standing(pid)[0] in {"T", "t"}
+
+
 def holder(pid: int | None = None) -> tuple[str, str]:
     """Return who holds the lock, and how it is ended, for a message.
 
@@ -43,6 +61,8 @@ def holder(pid: int | None = None) -> tuple[str, str]:
         pid: as its file said before; else what it says now.
     """
     pid = places.announced_pid() if pid is None else pid
+    if pid is not None and is_suspended(pid):
+        return f"Process {pid}, which is suspended,", f"kill {pid}; kill -CONT {pid}"
     if pid is not None:
         return f"Process {pid}", f"kill {pid}"
     import shlex

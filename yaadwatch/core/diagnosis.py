@@ -4,6 +4,7 @@ A row of CHECKS looks at one part of the facts and yields what it finds. A new p
 `Facts`, a gatherer in `yaadwatch.doctor`, and a row.
 """
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -73,6 +74,7 @@ class DaemonFacts:
         state: 'answers', 'silent' (a process holds its lock and does not answer), 'absent', or
             'odd' (what answers makes no sense to us).
         pid: of the process that holds the lock.
+        is_suspended: that process is, by Ctrl-Z for instance.
         version: of the daemon.
         ours: the version of this program.
         said: why it is odd; or the last words of the last one, when it did not start.
@@ -81,6 +83,7 @@ class DaemonFacts:
 
     state: Literal["answers", "silent", "absent", "odd"]
     pid: int | None = None
+    is_suspended: bool = False
     version: str = ""
     ours: str = ""
     said: str = ""
@@ -169,7 +172,8 @@ class Facts:
     `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
     it does not answer in time, else ''; `odd_logs`: where something else
     stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
-    puts it aside; `not_gathered`: what is not known of this machine, and why.
+    puts it aside; `taken`: the paths that stand already where something may be put aside;
+    `not_gathered`: what is not known of this machine, and why.
     """
 
     home: HomeFacts
@@ -183,6 +187,7 @@ class Facts:
     git_silent: str = ""
     odd_logs: tuple[str, ...] = ()
     receipt: tuple[str, str] | None = None
+    taken: frozenset[str] = frozenset()
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
@@ -195,7 +200,7 @@ def _home(facts: Facts) -> Found:
     path = shlex.quote(home.path)
     match home.state:
         case "file":
-            yield "problem", f"{home.path} is no folder.", f"mv {path} {path}.away", ""
+            yield "problem", f"{home.path} is no folder.", _put_aside(facts, home.path, "away"), ""
         case "foreign":
             what = f"{home.path} belongs to another user."
             advice = "Keep a home of your own; say so in the profile of your shell, too."
@@ -221,7 +226,7 @@ def _settings(facts: Facts) -> Found:
     if settings.error and settings.is_read:
         yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
     elif settings.error:
-        aside = f"mv {shlex.quote(settings.path)} {shlex.quote(f'{settings.path}.unreadable')}"
+        aside = _put_aside(facts, settings.path, "unreadable")
         yield "problem", settings.error, aside, "Or see that you may read it."
     for warning in settings.warnings:
         name = warning.partition(" ")[0]
@@ -232,6 +237,9 @@ def _settings(facts: Facts) -> Found:
 def _daemon(facts: Facts) -> Found:
     daemon = facts.daemon
     match daemon.state:
+        case "silent" if daemon.pid is not None and daemon.is_suspended:
+            what = f"Process {daemon.pid} is the daemon, and is suspended: nothing is watched."
+            yield "problem", what, f"kill -CONT {daemon.pid}", "After Ctrl-Z: fg in its terminal."
         case "silent":
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."
@@ -327,7 +335,7 @@ def _stores(facts: Facts) -> Found:
                 yield "problem", f"{store.path} is gone.", back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
-            yield "problem", what, f"{_away(store)} && {back}", advice
+            yield "problem", what, f"{_away(facts, store)} && {back}", advice
         elif store.state == "newer":
             what = f"{store.path} is of a later version of yaadwatch: {store.said}"
             yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
@@ -345,9 +353,13 @@ def _hooks(facts: Facts) -> Found:
 
 def _logs(facts: Facts) -> Found:
     for log in facts.odd_logs:
-        path = shlex.quote(log)
         advice = "Of its own log the daemon does so by itself, before it writes there again."
-        yield "problem", f"{log} is no plain file, so no log.", f"mv {path} {path}.odd", advice
+        yield (
+            "problem",
+            f"{log} is no plain file, so no log.",
+            _put_aside(facts, log, "odd"),
+            advice,
+        )
 
 
 def _agents(facts: Facts) -> Found:
@@ -406,12 +418,31 @@ def _is_well(store: StoreFacts) -> bool:
     return store.has_root and store.state in {"ok", "older"}
 
 
-def _away(store: StoreFacts) -> str:
-    """Return the commands that put a damaged store aside, with its logs: they are of it alone."""
+def _put_aside(facts: Facts, path: str, ending: str) -> str:
+    """Return the command that gives a file a name that is free: `mv` would overwrite, or, with -n,
+    leave it where it is.
+    """
+    numbers = (number if number > 1 else "" for number in itertools.count(1))
+    names = (f"{path}.{ending}{number}" for number in numbers)
+    free = next(name for name in names if name not in facts.taken)
+    return f"mv -n {shlex.quote(path)} {shlex.quote(free)}"
+
+
+def _away(facts: Facts, store: StoreFacts) -> str:
+    """Return the commands that put a damaged store aside, with its logs: they are of it alone.
+
+    They go where no earlier one is: into `damaged` beside it, or `damaged/2`, `damaged/3` ...
+    """
     folder, _, name = store.path.rpartition("/")
-    aside = shlex.quote(f"{folder}/damaged")
+    places = (f"{folder}/damaged{f'/{no}' if no > 1 else ''}" for no in itertools.count(1))
+    free = next(
+        place
+        for place in places
+        if not any(taken.startswith(f"{place}/{name}") for taken in facts.taken)
+    )
+    aside = shlex.quote(free)
     files = f"{shlex.quote(f'{folder}/{name}')}*"
-    return f"yaadwatch stop; mkdir -p {aside} && mv {files} {aside}/"
+    return f"yaadwatch stop; mkdir -p {aside} && mv -n {files} {aside}/"
 
 
 def _back(store: StoreFacts) -> tuple[str, str]:

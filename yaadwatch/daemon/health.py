@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +43,19 @@ class Health:
             known = self._problems.pop(part, None)
         if known is not None:
             _log.info("health.restored", extra={"part": part})
+
+    def keep_only(self, projects: Collection[str]) -> None:
+        """Forget what is wrong with projects that are not among `projects`: nobody can mend it."""
+        with self._lock:
+            gone = [
+                part
+                for part, problem in self._problems.items()
+                if problem.project and problem.project not in projects
+            ]
+            for part in gone:
+                del self._problems[part]
+        for part in gone:
+            _log.info("health.forgotten", extra={"part": part})
 
     def problems(self) -> list[Problem]:
         """Return what is degraded now, in the order of the parts' names."""

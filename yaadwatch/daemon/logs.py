@@ -1,6 +1,5 @@
 """The daemon's log: one JSON object a line, an event name and its fields, masked and rotated."""
 
-import itertools
 import json
 import logging
 import os
@@ -12,6 +11,8 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final, TextIO
+
+from yaadwatch.system import files
 
 BYTES_MAX: Final = 1_000_000
 KEPT: Final = 3
@@ -116,8 +117,7 @@ def _put_aside_what_is_odd(path: str) -> None:
             return
     except FileNotFoundError:
         return
-    names = (f"{path}.odd{number if number > 1 else ''}" for number in itertools.count(1))
-    Path(path).rename(next(name for name in names if not os.path.lexists(name)))
+    Path(path).rename(files.free_name(f"{path}.odd"))
 
 
 class JsonLines(logging.Formatter):

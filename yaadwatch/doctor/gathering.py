@@ -3,19 +3,20 @@
 Nothing here needs a daemon or a store that can be opened, and nothing is written.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock
+from yaadwatch.client.presence import daemon_holds_lock, is_suspended
 from yaadwatch.connecting import verbs as connecting
 from yaadwatch.core.diagnosis import (
     AgentFacts,
@@ -32,7 +33,7 @@ from yaadwatch.installing.standing import standing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.whole import looking
-from yaadwatch.system import config
+from yaadwatch.system import config, redacting
 from yaadwatch.system.receipt_file import UnreadableError
 
 Ask = Callable[[str], dict[str, Any]]
@@ -63,6 +64,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     lacking = [("the service", odd_service), ("your agents", odd_agents)]
     git, git_silent = _git()
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
+    odd_logs = _odd_logs()
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
@@ -73,7 +75,8 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         stores=stores,
         agents=agents,
         service=service,
-        odd_logs=_odd_logs(),
+        odd_logs=odd_logs,
+        taken=_taken((places.home(), places.home() / "config.toml", *odd_logs), stores),
         receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
         not_gathered=(
             *odd,
@@ -134,14 +137,19 @@ def _daemon(ask: Ask) -> DaemonFacts:
         )
     except NobodyListens:
         if daemon_holds_lock():
-            return DaemonFacts(state="silent", pid=places.announced_pid())
+            return _silent()
         return DaemonFacts(state="absent", said=_last_words())
     except YaadError as error:
         if error.code is Code.TIMEOUT:
-            return DaemonFacts(state="silent", pid=places.announced_pid())
+            return _silent()
         return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
     except (KeyError, TypeError, AttributeError):
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
+
+
+def _silent() -> DaemonFacts:
+    pid = places.announced_pid()
+    return DaemonFacts(state="silent", pid=pid, is_suspended=pid is not None and is_suspended(pid))
 
 
 def _last_words() -> str:
@@ -221,6 +229,23 @@ def _hooks(log: Path, now: datetime) -> HookFacts:
 def _odd_logs() -> tuple[str, ...]:
     logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
     return tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
+
+
+def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozenset[str]:
+    """Return what stands beside `paths` and begins like one, and what was put aside of stores."""
+    found: set[str] = set()
+    for path in map(Path, paths):
+        with contextlib.suppress(OSError):
+            found.update(
+                f"{path.parent}/{name}"
+                for name in os.listdir(path.parent)  # noqa: PTH208
+                if name.startswith(f"{path.name}.")
+            )
+    for store in stores:
+        if store.state == "damaged":
+            aside = Path(store.path).parent / "damaged"
+            found.update(map(str, redacting.files_below(aside)))
+    return frozenset(found)
 
 
 def _is_plain(log: Path) -> bool:

@@ -11,6 +11,7 @@ from yaadwatch.engine.stores import (
     STORE_FOLDER,
     exclude_file,
     keep_deleted,
+    refuse_unsafe,
     stands,
 )
 from yaadwatch.engine.workspace import Home
@@ -34,7 +35,9 @@ SNAPSHOTS = "snapshots"
 IMPORTS = "imports"
 """The folder beside a store with files as they came in an import."""
 DAMAGED = "damaged"
-"""The folder beside a store into which `doctor` has a damaged one put, whole or in part."""
+"""The folder beside a store into which `doctor` has a damaged one put, whole or in part; further
+ones go into folders in it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,13 +280,14 @@ def _keep_damaged(project: Project) -> None:
     files.private_folder(kept.parent.parent)
     files.private_folder(kept.parent)
     files.private_folder(kept)
-    for path in sorted(aside.glob("yaad.db*")):
+    for path in sorted(aside.rglob("yaad.db*")):
         number = 0
         while os.path.lexists(kept / f"{number}.{path.name}"):
             number += 1
         shutil.move(path, kept / f"{number}.{path.name}")
-    if not any(aside.iterdir()):
-        aside.rmdir()
+    for folder in (*aside.iterdir(), aside):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def holds_only_what_files_say(home: Home, project: Project) -> bool:
@@ -422,6 +426,22 @@ def lives(project: Project) -> bool:
         return _is_at(project, project.common_dir)
     except OSError:
         return False
+
+
+def is_store_of(project: Project, store: Path) -> bool:
+    """Return whether the store at a place bears the id of a project.
+
+    Raises:
+        YaadError: REFUSED when it is a link or another user's; UNAVAILABLE when it cannot be read.
+    """
+    if not stands(store):
+        return False
+    refuse_unsafe(store)
+    db = Database.open(store, role="project")
+    try:
+        return db.read(meta.get, "project") == project.id
+    finally:
+        db.close()
 
 
 def _is_at(project: Project, common_dir: Path) -> bool:

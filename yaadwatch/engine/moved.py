@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch.engine import identity
-from yaadwatch.engine.stores import refuse_unsafe, stands
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import meta
 from yaadwatch.store import projects as registry
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
@@ -48,7 +45,7 @@ def follow(home: Home, layout: Layout) -> Project | None:
             return known
         project = _registered(home, layout)
         store = identity.store_folder(layout) / "yaad.db"
-        if project is None or not _is_of(project, store):
+        if project is None or not identity.is_store_of(project, store):
             return None
         moved = identity.identify(home, layout, store.parent, trust=False)
         identity.register_trees(home, moved, layout)
@@ -112,18 +109,6 @@ def _registered(home: Home, layout: Layout) -> Project | None:
             leads_here = os.path.realpath(project.common_dir) == str(layout.common_dir)
             return project if leads_here or not identity.lives(project) else None
     return None
-
-
-def _is_of(project: Project, store: Path) -> bool:
-    """Return whether the store at a place bears the id of a project."""
-    if not stands(store):
-        return False
-    refuse_unsafe(store)
-    db = Database.open(store, role="project")
-    try:
-        return db.read(meta.get, "project") == project.id
-    finally:
-        db.close()
 
 
 def _number(folder: Path) -> tuple[int, int] | None:

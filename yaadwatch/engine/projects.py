@@ -17,6 +17,7 @@ from yaadwatch.engine.stores import (
     STORE_FOLDER,
     backup_path,
     exclude_file,
+    lacking,
     leads_away,
     refuse_unsafe,
     stands,
@@ -131,7 +132,7 @@ def add(
 def remove(home: Home, call: Call) -> dict[str, object]:
     """Watch a repository no more: back its store up, then take away all that we put there.
 
-    The answer is Removed.
+    One that a link at its former place leads to is removed where it is now. The answer is Removed.
 
     Raises:
         YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when the backup cannot
@@ -141,7 +142,10 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     home.user.refuse_if_stands_in()
     project = _watched_at(home, call.folder)
     now = home.clock.now()
+    if leads_away(project):
+        project = _followed(home, call.folder) or project
     is_there = not leads_away(project)  # else what is at its place is nothing of ours
+    missing = lacking(project)
     memories, backup, can_restore = _back_up(home, project, now, is_there=is_there)
     if is_there:
         releasing.take_out_everything(home, project)
@@ -162,14 +166,17 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     else:
         home.user.write(registry.replace, replace(project, excluded="", removed_at=now))
     home.forget(project)
+    back = f"yaadwatch add --restore {shlex.quote(str(project.root))}" if can_restore else None
+    left = None if is_there else _left(home, project, call.folder)
     return {
         "id": project.id,
         "path": str(project.root),
         "backup": str(backup) if backup is not None else None,
         "memories": memories,
-        "undo": f"yaadwatch add --restore {shlex.quote(str(project.root))}"
-        if can_restore
-        else None,
+        "undo": None if missing else back,
+        "later": back if missing else None,
+        "left": None if left is None else str(left[0]),
+        "adopt": None if left is None else f"yaadwatch add --trust {shlex.quote(str(left[1]))}",
     }
 
 
@@ -228,6 +235,8 @@ def _watched_at(home: Home, folder: Path) -> Project:
         for project in home.user.read(registry.everything):
             if folder.absolute() in (project.root, project.common_dir):
                 return project
+    if known is None and layout is not None:
+        known = home.follow(layout)
     if known is not None:
         return known
     raise YaadError(
@@ -235,6 +244,28 @@ def _watched_at(home: Home, folder: Path) -> Project:
         f"{folder} is not watched; nothing was removed.",
         hint="What is watched: yaadwatch list",
     )
+
+
+def _followed(home: Home, folder: Path) -> Project | None:
+    """Return the project that was moved to where a link at `folder` leads; None: not surely one."""
+    layout = layouts.find(folder)
+    return home.follow(layout) if layout is not None else None
+
+
+def _left(home: Home, project: Project, folder: Path) -> tuple[Path, Path] | None:
+    """Return the project's store in the repository that a link leads to, and that repository.
+
+    It is one that was moved to another disk, or copied: nobody else's store bears its id.
+    """
+    layout = layouts.find(folder)
+    if layout is None or home.user.read(registry.by_common_dir, layout.common_dir) is not None:
+        return None
+    store = identity.store_folder(layout) / "yaad.db"
+    try:
+        is_of = identity.is_store_of(project, store)
+    except YaadError:  # what cannot be read is not said to be ours
+        return None
+    return (store, layout.root or layout.common_dir) if is_of else None
 
 
 def _back_up(

@@ -264,7 +264,8 @@ class Stores:
             raise YaadError(
                 Code.REFUSED,
                 f"The store at {project.store} belongs to another project; it was not used.",
-                hint="If you copied the repository: yaadwatch add " + str(project.root),
+                hint="If you copied the repository: "
+                f"yaadwatch add {shlex.quote(str(project.root))}",
             )
         return db
 

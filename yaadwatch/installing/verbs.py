@@ -12,7 +12,7 @@ from typing import Any, Final
 from yaadwatch import places
 from yaadwatch.client import autostart, presence
 from yaadwatch.client import service as names
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, NobodyListens, Silent
 from yaadwatch.installing import managers, plans, program, receipt, units
 from yaadwatch.installing.managers import Manager, Run
 from yaadwatch.installing.receipt import Installed
@@ -209,8 +209,13 @@ def restart(world: World) -> Answer:
         _end_other(world, manager)
         manager.restart()
         return {"by": manager.name, "daemon": _answering(world, other_than=before)}
-    with contextlib.suppress(NobodyListens):
+    try:
         world.client.call("shutdown")
+    except Silent:
+        if presence.daemon_holds_lock():
+            raise _still_there("does not answer") from None
+    except NobodyListens:
+        pass
     _wait_until_gone()
     autostart.start()
     return {"by": None, "daemon": _answering(world)}
@@ -346,10 +351,13 @@ def _on_demand(world: World, why: str, *, dry_run: bool, linger: bool) -> Answer
 
 def _wait_until_gone() -> None:
     if not presence.wait_until_gone(STOP_TIME_S):
-        who, end = presence.holder()
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{who} holds the daemon's lock and has not ended after {STOP_TIME_S:g} s; it was left"
-            " alone.",
-            hint=f"Its log says what it does. To end it: {end}",
-        )
+        raise _still_there(f"has not ended after {STOP_TIME_S:g} s")
+
+
+def _still_there(what: str) -> YaadError:
+    who, end = presence.holder()
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{who} holds the daemon's lock and {what}; it was left alone.",
+        hint=f"Its log says what it does. To end it: {end}",
+    )

@@ -2,56 +2,77 @@
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from yaadwatch.system import mounts
 from yaadwatch.system.clock import Clock
 
 QUIET_S: Final = 0.5
 """Where no name went away for so long, nothing is being deleted."""
 WAIT_S: Final = 5.0
 PAUSE_S: Final = 0.1
-NAMES_MAX: Final = 5_000
-"""Of large folders only what stands near the top is looked at."""
+NAMES_MAX: Final = 500_000
+"""Of larger folders only what stands near the top is looked at."""
 
 
 def is_left_alone(folder: Path, clock: Clock, *, stands: Callable[[], bool]) -> bool:
     """Wait until nothing is being deleted in a folder; say whether that came about.
 
-    Names that come are no deletion, so that a build may run.
+    Names that come are no deletion, so that a build may run. Links and network disks below are not
+    looked into.
 
     Args:
         folder: what may be in the middle of being deleted.
-        clock: waits, 5 s at most.
+        clock: waits; with the time that looking takes, 5 s at most.
         stands: asked at each look; False ends the wait.
     """
-    begun = quiet_since = clock.monotonic_s()
-    names = _names(folder)
-    while stands():
-        now = clock.monotonic_s()
-        if now - quiet_since >= QUIET_S:
-            return True
-        if now - begun >= WAIT_S:
-            return False
+    until = clock.monotonic_s() + WAIT_S
+    apart = frozenset(map(str, mounts.networks(folder)))
+    names = _names(folder, apart, clock, until)
+    quiet_since = clock.monotonic_s()
+    while names is not None and stands():
         clock.pause(PAUSE_S)
-        former, names = names, _names(folder)
-        if not former <= names:
+        looks_at = clock.monotonic_s()
+        former, names = names, _names(folder, apart, clock, until)
+        if names is not None and _have_gone(former, names):
             quiet_since = clock.monotonic_s()
+        elif names is not None and looks_at - quiet_since >= QUIET_S:
+            return stands()
     return False
 
 
-def _names(folder: Path) -> set[str]:
-    """Return the paths in a folder, those near its top first, without what git keeps for itself."""
-    found: set[str] = set()
-    waiting = deque([str(folder)])
-    while waiting and len(found) < NAMES_MAX:
+def _names(
+    folder: Path, apart: frozenset[str], clock: Clock, until: float
+) -> Mapping[str, int] | None:
+    """Return how many names are in each folder, those near the top first, but for git's own.
+
+    None: it is `until` before all is looked at.
+    """
+    found: dict[str, int] = {}
+    waiting, total = deque([str(folder)]), 0
+    while waiting and total < NAMES_MAX:
+        if clock.monotonic_s() >= until:
+            return None
+        place = waiting.popleft()
         try:
-            with os.scandir(waiting.popleft()) as entries:
+            with os.scandir(place) as entries:
+                found[place] = 0
                 for entry in entries:
-                    found.add(entry.path)
-                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                    found[place] += 1
+                    is_looked_into = entry.name != ".git" and entry.path not in apart
+                    if is_looked_into and entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:
-            continue  # it went away meanwhile, which its name in the next look tells
+            continue  # it went away meanwhile, which the count above it tells
+        total += found[place]
     return found
+
+
+def _have_gone(former: Mapping[str, int], names: Mapping[str, int]) -> bool:
+    """Return whether a folder has fewer names than it had, or is there no more."""
+    return any(
+        names[place] < count if place in names else not os.path.lexists(place)
+        for place, count in former.items()
+    )

@@ -1,6 +1,7 @@
 """What stands at a path, seen through no link; and files replaced whole or appended to exactly."""
 
 import errno
+import itertools
 import os
 import re
 import stat
@@ -103,6 +104,12 @@ def replace_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def free_name(path: str) -> str:
+    """Return the first of `path`, `path`2, `path`3 ... at which nothing is."""
+    names = (f"{path}{number if number > 1 else ''}" for number in itertools.count(1))
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def private_folder(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.files import private_folder, replace_atomically
+from yaadwatch.system.files import free_name, private_folder, replace_atomically
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -60,7 +60,8 @@ class UnreadableError(YaadError):
 
     def __init__(self, path: Path, why: str) -> None:
         self.why = f"{path} cannot be read ({why})."
-        self.mend = f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.unreadable')}"
+        aside = free_name(f"{path}.unreadable")
+        self.mend = f"mv -n {shlex.quote(str(path))} {shlex.quote(aside)}"
         super().__init__(
             Code.UNAVAILABLE,
             f"{self.why} Nothing was written.",

@@ -195,13 +195,16 @@ def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
     assert [path.name for path in folder.iterdir()] == ["20260102T000000000000.unreadable"]
 
 
+@pytest.mark.parametrize("folder", ["damaged", "damaged/2"])
 @pytest.mark.parametrize("long", ["", " and so on" * 1000], ids=["short", "over several pages"])
-def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(repo, world, long):
+def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(
+    repo, world, long, folder
+):
     others = repo.path / ".yaad/damaged/other.db"
     text = SECRET + long
     memory = repo.remember(text)
-    aside = repo.path / ".yaad/damaged/yaad.db"
-    aside.parent.mkdir()
+    aside = repo.path / ".yaad" / folder / "yaad.db"
+    aside.parent.mkdir(parents=True)
     with repo.db() as db:
         db.backup(aside)
     with aside.open("r+b") as stream:

@@ -861,15 +861,16 @@ def test_of_an_odd_database_the_name_is_told_that_the_person_gave_it(full):
 
 
 def test_a_compressed_export_is_told_to_be_unpacked(full):
-    path = full.path.parent / "m.jsonl"
-    ask(full, "export", path)
-    packed = path.with_name("m.jsonl.gz")
+    path = full.path.parent / "my m.jsonl"
+    told = command(full, "export", path)
+    assert told.out.splitlines()[-1] == f"To bring it back: yaadwatch import '{path}'"
+    packed = path.with_name("my m.jsonl.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
 
     ran = command(full, "import", packed)
 
     assert ran.status == 2
-    assert f"gunzip -k {packed}" in ran.err
+    assert f"gunzip -k '{packed}'" in ran.err
 
 
 def test_a_pipe_is_not_read(full):

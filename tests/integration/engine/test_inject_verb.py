@@ -15,6 +15,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine import recall
 from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.memories import links
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -213,13 +214,38 @@ def test_what_was_forgotten_or_ended_here_stays_so(repo):
         [dated, {"from": "req-1", "kind": "led_to", "to": "req-3"}],
     )
 
-    assert [row["reason"].split(" (")[0] for row in answer["left_out"]] == [
+    told = [row["reason"].split(" (")[0].split(" at ")[0] for row in answer["left_out"]]
+    assert told == [
         "archived here",
-        "ended here since",
+        "ended here",
         "req-3 archived here",
     ]
     assert repo.show("req-3")["archived_at"]
     assert repo.show("req-1")["edges"] == []
+
+
+def test_an_edge_that_holds_since_another_time_is_refused_and_that_time_told(repo):
+    inject(repo, [LOGIN, SIGNUP], [LED | {"valid_from": "2024-05-01T08:30:00+02:00"}])
+
+    refused = refusal(repo, [], [LED | {"valid_from": "2024-06-01"}])
+
+    assert refused.code is Code.CONFLICT
+    assert "holds since 2024-05-01T06:30:00.000Z already" in refused.message
+    assert "not since 2024-06-01T00:00:00.000Z" in refused.message
+    assert "valid_from 2024-05-01T06:30:00.000Z" in refused.hint
+    again = inject(repo, [], [LED | {"valid_from": "2024-05-01T06:30:00.000Z"}])
+    assert again["edges"] == counts(same=1)
+
+
+def test_of_an_edge_that_ended_here_the_time_is_told(repo):
+    dated = LED | {"valid_from": OLD}
+    inject(repo, [LOGIN, SIGNUP], [dated])
+    repo.unlink("req-1", "led_to", "req-2")
+    (edge,) = repo.show("req-1", view="historical")["edges"]
+
+    (left,) = inject(repo, [], [dated])["left_out"]
+
+    assert left["reason"] == f"ended here at {links.told_time(edge['until'])}"
 
 
 def test_history_comes_in_as_it_was(repo):

@@ -52,6 +52,16 @@ def test_one_that_moved_is_followed_by_whatever_is_asked_in_it(follower):
     assert there.add()["id"] == first["id"]
 
 
+def test_one_that_moved_is_removed_from_where_it_is(follower):
+    tree = follower.repo()
+    tree.add()
+    there = tree.moved_to("elsewhere")
+
+    assert there.remove()["path"] == str(there.path)
+    assert not there.store.parent.exists()
+    assert places(follower) == []
+
+
 def test_a_linked_work_tree_of_one_that_moved_is_known_as_before(follower):
     tree = follower.repo()
     tree.add()

@@ -4,16 +4,20 @@ import os
 import shlex
 import shutil
 import stat
+from datetime import timedelta
+from functools import partial
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, SetClock, Tree, World, dump
 from repositories import Kept
 
 from yaadwatch import places
-from yaadwatch.engine import projects, report
+from yaadwatch.engine import moved, projects, report
+from yaadwatch.engine.stores import backup_path
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes
+from yaadwatch.store import projects as registry
 
 RULES = """# Conventions
 
@@ -28,6 +32,12 @@ RULES = """# Conventions
 
 def excluded(tree):
     return (tree.path / ".git/info/exclude").read_bytes()
+
+
+def only(world):
+    """The one project there is."""
+    (project,) = world.home.user.read(registry.everything)
+    return project
 
 
 def refusal(call, *arguments, **fields):
@@ -935,14 +945,18 @@ class TestRemove:
         kept = places.backups(project) / "damaged"
         for content in (b"first", b"second"):
             aside = tree.path / ".yaad/damaged/yaad.db"
-            aside.parent.mkdir()
+            later = aside.parent / "2" / "yaad.db-wal"
+            later.parent.mkdir(parents=True)
             aside.write_bytes(content)
+            later.write_bytes(b"later")
             tree.remember()
             tree.remove()
             assert not (tree.path / ".yaad").exists()
             tree.add(restore=True)
 
-        assert [path.read_bytes() for path in sorted(kept.iterdir())] == [b"first", b"second"]
+        names = ("*.yaad.db", "*.yaad.db-wal")
+        put = [[path.read_bytes() for path in sorted(kept.glob(name))] for name in names]
+        assert put == [[b"first", b"second"], [b"later", b"later"]]
         assert stat.S_IMODE(kept.stat().st_mode) == 0o700
 
     def test_a_repository_that_is_gone_can_still_be_removed(self, world):
@@ -990,6 +1004,61 @@ class TestRemove:
         assert before == {path: path.read_bytes() for path in before}
         left = projects.projects(world.home, other.call)["projects"]
         assert [(row["path"], row["memories"]) for row in left] == [(str(other.path), 1)]
+
+    def test_behind_a_link_to_where_it_moved_it_is_removed_there(self, world):
+        world.home.follow = partial(moved.follow, world.home)
+        tree = world.repo("my shop")
+        tree.add()
+        tree.remember()
+        there = tree.moved_to("moved shop")
+        tree.path.symlink_to(there.path, target_is_directory=True)
+
+        answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
+
+        assert answer["path"] == str(there.path)
+        assert (answer["left"], answer["later"]) == (None, None)
+        assert not there.store.exists()
+        assert b".yaad" not in excluded(there)
+        command = shlex.split(answer["undo"])
+        assert command == ["yaadwatch", "add", "--restore", str(there.path)]
+        Tree(world, there.path).add(restore=True)
+        assert there.memories() == [RETRY]
+
+    def test_behind_a_link_to_a_copy_of_it_no_undo_is_promised_and_its_store_is_named(self, world):
+        """Moved to another disk it has another number, so nobody knows that it is the same."""
+        world.home.follow = partial(moved.follow, world.home)
+        tree = world.repo()
+        tree.add()
+        tree.remember()
+        world.home.stores.rest(timedelta(0))
+        there = tree.copy("elsewhere")
+        shutil.rmtree(tree.path)
+        tree.path.symlink_to(there.path, target_is_directory=True)
+
+        answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
+
+        assert answer["path"] == str(tree.path)
+        assert (answer["undo"], answer["left"]) == (None, str(there.store))
+        assert answer["adopt"] == f"yaadwatch add --trust {there.path}"
+        there.add(trust=True)
+        assert there.memories() == [RETRY]
+
+    def test_of_one_that_is_not_there_it_is_told_what_brings_it_back_later(self, world):
+        tree = world.repo()
+        tree.add()
+        tree.remember()
+        with world.home.stores.use(only(world)) as db:
+            db.backup(backup_path(only(world), world.clock.now()))
+        world.reopen()
+        shutil.rmtree(tree.path)
+
+        answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
+
+        assert (answer["undo"], answer["left"]) == (None, None)
+        assert answer["later"] == f"yaadwatch add --restore {tree.path}"
+        again = world.repo()
+        again.add(restore=True)
+        assert again.memories() == [RETRY]
 
     def test_a_folder_in_a_repository_means_that_one(self, world):
         tree = world.repo()

@@ -183,6 +183,29 @@ def test_remove_says_where_the_memories_are():
     ]
 
 
+def test_remove_promises_no_undo_of_one_that_is_not_at_its_place():
+    removed = {
+        "id": ID,
+        "path": "/srv/my api",
+        "backup": "/b/1.db",
+        "memories": 41,
+        "undo": None,
+        "later": "yaadwatch add --restore '/srv/my api'",
+        "left": "/mnt/my api/.yaad/yaad.db",
+        "adopt": "yaadwatch add --trust '/mnt/my api'",
+    }
+
+    ran = command("remove", "/srv/my api", answers={"remove": removed})
+
+    assert ran.lines == [
+        "No longer watching /srv/my api",
+        "  41 memories kept in /b/1.db",
+        "  Its store stays where a link leads: /mnt/my api/.yaad/yaad.db",
+        "    to watch it there: yaadwatch add --trust '/mnt/my api'",
+        "Undo, once a repository is there again: yaadwatch add --restore '/srv/my api'",
+    ]
+
+
 def test_list_lines_the_repositories_up():
     rows = [
         {"id": ID, "path": "/srv/api", "branch": "main", "memories": 41, "stale": 2, "state": "ok"},
@@ -603,8 +626,11 @@ def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         ran = command("status", "--json", answers={"status": NobodyListens()})
+        person = command("status", answers={"status": NobodyListens()})
         stopped = command("stop", answers={"shutdown": NobodyListens()})
 
+    assert person.lines[0] == "yaadwatch does not answer"
+    assert ran.json["daemon"] == {"running": False, "silent": True}
     assert "4711 holds the daemon's lock" in ran.json["problems"][0]["what"]
     assert stopped.status == 3
     assert "4711 holds the daemon's lock and does not answer" in stopped.err

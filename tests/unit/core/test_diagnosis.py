@@ -74,7 +74,7 @@ def test_where_all_is_well_nothing_is_found():
             "may not be written to",
             f"chmod u+rwx {HOME}",
         ),
-        ({"home": HomeFacts(path=HOME, state="file")}, "home", "is no folder", f"mv {HOME} "),
+        ({"home": HomeFacts(path=HOME, state="file")}, "home", "is no folder", f"mv -n {HOME} "),
         (
             {"home": HomeFacts(path=HOME, state="ok", is_open=True)},
             "home",
@@ -114,6 +114,12 @@ def test_where_all_is_well_nothing_is_found():
         ),
         ({"daemon": DaemonFacts(state="silent", pid=9)}, "daemon", "Process 9", "kill 9"),
         (
+            {"daemon": DaemonFacts(state="silent", pid=9, is_suspended=True)},
+            "daemon",
+            "Process 9 is the daemon, and is suspended",
+            "kill -CONT 9",
+        ),
+        (
             {"daemon": DaemonFacts(state="odd", said="It speaks protocol 7.")},
             "daemon",
             "protocol 7",
@@ -141,7 +147,7 @@ def test_where_all_is_well_nothing_is_found():
             {"odd_logs": ("log/daemon.log",)},
             "logs",
             "log/daemon.log is no plain file",
-            "mv log/daemon.log log/daemon.log.odd",
+            "mv -n log/daemon.log log/daemon.log.odd",
         ),
         (
             {"receipt": ("/h/receipt.json cannot be read (it is empty).", "mv a b")},
@@ -153,7 +159,28 @@ def test_where_all_is_well_nothing_is_found():
             {"settings": SettingsFacts(path="/h/c", error="No.", is_read=False)},
             "settings",
             "No.",
-            "mv /h/c /h/c.unreadable",
+            "mv -n /h/c /h/c.unreadable",
+        ),
+        (
+            {
+                "settings": SettingsFacts(path="/h/my c", error="No.", is_read=False),
+                "taken": frozenset({"/h/my c.unreadable", "/h/my c.unreadable2"}),
+            },
+            "settings",
+            "No.",
+            "mv -n '/h/my c' '/h/my c.unreadable3'",
+        ),
+        (
+            {"home": HomeFacts(path="/h", state="file"), "taken": frozenset({"/h.away"})},
+            "home",
+            "is no folder",
+            "mv -n /h /h.away2",
+        ),
+        (
+            {"odd_logs": ("/l/d.log",), "taken": frozenset({"/l/d.log.odd"})},
+            "logs",
+            "is no plain file",
+            "mv -n /l/d.log /l/d.log.odd2",
         ),
         (
             {"not_gathered": (("your agents", "the receipt makes no sense"),)},
@@ -165,7 +192,16 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
             "stores",
             "is damaged: malformed",
-            f"mv {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch start",
+            f"mkdir -p {HOME}/damaged && mv -n {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch start",
+        ),
+        (
+            {
+                "stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),),
+                "taken": frozenset({f"{HOME}/damaged/yaad.db-wal", f"{HOME}/damaged/2/yaad.db"}),
+            },
+            "stores",
+            "is damaged: malformed",
+            f"mkdir -p {HOME}/damaged/3 && mv -n {HOME}/yaad.db* {HOME}/damaged/3/ && yaadwatch",
         ),
         (
             {"stores": (replace(USER, state="absent", backup="/b/1.db"),)},

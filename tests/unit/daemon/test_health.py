@@ -30,3 +30,14 @@ def test_a_problem_is_logged_when_it_is_news_and_when_it_is_over(caplog):
             health.well("git")
 
     assert caplog.messages == ["health.degraded", "health.degraded", "health.restored"]
+
+
+def test_of_projects_that_are_there_no_more_nothing_is_kept():
+    health = Health()
+    health.degraded("check p 1", "It could not be checked.", mend="yaadwatch stale", project="p")
+    health.degraded("check q 1", "It could not be checked.", mend="yaadwatch stale", project="q")
+    health.degraded("git", "git is not there.", mend="apt install git")
+
+    health.keep_only({"q"})
+
+    assert [problem.project for problem in health.problems()] == ["q", ""]

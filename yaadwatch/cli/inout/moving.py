@@ -9,7 +9,7 @@ from argparse import Namespace
 from yaadwatch.cli.inout import outside
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, folder, listed, short, size
+from yaadwatch.cli.words import count, folder, in_command, listed, short, size
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     told = ", ".join(f"{number} {name}" for name, number in counts.items())
     what = f" ({told})" if told else ""
     terminal.line(f"{folder(answer['path'])}: {size(answer['bytes'])}{what}.")
-    terminal.line("To bring it back: yaadwatch import " + folder(answer["path"]))
+    terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
     return 0
 
 

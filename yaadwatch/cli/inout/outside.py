@@ -8,6 +8,7 @@ import json
 import os
 import stat
 
+from yaadwatch.cli.words import in_command
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -44,7 +45,7 @@ def format_of(path: str) -> str:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is compressed. Nothing was imported.",
-            hint=f"Unpack it first: gunzip -k {path}",
+            hint=f"Unpack it first: gunzip -k {in_command(path)}",
         )
     if path.endswith(_DATABASES) and not head.startswith(_SQLITE):
         raise YaadError(

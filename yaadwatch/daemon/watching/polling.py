@@ -202,7 +202,7 @@ class Looking:
     async def _look_afar(self, tree: WatchedTree) -> None:
         loop = asyncio.get_running_loop()
         part = f"watch.stuck {tree.project} {tree.worktree}"
-        stuck = loop.call_later(STUCK_S, self._tell, part, f"What is at {tree.root}")
+        stuck = loop.call_later(STUCK_S, self._tell, part, f"What is at {tree.root}", tree.project)
         try:
             seen = await loop.run_in_executor(self._afar, self._poller.look, tree)
         finally:
@@ -212,11 +212,12 @@ class Looking:
             self._health.well(part)
         self._took(tree, seen)
 
-    def _tell(self, part: str, what: str) -> None:
+    def _tell(self, part: str, what: str, project: str = "") -> None:
         self._health.degraded(
             part,
             f"{what} could not be looked at for {STUCK_S:g} s: a disk does not answer.",
             mend="umount --lazy the disk that hangs, then: yaadwatch restart",
+            project=project,
         )
 
 

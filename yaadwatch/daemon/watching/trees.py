@@ -118,7 +118,7 @@ class Trees:
         may come back, and what was to be learnt of it is learnt then.
         """
         trees = await self._look(self._engine.trees, project)
-        registered = await self._look(self._engine.projects)
+        registered = await self._registered()
         for key in [key for key in self._known if key[0] not in registered]:
             await self._forget(key)
         asked = {key for key in self._known if project in (None, key[0])}
@@ -140,7 +140,7 @@ class Trees:
 
     async def who_came_or_went(self) -> set[str]:
         """Return the projects that came, went, or are registered for another place now."""
-        registered = await self._look(self._engine.projects)
+        registered = await self._registered()
         changed = registered.keys() ^ {project for project, _ in self._known}
         self._places = registered
         return changed | {tree.project for tree in self._known.values() if self._is_elsewhere(tree)}
@@ -176,7 +176,7 @@ class Trees:
         tells us about each time, in the others in turn.
         A project whose store or folder could not be had is tried again: its disk may be back.
         """
-        registered = await self._look(self._engine.projects)
+        registered = await self._registered()
         for project in sorted(registered.keys() - {project for project, _ in self._known}):
             await self.refresh(project)
         await self._look_for_the_away()
@@ -228,6 +228,12 @@ class Trees:
         """Return whether the disk that a project's git folder is on does not answer. Any thread."""
         hanging = [key for key in self._looking.hanging if key[0] == project]
         return any(not self.arms.is_told(key) for key in hanging)
+
+    async def _registered(self) -> Mapping[str, Path]:
+        """Return where each project is; what was wrong with any other one is told no more."""
+        registered = await self._look(self._engine.projects)
+        self._health.keep_only(registered)
+        return registered
 
     def _arms_of(self, watcher: Watcher) -> Arms:
         return Arms(watcher, budget=budget(self._settings), silent=self._silent)

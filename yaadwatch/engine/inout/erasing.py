@@ -371,7 +371,7 @@ def _copy(path: Path, words: _Words, done: _Done) -> None:
 
 def _lies_damaged(path: Path, words: _Words) -> bool:
     """Return whether a file was put aside as damaged, and holds it as far as one can see."""
-    return path.parent.name == DAMAGED and redacting.holds(path, words.pieces)
+    return DAMAGED in path.parts[-3:-1] and redacting.holds(path, words.pieces)
 
 
 def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:

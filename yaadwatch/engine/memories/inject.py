@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.anchored.worktree import look_at
-from yaadwatch.engine.memories.links import given_kind, past
+from yaadwatch.engine.memories.links import given_kind, past, told_time
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.batch_write import Making
 from yaadwatch.engine.remember.drafts import (
@@ -412,10 +412,10 @@ def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
             continue
         others = edges.equal(conn, edge)
         what = _there_already(conn, edge, others, dated=dated, now=batch.now)
-        if what == "ended":
-            done.left_out.append(_row(edge) | {"reason": "ended here since"})
-        elif what:
+        if what in (SAME, CHANGED):
             done.edges[what] += 1
+        elif what:
+            done.left_out.append(_row(edge) | {"reason": what})
         elif dated:
             fresh.append(edge)
         else:
@@ -441,7 +441,8 @@ def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
 def _there_already(
     conn: Connection, edge: Edge, others: Sequence[Edge], *, dated: bool, now: datetime
 ) -> str:
-    """Return what an equal edge makes of this one: same, changed or ended; '' when it is new."""
+    """Return what an equal edge makes of this one: same, changed, or why it is left out; '' when it
+    is new."""
     for other in others:
         begun = not dated or other.valid_from == edge.valid_from
         if other.interval == edge.interval or (
@@ -452,8 +453,8 @@ def _there_already(
             weighed = edges.weigh(conn, edge, now)
             attributes = edge.attributes or other.attributes
             return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
-        if dated and begun and edge.valid_until is None:
-            return "ended"
+        if dated and begun and other.valid_until is not None and edge.valid_until is None:
+            return f"ended here at {told_time(other.valid_until)}"
         if dated and begun and other.valid_until is None and edge.valid_until is not None:
             edges.close(conn, other, edge.valid_until)
             body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
@@ -461,11 +462,13 @@ def _there_already(
             log.append(conn, ended)
             return CHANGED
         if other.valid_until is None and edge.valid_until is None:
+            since = told_time(other.valid_from)
             raise YaadError(
                 Code.CONFLICT,
-                f"{edge.from_node} {edge.kind} {edge.to_node} holds since another time already "
-                f"(edge {other.id}); nothing was stored.",
-                hint=f"Delete that one first: yaadwatch graph delete-link {other.id}",
+                f"{edge.from_node} {edge.kind} {edge.to_node} holds since {since} already (edge "
+                f"{other.id}), not since {told_time(edge.valid_from)}; nothing was stored.",
+                hint=f"Give it valid_from {since}, or delete that one first: "
+                f"yaadwatch graph delete-link {other.id}",
             )
     return ""
 

@@ -251,8 +251,8 @@ def _refuse_other_start(conn: Connection, edge: Edge) -> None:
     if there is not None and there.valid_from != edge.valid_from:
         raise YaadError(
             Code.CONFLICT,
-            f"They are linked since {_time(there.valid_from)} already (edge {there.id}); nothing "
-            "was changed.",
+            f"They are linked since {told_time(there.valid_from)} already (edge {there.id}); "
+            "nothing was changed.",
             hint=f"Delete that one first: yaadwatch graph delete-link {there.id}",
         )
 
@@ -290,7 +290,8 @@ def _close(
         if dated and there.valid_until != at:
             raise YaadError(
                 Code.CONFLICT,
-                f"Edge {number} ended at {_time(there.valid_until)} already; nothing was changed.",
+                f"Edge {number} ended at {told_time(there.valid_until)} already; "
+                "nothing was changed.",
                 hint="If that is wrong, delete it and link anew: yaadwatch graph delete-link "
                 f"{number}",
             )
@@ -298,7 +299,7 @@ def _close(
     if dated and at < there.valid_from:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"Edge {number} holds since {_time(there.valid_from)} and cannot end before that; "
+            f"Edge {number} holds since {told_time(there.valid_from)} and cannot end before that; "
             "nothing was changed.",
             hint=f"If it never held: yaadwatch graph delete-link {number}",
         )
@@ -337,14 +338,15 @@ def _again(edge: Edge, *, since: datetime | None = None) -> str:
     if edge.weight != 1.0:
         said += f" --weight {edge.weight:g}"
     if since is not None:
-        said += f" --since {_time(since)}"
+        said += f" --since {told_time(since)}"
     if edge.attributes:
         told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
         said += f" --attributes {shlex.quote(told)}"
     return said
 
 
-def _time(at: datetime) -> str:
+def told_time(at: datetime) -> str:
+    """Return a time as answers tell it: UTC, with milliseconds and a Z."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -1,0 +1,120 @@
+"""Whether a folder is being deleted: real folders, and a clock that the test moves."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from yaadwatch.system import dwindling
+from yaadwatch.system.clock import Clock
+
+
+class Meanwhile(Clock):
+    """A clock that stands still but for its pauses, in each of which something happens."""
+
+    def __init__(self, happens):
+        super().__init__()
+        self._happens = happens
+        self.waited_s = 0.0
+
+    def monotonic_s(self):
+        return self.waited_s
+
+    def pause(self, seconds):
+        self.waited_s += seconds
+        self._happens()
+
+
+def left_alone(folder, happens):
+    """Say whether it is, and after how long."""
+    clock = Meanwhile(happens)
+    return dwindling.is_left_alone(folder, clock, stands=folder.exists), clock.waited_s
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """A folder with many names near its top, and some far below it."""
+    top = tmp_path / "repo"
+    (top / "wide").mkdir(parents=True)
+    for number in range(6_000):
+        (top / "wide" / str(number)).touch()
+    deep = top.joinpath("z", *"abcdefgh")
+    deep.mkdir(parents=True)
+    for number in range(200):
+        (deep / str(number)).touch()
+    return top
+
+
+def deepest(top):
+    return [path for path in (top / "z").rglob("*") if path.is_file()]
+
+
+def test_where_nothing_goes_away_it_is_soon_left_alone(wide):
+    alone, after_s = left_alone(wide, lambda: None)
+
+    assert alone
+    assert after_s == pytest.approx(dwindling.QUIET_S, abs=dwindling.PAUSE_S)
+
+
+def test_what_goes_away_far_below_many_names_is_seen(wide):
+    waiting = deepest(wide)
+
+    alone, after_s = left_alone(wide, lambda: waiting.pop().unlink())
+
+    assert not alone
+    assert after_s >= dwindling.WAIT_S
+
+
+def test_it_is_left_alone_when_what_went_away_far_below_is_over(wide):
+    waiting = deepest(wide)[:20]
+
+    alone, after_s = left_alone(wide, lambda: waiting and waiting.pop().unlink())
+
+    assert alone
+    assert after_s >= 20 * dwindling.PAUSE_S + dwindling.QUIET_S - dwindling.PAUSE_S
+
+
+def test_a_whole_folder_that_goes_away_is_seen(wide):
+    folders = [wide / "z" / f"folder{number}" for number in range(100)]
+    for folder in folders:
+        (folder / "below").mkdir(parents=True)
+
+    assert not left_alone(wide, lambda: shutil.rmtree(folders.pop()))[0]
+
+
+def test_names_that_come_are_no_deletion(wide):
+    names = iter(range(1_000))
+
+    def comes():
+        number = next(names)
+        (wide / f"new{number}" / "x").mkdir(parents=True)
+        (wide / "wide" / f"new{number}").touch()
+
+    assert left_alone(wide, comes)[0]
+
+
+def test_names_that_come_where_not_all_is_looked_at_are_no_deletion(wide, monkeypatch):
+    """They push others out of what is looked at, and those are still there."""
+    monkeypatch.setattr(dwindling, "NAMES_MAX", 6_005)
+    names = iter(range(1_000))
+
+    assert left_alone(wide, lambda: (wide / f"new{next(names)}").mkdir(exist_ok=False))[0]
+
+
+def test_a_disk_that_takes_too_long_to_look_at_is_not_said_to_be_left_alone(wide):
+    clock = Meanwhile(lambda: None)
+    clock.monotonic_s = iter(range(1_000)).__next__
+
+    assert not dwindling.is_left_alone(wide, clock, stands=lambda: True)
+
+
+def test_links_are_not_followed(tmp_path):
+    top, outside = tmp_path / "repo", tmp_path / "outside"
+    top.mkdir()
+    outside.mkdir()
+    names = [outside / str(number) for number in range(100)]
+    for name in names:
+        name.touch()
+    Path(top / "link").symlink_to(outside, target_is_directory=True)
+
+    assert left_alone(top, lambda: names.pop().unlink())[0]

@@ -1,0 +1,50 @@
+"""Is it any use to go on waiting for the daemon? Told by its process, as far as that is seen.
+
+Only Linux shows what another process does; elsewhere waiting ends when its time is over.
+"""
+
+import os
+import time
+
+from yaadwatch import places
+from yaadwatch.client.presence import daemon_holds_lock, is_suspended, standing
+
+_LOOKS_MIN = 2
+"""One look may fall into the moment in which a debugger attaches to it."""
+
+
+class Patience:
+    """Looks at the daemon's process from time to time, while somebody waits for it."""
+
+    def __init__(self) -> None:
+        self._suspended = 0
+        self._ran: int | None = None
+        self._ran_at_s = 0.0
+
+    def look(self, waited_s: float) -> None:
+        """Take note of what the process does, after so many seconds of waiting."""
+        pid = places.announced_pid() if daemon_holds_lock() else None
+        ran = None if pid is None else standing(pid)[1]
+        self._suspended = self._suspended + 1 if pid is not None and is_suspended(pid) else 0
+        if ran is None or (self._ran is not None and ran != self._ran):
+            self._ran_at_s = waited_s
+        self._ran = ran
+
+    def suspended(self) -> int | None:
+        """Return the pid of the daemon when it is suspended, else None."""
+        return places.announced_pid() if self._suspended >= _LOOKS_MIN else None
+
+    def is_idle(self, waited_s: float, idle_s: float, start_s: float) -> bool:
+        """Return whether it did nothing at all for `idle_s` while it had somebody to answer.
+
+        Args:
+            waited_s: for how long it has been waited for.
+            idle_s: the least time in which one that works would have done something.
+            start_s: one that is younger than this may wait for something before it can answer.
+        """
+        if self._ran is None or waited_s - self._ran_at_s < idle_s:
+            return False
+        try:
+            return time.time() - os.stat(places.lock_file()).st_mtime >= start_s  # noqa: PTH116
+        except OSError:
+            return False
