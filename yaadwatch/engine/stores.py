@@ -250,7 +250,6 @@ class Stores:
         db = Database.open(
             project.store,
             role="project",
-            project=project.id,
             on_commit=lambda: self._on_commit(project.id),
             may_return=lambda: may_return_now(project, self._clock),
         )
@@ -264,7 +263,8 @@ class Stores:
             raise YaadError(
                 Code.REFUSED,
                 f"The store at {project.store} belongs to another project; it was not used.",
-                hint="If you copied the repository: yaadwatch add " + str(project.root),
+                hint="If you copied the repository: yaadwatch add "
+                + shlex.quote(str(project.root)),
             )
         return db
 

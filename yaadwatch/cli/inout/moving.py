@@ -4,6 +4,7 @@ the person's rights; the daemon sees only what is in them.
 # ruff: noqa: PTH100
 
 import os
+import shlex
 from argparse import Namespace
 
 from yaadwatch.cli.inout import outside
@@ -98,7 +99,7 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     told = ", ".join(f"{number} {name}" for name, number in counts.items())
     what = f" ({told})" if told else ""
     terminal.line(f"{folder(answer['path'])}: {size(answer['bytes'])}{what}.")
-    terminal.line("To bring it back: yaadwatch import " + folder(answer["path"]))
+    terminal.line(f"To bring it back: yaadwatch import {shlex.quote(str(answer['path']))}")
     return 0
 
 
