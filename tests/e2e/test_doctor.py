@@ -304,6 +304,25 @@ def test_it_needs_no_home_to_say_what_is_missing(machine):
     assert "YAAD_HOME" in ran.err
 
 
+@pytest.mark.parametrize("above", ["file", "closed"])
+def test_a_home_that_cannot_be_made_is_told(machine, tmp_path, above):
+    """No problems were found where no command could do anything."""
+    place = tmp_path / "above"
+    if above == "file":
+        place.touch()
+    elif os.geteuid() == 0:
+        pytest.skip("nothing is closed to root")
+    else:
+        place.mkdir(0o500)
+
+    found, status = doctor(machine, env={"YAAD_HOME": f"{place}/deep/yaad"})
+
+    (told,) = [one for one in found["findings"] if one["check"] == "home"]
+    assert (status, told["level"], told["mend"]) == (1, "problem", None)
+    assert told["what"] == f"{place}/deep/yaad is not there, and cannot be made in {place}."
+    assert "YAAD_HOME" in told["advice"]
+
+
 def test_a_daemon_that_is_suspended_is_told_with_its_pid(machine, watched):
     import os
     import signal

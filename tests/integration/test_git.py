@@ -1,6 +1,7 @@
 """Repositories as people have them: what git made is what we read, in every storage it has."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -440,6 +441,42 @@ def test_a_shallow_history_ends_where_it_was_cut(repo, new_repo, runner, tmp_pat
         with pytest.raises(YaadError) as caught:
             ask(old, new)
         assert caught.value.code is Code.UNAVAILABLE
+
+
+def test_a_history_that_is_cut_in_many_places_is_shallow_too(repo):
+    """As of a clone of a history of merges: a line for each commit whose parents are not there."""
+    lines = [f"{number:040x}" for number in range(1, 20_000)]
+    (repo.path / ".git/shallow").write_text("".join(f"{line}\n" for line in lines))
+
+    assert layouts.cut_at(layouts.find(repo.path)) == set(lines)
+
+
+def test_a_repository_that_went_away_belongs_to_nobody_else(repo, runner):
+    repo.add("a.py", TEXT)
+    side = repo.path.parent / "side"
+    repo.git("worktree", "add", "-q", str(side))
+    opened = Repository(layouts.find(side), runner)
+    shutil.rmtree(side)
+
+    assert not opened.layout.is_own()
+    opened.require_ours()
+
+
+def test_a_repository_in_the_place_of_one_that_went_away_is_another_one(repo, runner):
+    repo.add("a.py", TEXT)
+    side = repo.path.parent / "side"
+    repo.git("worktree", "add", "-q", str(side))
+    opened = Repository(layouts.find(side), runner)
+    (side / ".git").unlink()
+    repo.git("worktree", "prune")
+    repo.git("init", "-q", str(side))
+
+    with pytest.raises(YaadError) as caught:
+        opened.verify()
+
+    assert caught.value.code is Code.UNAVAILABLE
+    assert "takes" in caught.value.message
+    opened.require_ours()
 
 
 def test_a_lost_folder_is_an_error_and_not_a_missing_file(repo, runner):

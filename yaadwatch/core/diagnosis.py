@@ -40,14 +40,16 @@ class HomeFacts:
 
     Args:
         path: of it.
-        state: 'absent', 'file' (no folder stands there), 'foreign' (of another user), 'closed' (it
-            may not be written to) or 'ok'.
+        state: 'absent', 'barred' (absent, and cannot be made), 'file' (no folder stands there),
+            'foreign' (of another user), 'closed' (it may not be written to) or 'ok'.
+        above: of one that is barred, what there is of the path to it.
         is_open: other users may look into it.
         free_bytes: on its disk; None when that is not known.
     """
 
     path: str
-    state: Literal["absent", "file", "foreign", "closed", "ok"]
+    state: Literal["absent", "barred", "file", "foreign", "closed", "ok"]
+    above: str = ""
     is_open: bool = False
     free_bytes: int | None = None
 
@@ -195,6 +197,9 @@ Found = Iterator[tuple[Level, str, str, str]]
 """Level, what, mend, advice."""
 
 
+_IN_PROFILE: Final = "say so in the profile of your shell, too."
+
+
 def _home(facts: Facts) -> Found:
     home = facts.home
     path = shlex.quote(home.path)
@@ -203,12 +208,15 @@ def _home(facts: Facts) -> Found:
             yield "problem", f"{home.path} is no folder.", _put_aside(facts, home.path, "away"), ""
         case "foreign":
             what = f"{home.path} belongs to another user."
-            advice = "Keep a home of your own; say so in the profile of your shell, too."
+            advice = f"Keep a home of your own; {_IN_PROFILE}"
             yield "problem", what, 'export YAAD_HOME="$HOME/.yaad-$(id -u)"', advice
         case "closed":
             yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}", ""
         case "absent":
             yield "todo", "No repository is watched yet.", "yaadwatch add .", "In the repository."
+        case "barred":
+            what = f"{home.path} is not there, and cannot be made in {home.above}."
+            yield "problem", what, "", f"Set YAAD_HOME to a folder of your own; {_IN_PROFILE}"
     if home.is_open:
         yield "problem", f"Other users may look into {home.path}.", f"chmod go-rwx {path}", ""
 

@@ -88,8 +88,8 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
 def _home(path: Path) -> HomeFacts:
     try:
         found = path.stat()
-    except FileNotFoundError:
-        return HomeFacts(path=str(path), state="absent")
+    except (FileNotFoundError, NotADirectoryError):
+        return _no_home(path)
     except OSError:
         return HomeFacts(path=str(path), state="closed")
     if not path.is_dir():
@@ -105,6 +105,13 @@ def _home(path: Path) -> HomeFacts:
         is_open=bool(found.st_mode & 0o077),
         free_bytes=shutil.disk_usage(path).free,
     )
+
+
+def _no_home(path: Path) -> HomeFacts:
+    above = next(folder for folder in path.parents if os.path.lexists(folder))
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return HomeFacts(path=str(path), state="absent")
+    return HomeFacts(path=str(path), state="barred", above=str(above))
 
 
 def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:

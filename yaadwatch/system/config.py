@@ -21,9 +21,11 @@ from yaadwatch.system.files import ABSENT, observe, signature_of
 DEFAULT: Final = "default"
 PREFIX: Final = "YAAD_"
 """What the names of variables begin with that set something."""
-_NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
-_LIKE: Final = 0.7
+_HOME: Final = f"{PREFIX}HOME"
+_NO_SETTINGS: Final = frozenset({_HOME, "YAAD_REQUIRE", "YAAD_SOAK"})
 """Where everything is; and two that the tests read."""
+_LIKE: Final = 0.7
+"""How like a variable a name must be to be taken for a slip of the hand."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
 FILE: Final = "config.toml"
@@ -408,7 +410,7 @@ def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
 
 def _nearest_variable(name: str, known: Mapping[str, str]) -> str:
     """Return the variable that may be meant, by what comes after the beginning that all have."""
-    ends = {one.removeprefix(PREFIX): one for one in (*known, *_NO_SETTINGS)}
+    ends = {one.removeprefix(PREFIX): one for one in (*known, _HOME)}
     near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1, cutoff=_LIKE)
     return f" Did you mean {ends[near[0]]}?" if near else ""
 

@@ -4,6 +4,7 @@ import codecs
 import contextlib
 import os
 import pickle
+import shlex
 import shutil
 import stat
 import subprocess
@@ -792,3 +793,24 @@ def test_a_repository_that_became_somebody_elses_is_read_no_more_and_that_is_sai
     assert status_of(repo)["state"] == "ok"
     assert {row["id"] for row in repo.stale()["stale"]} == {code, path}
     assert "Use spaces in Go files" in repo.memories()
+
+
+@needs_root
+def test_of_somebody_elses_repository_nothing_is_read_of_which_git_is_not_asked(world):
+    """Not the files of code that say the same as before, nor agent files that nobody changed."""
+    repo = world.repo("my shop")
+    repo.write("CLAUDE.md", "# Rules\n\n- Use tabs in Go files\n")
+    repo.commit("rules")
+    repo.add(mode="read")
+    code = repo.remember()
+    repo.sync()
+    repo.check()
+
+    os.chown(repo.path / ".git", NOBODY, NOBODY)
+    repo.write("src/net.py", NET + "\n\n# the end\n")
+    repo.check()
+    error = refusal(repo.sync)
+
+    assert [row["id"] for row in repo.stale()["unknown"]] == [code]
+    assert error.code is Code.REFUSED
+    assert shlex.split(error.hint)[-2:] == ["safe.directory", str(repo.path)]

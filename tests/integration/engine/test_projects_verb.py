@@ -219,6 +219,19 @@ class TestIdentity:
         assert copy.remember()
         assert first["id"] != tree.add()["id"]
 
+    def test_a_store_of_another_project_is_not_used_and_the_hint_is_a_command(self, world):
+        tree, other = world.repo("my shop"), world.repo()
+        tree.add()
+        with tree.db() as db:
+            db.write(meta.put, "project", other.add()["id"])
+        world.reopen()
+
+        error = refusal(tree.remember)
+
+        assert error.code is Code.REFUSED
+        command = error.hint.partition(": ")[2]
+        assert shlex.split(command) == ["yaadwatch", "add", str(tree.path)]
+
     @pytest.mark.parametrize("running", [True, False], ids=["store open", "after a restart"])
     def test_a_clone_in_its_place_is_a_new_project(self, world, running):
         """An inode number may be given out again, so it does not tell the two apart."""

@@ -382,6 +382,14 @@ class TestSince:
         found = self.since(tree, "AGENTS.md", "CLAUDE.md")
         assert len(found) == 2 * STATEMENTS_MAX - 9
 
+    def test_of_several_files_together_it_looks_up_no_more(self, tree):
+        half = STATEMENTS_MAX // 2
+        tree.write("AGENTS.md", "".join(f"- Rule {n} holds.\n" for n in range(half + 9)))
+        tree.write("CLAUDE.md", "".join(f"- Custom {n} holds.\n" for n in range(half + 9)))
+        tree.commit("many")
+        found = [path for path, _ in self.since(tree, "AGENTS.md", "CLAUDE.md")]
+        assert (found.count("AGENTS.md"), found.count("CLAUDE.md")) == (half + 9, half - 9)
+
     def test_before_the_first_commit_nothing_was_written(self, world):
         tree = world.tree()
         tree.git("init", "-q", "-b", "main")

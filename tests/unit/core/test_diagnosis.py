@@ -76,6 +76,12 @@ def test_where_all_is_well_nothing_is_found():
         ),
         ({"home": HomeFacts(path=HOME, state="file")}, "home", "is no folder", f"mv -n {HOME} "),
         (
+            {"home": HomeFacts(path=HOME, state="barred", above="/")},
+            "home",
+            f"{HOME} is not there, and cannot be made in /.",
+            "Set YAAD_HOME to a folder of your own",
+        ),
+        (
             {"home": HomeFacts(path=HOME, state="ok", is_open=True)},
             "home",
             f"Other users may look into {HOME}",
@@ -353,7 +359,10 @@ def test_a_store_that_is_lost_is_told_once_although_the_daemon_tells_it_too(chan
 ODD = "/src/it's (my) shop"
 PARTS = {
     "home": [
-        *(HomeFacts(path=ODD, state=state) for state in ("absent", "file", "foreign", "closed")),
+        *(
+            HomeFacts(path=ODD, state=state)
+            for state in ("absent", "barred", "file", "foreign", "closed")
+        ),
         HomeFacts(path=ODD, state="ok", is_open=True, free_bytes=0),
     ],
     "settings": [

@@ -137,6 +137,7 @@ def test_an_unknown_variable_is_told_and_others_are_none_of_our_business(path):
         ("YAAD_HOMES", " Did you mean YAAD_HOME?"),
         ("YAAD_ROOM", ""),
         ("YAAD_DIR", ""),
+        ("YAAD_SOAP", ""),
         ("YAAD_WATCH_POL_S", " Did you mean YAAD_WATCH_POLL_S?"),
     ],
 )

@@ -118,3 +118,16 @@ def test_links_are_not_followed(tmp_path):
     Path(top / "link").symlink_to(outside, target_is_directory=True)
 
     assert left_alone(top, lambda: names.pop().unlink())[0]
+
+
+def test_what_does_not_stand_any_more_is_not_waited_for(wide):
+    clock = Meanwhile(lambda: None)
+
+    assert not dwindling.is_left_alone(wide, clock, stands=lambda: False)
+    assert clock.waited_s == 0
+
+
+def test_a_folder_that_is_not_there_is_left_alone(tmp_path):
+    clock = Meanwhile(lambda: None)
+
+    assert dwindling.is_left_alone(tmp_path / "nowhere", clock, stands=lambda: True)

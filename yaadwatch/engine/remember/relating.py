@@ -1,6 +1,7 @@
 """Relate a memory to what its words name, and to the few other memories that name the same.
 
-What it rests on is related by `writing`; these edges are marked, so that neither undoes the other.
+What it rests on is related by `node_changes`; these edges are marked, so that neither undoes the
+other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -16,6 +16,7 @@ from yaadwatch.system import files
 _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 256 * 1024
+_SHALLOW_BYTES_MAX = 8 * 1024 * 1024
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
 _BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
@@ -31,11 +32,17 @@ class Layout:
     common_dir: Path
 
     def is_own(self) -> bool:
-        """Return whether all of its folders belong to this user; git trusts none else by itself."""
-        return all(
-            os.stat(place).st_uid == os.geteuid()  # noqa: PTH116  (asked with each job)
-            for place in {self.root or self.git_dir, self.git_dir, self.common_dir}
-        )
+        """Return whether all of its folders belong to this user; git trusts none else by itself.
+
+        One that is not there, or cannot be looked at, belongs to nobody.
+        """
+        try:
+            return all(
+                os.stat(place).st_uid == os.geteuid()  # noqa: PTH116  (asked with each job)
+                for place in {self.root or self.git_dir, self.git_dir, self.common_dir}
+            )
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +189,7 @@ def object_format(layout: Layout, head: Head) -> str:
 
 def cut_at(layout: Layout) -> frozenset[str]:
     """Return the commits whose parents a shallow repository does not have; none in a whole one."""
-    found = _bytes(layout.common_dir, "shallow") or b""
+    found = _plain(f"{layout.common_dir}/shallow", _SHALLOW_BYTES_MAX) or b""
     return frozenset(line.decode("ascii", "replace") for line in found.split())
 
 

@@ -79,7 +79,7 @@ class Repository(Past):
         """
         answer = self._git.ask(["rev-parse", "--absolute-git-dir"])
         found = Path(os.fsdecode(answer.removesuffix(b"\n")))
-        if not found.samefile(self.layout.git_dir):
+        if not _is_same(found, self.layout.git_dir):
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"git takes {self._cwd} for a part of {found}, not of {self.layout.git_dir}; "
@@ -446,3 +446,11 @@ class Repository(Past):
         """Return commits for which all of the words are remembered."""
         near = self._runner.remembered.near(self.layout.common_dir, words)
         return [commit for commit in near if self.has_commit(commit)]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one folder; to none when either is not there any more."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
