@@ -142,7 +142,7 @@ def _check(
         commit = ""
     rules, unread = _rules(view)
     since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
-    judged = _anchored(rules, [_at(history, one) for one in since])
+    judged, unknown = _anchored(rules, [_at(history, one) for one in since])
     if isinstance(view, WorkTree):
         expect(view, (anchor for _, own in judged for anchor in own))
     assessing.expect((anchor for _, own in judged for anchor in own), head)
@@ -153,7 +153,7 @@ def _check(
         rules=len(rules),
         judged=len(judged),
         findings=tuple(_unnamed(finding, commit) for finding in found if finding is not None),
-        unread=unread,
+        unread=(*unread, *unknown),
     )
 
 
@@ -220,13 +220,18 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
             continue
         data = _bytes(view, path)
         if data is None:
-            why = found.odd or f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
-            unread.append((path, why))
+            unread.append((path, found.odd or _why_unread(view, path, found.blob)))
             continue
         document = bridge.parse(data)
         unread += [(path, problem.message) for problem in document.problems]
         rules += [Rule(path=path, statement=one) for one in document.statements]
     return rules, tuple(unread)
+
+
+def _why_unread(view: View, path: str, blob: str) -> str:
+    if isinstance(view, AtHead) and not view.history.has_blob(blob):
+        return f"git does not have {path} as it was at {view.head.commit[:8]}"
+    return f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
 
 
 def _is_another_name(view: View, path: str, files: Collection[str]) -> bool:
@@ -281,23 +286,37 @@ def _bytes(view: View, path: str) -> bytes | None:
     return data if data is not None and len(data) <= AGENT_FILE_BYTES_MAX else None
 
 
-def _anchored(rules: Sequence[Rule], then: Sequence[AtHead]) -> list[tuple[Rule, list[Anchor]]]:
+def _anchored(
+    rules: Sequence[Rule], then: Sequence[AtHead]
+) -> tuple[list[tuple[Rule, list[Anchor]]], list[tuple[str, str]]]:
     """Return the rules that rest on something, with what each rested on in an older commit.
+
+    And the agent files that those commits have and git does not, and why: what they said then is
+    not known, so that their rules may be judged by a later commit, or not at all.
 
     `then`: the commits, oldest first; a rule is looked up in the first of them that says it.
     """
     found: list[tuple[Rule, list[Anchor]]] = []
+    unknown: list[tuple[str, str]] = []
     left = list(rules)
     for view in then:
-        said = {text.text_hash(rule.statement.text) for rule in _rules(view)[0]}
+        told, unread = _rules(view)
+        unknown += [row for row in unread if not view.history.has_blob(_blob(view, row[0]))]
+        said = {text.text_hash(rule.statement.text) for rule in told}
         old = [rule for rule in left if text.text_hash(rule.statement.text) in said]
         left = [rule for rule in left if text.text_hash(rule.statement.text) not in said]
         if old:
             found += zip(old, _resting(old, view), strict=True)
-    return sorted(
+    resting = sorted(
         ((rule, own) for rule, own in found if own),
         key=lambda row: (row[0].path, row[0].statement.line),
     )
+    return resting, unknown
+
+
+def _blob(view: AtHead, path: str) -> str:
+    found = view.find(path)
+    return found.blob if found is not None else ""
 
 
 def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:

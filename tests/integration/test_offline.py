@@ -544,3 +544,22 @@ class TestGithub:
 
         assert ran.status == 0
         assert ran.out.startswith("::notice file=CLAUDE.md,line=4,")
+
+
+def test_an_agent_file_that_git_does_not_have_at_the_base_is_told_and_the_others_are_judged(repo):
+    """A partial clone has none of the old texts: rules are not taken for judged that were not."""
+    repo.write("CLAUDE.md", RULES + "- And be brief.\n")
+    repo.add("AGENTS.md", "- The retry limit is in `fetch_with_retry` of `src/net.py`.\n", "two")
+    base = repo.git("rev-parse", "HEAD")
+    old = repo.git("rev-parse", "HEAD:CLAUDE.md")
+    repo.write("CLAUDE.md", RULES + "- And be brief, too.\n")
+    repo.add("src/net.py", RENAMED, "another name")
+    (repo.path / ".git" / "objects" / old[:2] / old[2:]).unlink()
+
+    ran = check(repo, "--json", "--base", base)
+
+    assert [one["path"] for one in ran.json["false"]] == ["AGENTS.md"]
+    (unread,) = ran.json["unread"]
+    assert unread["path"] == "CLAUDE.md"
+    assert f"as it was at {base[:8]}" in unread["reason"]
+    assert ran.status == 1

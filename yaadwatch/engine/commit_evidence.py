@@ -77,7 +77,7 @@ def explain(
             told = NOT_KNOWN
         found.append(
             Evidence(
-                path=worst.place or anchor.path,
+                path=(worst.place if anchor.method is not Method.GLOB else None) or anchor.path,
                 symbol=anchor.name,
                 commit=None,
                 summary=privacy.mask(f"{worst.reason} {told}").text,

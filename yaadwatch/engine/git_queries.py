@@ -57,6 +57,10 @@ class History:
         """Return a blob's bytes; None when it is not there, or too large. It is not kept."""
         return self._repository.read_blob(blob)
 
+    def has_blob(self, blob: str) -> bool:
+        """Return whether a blob is there: false where a partial clone left it out."""
+        return self._once(("has_blob", blob), self._repository.has_blob, blob)
+
     def commit(self, commit: str) -> Commit | None:
         """Return a commit's author date and subject, or None when it is not there."""
         return self._once(("commit", commit), self._repository.commit, commit)

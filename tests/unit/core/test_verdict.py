@@ -1,8 +1,9 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, suggest
+from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, proposal, suggest
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PLACES = (None, "src/net.py", "src/http.py")
@@ -63,13 +64,70 @@ def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(method):
 @pytest.mark.parametrize("method", BY_NAME)
 def test_a_name_is_gone_only_when_it_stands_nowhere(method):
     for sight in KNOWN_SIGHTS:
-        _, span, elsewhere, same_bytes, _ = sight
+        place, span, elsewhere, same_bytes, _ = sight
+        found = elsewhere or (method is Method.GLOB and place is not None)
 
         judged = judge(anchor(method), seen(*sight))
 
-        assert (judged.verdict is Verdict.GONE) == (span is Span.MISSING and not elsewhere), sight
+        assert (judged.verdict is Verdict.GONE) == (span is Span.MISSING and not found), sight
         assert (judged.verdict is Verdict.CHANGED) == (span is Span.DIFFERENT), sight
         assert (judged.verdict is Verdict.UNKNOWN) == (span is None and not same_bytes), sight
+
+
+@pytest.mark.parametrize(
+    ("sight", "verdict", "place"),
+    [
+        (Seen(place="lib/*.py", span=Span.MISSING), Verdict.MOVED, "lib/*.py"),
+        (Seen(span=Span.MISSING, elsewhere=("lib", "app")), Verdict.MOVED, None),
+        (Seen(span=Span.MISSING, likely="lib/*.py"), Verdict.GONE, None),
+        (Seen(place="src", span=Span.SAME, same_bytes=True), Verdict.FRESH, "src"),
+    ],
+)
+def test_what_became_of_a_pattern(sight, verdict, place):
+    judged = judge(replace(anchor(Method.GLOB), symbol="src/*.py"), sight)
+
+    assert (judged.verdict, judged.place) == (verdict, place)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "now", "said", "proposed"),
+    [
+        ("src/*.py", "lib/*.py", "See `src/*.py`.", "See `lib/*.py`."),
+        ("src/*.py", "lib/*.py", "./src/*.py, not src/*.pyi", "./lib/*.py, not src/*.pyi"),
+        (
+            "src/*",
+            "lib/*",
+            "`src/*` and `src/**` and `a/src/*`",
+            "`lib/*` and `src/**` and `a/src/*`",
+        ),
+        ("web/rules/*.yml", "web/checks/*.yml", "in `rules/*.yml`", "in `checks/*.yml`"),
+        ("web/rules/*.yml", "checks/*.yml", "in `rules/*.yml`", None),
+        ("web/rules/*.yml", "web/checks/*.yml", "each `*.yml` in `rules`", None),
+        ("src/a/*.py", "lib/a/*.py", "in `src/{a,b}/*.py`", None),
+    ],
+)
+def test_a_pattern_is_put_into_the_text_where_the_text_says_it(pattern, now, said, proposed):
+    judged = judge(
+        replace(anchor(Method.GLOB, path=""), symbol=pattern), Seen(place=now, span=Span.MISSING)
+    )
+
+    found = suggest(said, judged)
+
+    assert found.text == proposed
+    assert (found.path, found.places) == ((now, ()) if proposed else (None, (now,)))
+
+
+def test_a_folder_and_a_pattern_in_it_are_both_put_where_they_are():
+    folder = replace(anchor(Method.FOLDER), path="src/api")
+    pattern = replace(anchor(Method.GLOB, path="src/api"), symbol="src/api/*.ts")
+    judged = [
+        judge(folder, Seen(place="lib/api")),
+        judge(pattern, Seen(place="lib/api/*.ts", span=Span.MISSING)),
+    ]
+
+    for order in (judged, judged[::-1]):
+        found = proposal("`src/api/` has `src/api/*.ts`", order)
+        assert found.text == "`lib/api/` has `lib/api/*.ts`"
 
 
 @pytest.mark.parametrize(

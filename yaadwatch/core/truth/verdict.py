@@ -30,11 +30,12 @@ class Seen:
     """What a tree shows where an anchor points.
 
     Args:
-        place: the path at which the file is now; None when it is nowhere.
+        place: the path at which the file is now; None when it is nowhere. Of a pattern that no
+            file matches, the one that means its files where they are now.
         same_bytes: the file's bytes are those of the anchor.
         span: the definition; None for a whole file, or when `place` is None.
         elsewhere: other files that define the symbol now, only looked for when it is missing; of a
-            folder that was split, the folders that its files are in now.
+            folder or pattern that was split, the folders that its files are in now.
         line: first line of the definition now.
         unknown: why it could not be told; then nothing else counts.
         likely: what probably took the place of what is gone.
@@ -65,9 +66,9 @@ class Seen:
 class Judgement:
     """What became of one anchor, in words; `place` is where it is now, when that is one place.
 
-    `likely` is what probably took its place, when it is gone; `places` are those of a folder that
-    was split; `by_use`: it is there, unchanged, and others use something else instead; `heir` is
-    what the text should name in place of it, where that is sure.
+    `likely` is what probably took its place, when it is gone; `places` are those of a folder or a
+    pattern whose files went to several; `by_use`: it is there, unchanged, and others use something
+    else instead; `heir` is what the text should name in place of it, where that is sure.
     """
 
     anchor: Anchor
@@ -104,6 +105,8 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
         return Judgement(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
     if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
+    if anchor.method is Method.GLOB and seen.span is Span.MISSING:
+        return _judge_pattern(anchor, seen)
     if anchor.method in BY_NAME:
         return _judge_by_name(anchor, seen)
     name = anchor.symbol
@@ -186,6 +189,11 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     if new is None:
         places = judgement.places
         return Suggestion(path=None, text=None, places=places) if places else None
+    if judgement.anchor.method is Method.GLOB:
+        rewritten = _repatterned(text, judgement.anchor.symbol, new)
+        if rewritten == text:  # it is a list in braces there, which no path is put into
+            return Suggestion(path=None, text=None, places=(new,))
+        return Suggestion(path=new, text=rewritten)
     folder = judgement.anchor.method is Method.FOLDER
     rewritten = _renamed(text, old, new, folder=folder, from_top=True)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
@@ -218,7 +226,7 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
     put = set[str]()
-    deepest = sorted(accepted, key=lambda found: -len(found[0].anchor.path))
+    deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
     for judged, offer in deepest:
         if offer.text is None or any(_stands_in(judged, new) for new in put):
             continue
@@ -327,11 +335,16 @@ def _given_by(anchor: Anchor, text: str) -> list[values.Given]:
     return values.version_at(text, anchor.symbol)
 
 
+def _said(anchor: Anchor) -> str:
+    """Return the path, or the pattern, that a text says."""
+    return anchor.symbol if anchor.method is Method.GLOB else anchor.path
+
+
 def _stands_in(judged: Judgement, put: str) -> bool:
     """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
     if has_other_value(judged):
         return False
-    old, new = judged.anchor.path, judged.heir or judged.place or ""
+    old, new = _said(judged.anchor), judged.heir or judged.place or ""
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
 
@@ -346,6 +359,24 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: b
     before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
     alone = rf"(?<![\w/\\.~-])({before}){re.escape(old)}(?!{longer})"
     return re.sub(alone, lambda found: found.group(1) + new, text)
+
+
+def _repatterned(text: str, old: str, new: str) -> str:
+    """Return `text` with the pattern `old` put as `new` wherever it stands for itself.
+
+    Where the text's own folder is left out of it, it is left out of the new one, which is in it.
+    """
+    parts = old.split("/")
+    for left_out in range(max(1, len(parts) - 1)):
+        above, tail = "/".join(parts[:left_out]), "/".join(parts[left_out:])
+        if "*" in above or not new.startswith(f"{above}/" if above else ""):
+            break
+        put = (new[len(above) + 1 :] if above else new).replace("\\", r"\\")
+        alone = rf"(?<![\w/\\.~*{{}}-])((?:\./)*){re.escape(tail)}(?![\w/\\~*{{-]|\.\w)"
+        rewritten = re.sub(alone, rf"\g<1>{put}", text)
+        if rewritten != text:
+            return rewritten
+    return text
 
 
 def _commanded(text: str, judgement: Judgement) -> str | None:
@@ -390,8 +421,23 @@ def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
     return _still_there(anchor, seen)
 
 
+def _judge_pattern(anchor: Anchor, seen: Seen) -> Judgement:
+    """Return what became of a pattern that no file matches."""
+    pattern = as_name(anchor.symbol)
+    if seen.place is not None:
+        reason = f"what matched {pattern} is now {as_name(seen.place)}"
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+    if seen.elsewhere:
+        places = as_names(seen.elsewhere, 3)
+        reason = f"no file matches {pattern} any more; its files are now in {places}"
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, places=seen.elsewhere)
+    after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
+    reason = f"no file matches {pattern} any more{after}"
+    return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+
+
 def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
-    """Return what became of a pattern, a word, a target or a value."""
+    """Return what became of a pattern that stands, a word, a target or a value."""
     name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
@@ -413,7 +459,6 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.elsewhere:
         return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
     reason = {
-        Method.GLOB: f"no file matches {as_name(name)} any more",
         Method.TARGET: f"{path} does not define {name} any more",
         Method.VALUE: f"{path} does not say {name} any more",
     }.get(anchor.method, f"{name} stands nowhere in the code any more")

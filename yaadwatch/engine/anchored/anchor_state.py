@@ -18,15 +18,14 @@ from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import Seen, Span
-from yaadwatch.engine.anchored import file_state
+from yaadwatch.engine.anchored import file_state, pattern_state
 from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.pattern_state import ELSEWHERE_MAX
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 
-ELSEWHERE_MAX = 8
-"""Files named of those in which a word stands now, or folders of those that one was split into."""
 WIDE = 25
 """Places from which on it is asked how many there are now: so common a thing comes and goes."""
 HEIR_LINES_MIN = 3
@@ -242,17 +241,16 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
     if found is not None:
         return Seen(unknown=f"{as_name(anchor.path)} is a file now")
+    if not head.has_folder(anchor.path) and pattern_state.is_of_another_history(anchor, head):
+        return Seen(
+            unknown=f"{as_name(anchor.path)}/ is not there, and the commit it was remembered at "
+            f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where it went"
+        )
     return _followed(anchor, view, head)
 
 
 def _touched_inside(anchor: Anchor, head: AtHead) -> bool:
     return _knows(anchor, head) and head.window(anchor.commit).touched_inside(anchor.path)
-
-
-def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:  # noqa: ARG001
-    if view.matching(anchor.symbol):
-        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
-    return Seen(place=anchor.path, span=Span.MISSING)
 
 
 def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -359,7 +357,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
 
 _SIGHTS = {
     Method.FOLDER: _see_folder,
-    Method.GLOB: _see_pattern,
+    Method.GLOB: pattern_state.see,
     Method.WORD: _see_word,
     Method.TARGET: _see_target,
     Method.VALUE: _see_value,

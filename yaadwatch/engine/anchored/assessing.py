@@ -164,9 +164,10 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
 
 def _changed(anchor: Anchor, head: AtHead) -> int:
     commit = anchor.commit
-    if not commit or commit == head.head.commit or not head.history.has_commit(commit):
+    if not commit or commit == head.head.commit:
         return 0
     try:
-        return len(head.window(commit).differing)
+        known = head.history.has_commit(commit)
+        return len(head.window(commit).differing) if known else 0
     except YaadError:  # a broken history costs this feature, not the verdict
         return 0

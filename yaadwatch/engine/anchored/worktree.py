@@ -196,16 +196,16 @@ class WorkTree:
         return self.holding(word, like)
 
     def _alike(self, start: str) -> list[str]:
-        """Return untracked files that `start` may be now: those of its name, then of its kind."""
+        """Return untracked files that `start` may be now.
+
+        Those of its name, then those that lost or changed their suffix only, then of its kind.
+        """
         if not self._untracked:
             for path in self.head.history.untracked():
-                name = path.rpartition("/")[2]
-                self._untracked.setdefault(f"/{name}", []).append(path)
-                self._untracked.setdefault(f".{name.rpartition('.')[2]}", []).append(path)
-        name = start.rpartition("/")[2]
-        same_name = self._untracked.get(f"/{name}", [])
-        same_kind = self._untracked.get(f".{name.rpartition('.')[2]}", [])
-        return list(dict.fromkeys((*same_name, *same_kind)))[:MOVE_CANDIDATES_MAX]
+                for key in _looks_of(path):
+                    self._untracked.setdefault(key, []).append(path)
+        found = (path for key in _looks_of(start) for path in self._untracked.get(key, ()))
+        return list(dict.fromkeys(found))[:MOVE_CANDIDATES_MAX]
 
     def _look(self, path: str) -> Found | None:
         observed = files.observe(
@@ -244,6 +244,12 @@ class WorkTree:
 
     def _staged(self) -> dict[str, str]:
         return self.head.history.staged_renames() if self.head.head.commit else {}
+
+
+def _looks_of(path: str) -> tuple[str, str, str]:
+    """Return what a path has in common with what it may be renamed to, most telling first."""
+    name = path.rpartition("/")[2]
+    return f"/{name}", f"{name.rpartition('.')[0] or name}.", f".{name.rpartition('.')[2]}"
 
 
 View = WorkTree | AtHead
