@@ -128,8 +128,11 @@ class Window:
             perhaps: those of which that is not known.
         """
         rare = set(perhaps).difference(words)
+        if rare:
+            before, after = (self.history.absent(rare, at=at) for at in (self.since, self.until))
+            rare -= before & after
         every = {*words, *rare}
-        same = self.since == self.until
+        same = self.since == self.until or not every
         few = () if same else self.history.differing_little(self.since, self.until, FILES_MAX)
         if few is None:
             return every - (rare - self._named(rare))
