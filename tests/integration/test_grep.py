@@ -306,6 +306,26 @@ def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatc
     assert len(read) == 1
 
 
+def test_what_is_known_to_stand_nowhere_is_not_stirred_and_no_change_is_looked_at(
+    grown, runner, monkeypatch
+):
+    repo, first, last = grown
+    runner.remembered = Remembered()
+    for commit in (first, last):
+        History(repo.open(runner)).standing(["nowhere", "name7"], at=commit)
+    window = Window(History(repo.open(runner)), first, last)
+    read = []
+    read_blob = window.history.read_blob
+    monkeypatch.setattr(
+        window.history, "read_blob", lambda blob: read.append(blob) or read_blob(blob)
+    )
+
+    assert window.stirred([], ["nowhere"]) == set()
+    assert read == []
+    assert window.stirred(["nowhere"], ["name7"]) == set()
+    assert read
+
+
 def test_words_that_left_one_file_for_another_came_up_there_and_others_did_not(new_repo, runner):
     repo = new_repo("repo")
     first = repo.add("src/a.py", "retry_all()\nbackoff()\ndropped()\nkept()\n")

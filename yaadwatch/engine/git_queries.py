@@ -267,6 +267,11 @@ class History:
         """Return what `standing` does if that is known already; git is not asked."""
         return None if self._unknown(words, at) else self._known(words, at)
 
+    def absent(self, words: Iterable[str], *, at: str) -> set[str]:
+        """Return the words known to stand in no file of a commit; git is not asked."""
+        known = self._repository.remembered(list(words), at=at)
+        return {word for word, paths in known.items() if not paths}
+
     def _unknown(self, words: Iterable[str], at: str | None) -> list[str]:
         once = dict.fromkeys(words)
         return [word for word in once if (_STANDING, at, word) not in self._answers]

@@ -5,7 +5,7 @@ events gives the same flags. What happened in between only decides when it runs 
 first.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -252,24 +252,25 @@ def _standing(path: str) -> Sighting:
     return Sighting(path=path, signature=STANDS, blob="")
 
 
-def _stirred(named: Iterable[Anchor], former: str, head: AtHead) -> set[str]:
+def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
     """Return the memories of which commits say that their things are named elsewhere than before.
 
     Their own files may be as they were: what is used in place of a thing stands in others. Only
     what is committed counts there, so that it is asked when HEAD moved.
 
     Args:
-        named: anchors on what other files name.
+        named: anchors on what other files may name.
         former: the HEAD of the last look.
         head: HEAD.
     """
     words = {(anchor.node, word) for anchor in named if (word := anchor_state.word_of(anchor))}
     if not words or not head.head.commit or former == head.head.commit:
         return set()
+    every = {word for _, word in words}
+    counted = {anchor_state.word_of(anchor) for anchor in named if anchor.spread}
     try:
         known = head.history.has_commit(former)
-        every = {word for _, word in words}
-        stirred = head.window(former).stirred(every) if known else every
+        stirred = head.window(former).stirred(every & counted, every) if known else every
     except YaadError:  # what git cannot tell now is no reason to doubt, and none to be sure
         return {node for node, _ in words}
     return {node for node, word in words if word in stirred}

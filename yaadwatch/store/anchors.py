@@ -131,13 +131,13 @@ def everything(conn: apsw.Connection) -> list[Anchor]:
 
 
 def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
-    """Return the anchors of living nodes on what stood in other files too, by path, then node."""
+    """Return the anchors of living nodes on what other files may name, by path, then node."""
     rows = conn.execute(
         """
         SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
                spread
           FROM file_watch
-         WHERE spread > 0
+         WHERE method NOT IN ('glob', 'target', 'value')
            AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
         """

@@ -90,13 +90,13 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     if seen.unknown or not word or not _knows(anchor, head):
         return seen
     window = head.window(anchor.commit)
-    uses = window.uses(word)
+    uses, spread = _uses(anchor, head)
     if not uses.lost and not uses.replaced:
         return seen
     lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
-    if lost and anchor.spread > WIDE and _as_common(word, anchor.commit, head):
+    if lost and spread > WIDE and _as_common(word, anchor.commit, head):
         lost = 0
-    total = max(anchor.spread, len(uses.lost) + len(uses.kept))
+    total = max(spread, len(uses.lost) + len(uses.kept))
     put, times = _instead(uses)
     return replace(
         seen,
@@ -106,6 +106,19 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         instead=seen.instead or put,
         heir=seen.heir or (_heir(anchor, put, head) if times >= HEIR_LINES_MIN else ""),
     )
+
+
+def _uses(anchor: Anchor, head: AtHead) -> tuple[Uses, int]:
+    """Return how the places that speak of an anchor changed, and in how many files they were.
+
+    What was not counted when it was anchored is counted only where some changed.
+    """
+    window, word = head.window(anchor.commit), word_of(anchor)
+    uses = window.uses(word)
+    if anchor.spread or not (uses.lost or uses.replaced):
+        return uses, anchor.spread
+    spread = window.spread(word)
+    return (uses, spread) if spread <= WORD_FILES_MAX else (Uses(), spread)
 
 
 def _as_common(word: str, since: str, head: AtHead) -> bool:
@@ -201,7 +214,7 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
     changes = window.changes
     if anchor.method is Method.FOLDER:
         return _folder_successor(anchor, head)
-    uses = window.uses(word_of(anchor))
+    uses, _ = _uses(anchor, head)
     instead = _paths(uses.replaced, head)
     found = successors.of_file(anchor.path, changes.renamed, changes.added, instead)
     return found or successors.by_custom(anchor.path)

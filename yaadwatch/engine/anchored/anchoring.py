@@ -17,7 +17,7 @@ from yaadwatch.core.truth.doubt import assignments, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.own_output import is_ours
-from yaadwatch.engine.anchored.worktree import View
+from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 
@@ -77,7 +77,7 @@ def begin(sources: Sequence[Source], view: View) -> list[Sought]:
 def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor]]:
     """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
     maker = _Maker(view, commit)
-    standing = view.standing(words_of(sought))
+    standing = view.standing(words_of(sought, of_paths=maker.counts_paths))
     maker.standing = {
         word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
     }
@@ -161,13 +161,14 @@ def _forms(words: Iterable[str]) -> Iterator[str]:
             yield bare.replace("-", "_")
 
 
-def words_of(sought: Iterable[Sought]) -> list[str]:
-    """Return every word whose places must be known: names, words, and the names of files."""
+def words_of(sought: Iterable[Sought], *, of_paths: bool = True) -> list[str]:
+    """Return every word whose places are to be known: names, words, and the names of files."""
     words: dict[str, None] = {}
     for one in sought:
         words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.symbols)
         words |= dict.fromkeys(one.words)
-        words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
+        if of_paths:
+            words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
     return [word for word in words if word]
 
 
@@ -201,7 +202,7 @@ def _point(one: Sought, maker: "_Maker") -> None:
     for path, trust in one.files.items():
         maker.add(one, maker.file(path, trust))
     for folder in one.folders:
-        maker.add(one, maker.anchor(folder, Method.FOLDER, spread=maker.spread(path_word(folder))))
+        maker.add(one, maker.anchor(folder, Method.FOLDER, spread=maker.spread_of(folder)))
     for pattern in one.spoken.globs:
         for start in dict.fromkeys((one.source.folder, "")):
             whole = f"{start}/{pattern}" if start and "/" in pattern else pattern
@@ -308,6 +309,9 @@ class _Maker:
 
     def __init__(self, view: View, commit: str) -> None:
         self.view = view
+        # In a work tree that would be a look at each file for a statement that names but one; it is
+        # counted in the commit once it matters (`Window.spread`).
+        self.counts_paths = not isinstance(view, WorkTree)
         self.standing: dict[str, Sequence[str]] = {}
         self._commit = commit
         self._homes: dict[str, str | None] = {}
@@ -329,7 +333,7 @@ class _Maker:
         found = self.view.find(path)
         if found is None or found.kind not in ("file", "too_large"):
             return None
-        spread = self.spread(path_word(path))
+        spread = self.spread_of(path)
         return self.anchor(path, Method.FILE, blob=found.blob, trust=trust, spread=spread)
 
     def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
@@ -390,6 +394,10 @@ class _Maker:
     def spread(self, word: str) -> int:
         """Return in how many files a word stands."""
         return len(self.standing.get(word, ()))
+
+    def spread_of(self, path: str) -> int:
+        """Return in how many files the name of a file or folder stands; 0 when not counted."""
+        return self.spread(path_word(path)) if self.counts_paths else 0
 
     def text(self, path: str) -> str:
         """Return what a file says; '' when it cannot be read."""

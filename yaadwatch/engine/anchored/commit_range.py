@@ -109,22 +109,45 @@ class Window:
                 break
         return {word: word not in missing for word in words}
 
-    def stirred(self, words: Iterable[str]) -> set[str]:
-        """Return the words that may have come to, or gone from, a place; all if too much changed.
+    def spread(self, word: str) -> int:
+        """Return in how many files a word stood before.
 
-        Of more than 800 files it is not read which words they have.
+        All expected words that stand no more somewhere are looked for in one search.
         """
-        every = set(words)
-        same = self.since == self.until
+        found = self.history.standing([word, *self.lost()], at=self.since)[word]
+        return sum(path not in self.hidden and not is_ours(path) for path in found)
+
+    def stirred(self, words: Iterable[str], perhaps: Iterable[str] = ()) -> set[str]:
+        """Return the words that may have come to, or gone from, a place.
+
+        Of more than 800 files it is not read which words they have: then it is all `words`, and
+        those of `perhaps` that stand anywhere, before or after.
+
+        Args:
+            words: those that stood somewhere once.
+            perhaps: those of which that is not known.
+        """
+        rare = set(perhaps).difference(words)
+        if rare:
+            before, after = (self.history.absent(rare, at=at) for at in (self.since, self.until))
+            rare -= before & after
+        every = {*words, *rare}
+        same = self.since == self.until or not every
         few = () if same else self.history.differing_little(self.since, self.until, FILES_MAX)
         if few is None:
-            return every
+            return every - (rare - self._named(rare))
         counted = using.Stirred(every)
         found: set[str] = set()
         for change in self._readable(few):
             old, new = self._text(change.old_blob), self._text(change.new_blob)
             found |= counted.by(old[:_BYTES_MAX], new[:_BYTES_MAX])
         return found
+
+    def _named(self, words: Iterable[str]) -> set[str]:
+        """Return the words that stand in a file of one of the two commits."""
+        asked = sorted(words)
+        both = [self.history.standing(asked, at=at) for at in (self.since, self.until)]
+        return {word for found in both for word in found if found[word]}
 
     def lost(self) -> list[str]:
         """Return the expected words that stand no more where they stood."""

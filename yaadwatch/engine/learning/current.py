@@ -227,4 +227,4 @@ def _is_fresh(session: Session, now: datetime) -> bool:
 
 def _name(call: Call, now: datetime) -> str:
     """Return the name of the day, for who is at the command line."""
-    return "" if call.origin.startswith(AGENT) else f"{DAY}{now:%Y-%m-%d}"
+    return "" if call.origin.startswith(AGENT) else f"{DAY}{now.date()}"

@@ -37,6 +37,7 @@ class StoreFile:
                 it is a link or belongs to somebody else.
         """
         self.path = path
+        self._places = str(path), f"{path}{_WRITE_AHEAD}"  # asked with each write
         self._descriptor = _open_own_file(path)
         self._main = _identity(os.fstat(self._descriptor))
         self._write_ahead: tuple[int, int] | None = None
@@ -44,13 +45,13 @@ class StoreFile:
 
     def note_write_ahead(self) -> None:
         """Remember which write-ahead log the first connection made or found."""
-        self._write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
+        self._write_ahead = _find(self._places[1])
 
     def place(self) -> Place:
         """Return whether database and write-ahead log are where they were opened."""
-        main = _find(self.path)
+        main = _find(self._places[0])
         if main == self._main:
-            write_ahead = _find(_beside(self.path, _WRITE_AHEAD))
+            write_ahead = _find(self._places[1])
             return Place.HERE if write_ahead == self._write_ahead else Place.DELETED
         if main is not None:
             return Place.TAKEN
@@ -161,7 +162,7 @@ def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _find(path: Path) -> tuple[int, int] | None:
+def _find(path: str) -> tuple[int, int] | None:
     try:
         return _identity(os.lstat(path))
     except (FileNotFoundError, NotADirectoryError):

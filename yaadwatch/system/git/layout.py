@@ -9,6 +9,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from yaadwatch.system import files
@@ -17,6 +18,8 @@ _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 256 * 1024
 _SHALLOW_BYTES_MAX = 8 * 1024 * 1024
+_CONFIGS_KEPT = 32
+_PATHS_KEPT = 256
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
 _BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
@@ -66,8 +69,8 @@ def find(folder: Path) -> Layout | None:
     while True:
         git = os.path.join(here, ".git")  # noqa: PTH118  (asked with each call, folder by folder)
         if _is_folder(git) and _is_there(f"{git}/HEAD"):
-            place = Path(git)
-            return _main(Path(here), _resolved(place) if place.is_symlink() else place)
+            place = _path(git)
+            return _main(_path(here), _resolved(place) if _is_link(git) else place)
         if _is_file(git):
             return _linked(Path(here))
         if _is_git_dir(here):
@@ -256,8 +259,13 @@ def _packed(common: Path, reference: bytes) -> bytes | None:
 def _setting(common: Path, section: str, name: str) -> str | None:
     """Return a setting of the repository's own configuration, in lower case; the last one wins."""
     config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
+    read = _kept_setting if len(config) <= _FILE_BYTES_MAX else _setting_in
+    return read(config, section, name)
+
+
+def _setting_in(config: bytes, section: str, name: str) -> str | None:
     if name.encode() not in config.lower():
-        return None  # as in most: it need not be read line by line
+        return None  # it need not be read line by line
     value = None
     inside = False
     for line in config.decode("utf-8", "replace").splitlines():
@@ -268,6 +276,11 @@ def _setting(common: Path, section: str, name: str) -> str | None:
         if inside and found and found.group(1).lower() == name:
             value = (found.group(2) or "true").strip().lower()
     return value
+
+
+_path = lru_cache(maxsize=_PATHS_KEPT)(Path)
+"""A path that was made before has its parts, its hash and its text."""
+_kept_setting = lru_cache(maxsize=_CONFIGS_KEPT)(_setting_in)
 
 
 def _text(folder: Path, name: str) -> str | None:
@@ -353,6 +366,10 @@ def _is_file(place: str) -> bool:
 
 def _is_folder(place: str) -> bool:
     return stat.S_ISDIR(_mode(place))
+
+
+def _is_link(place: str) -> bool:
+    return stat.S_ISLNK(_mode(place, follow_links=False))
 
 
 def _is_there(place: str) -> bool:
