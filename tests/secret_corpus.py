@@ -514,7 +514,6 @@ LOOK_ALIKES = [
     "backup codes are kept in the vault",
     "TOTP secret is shown once",
     "zero\u200bwidth and soft\u00adhyphens stay \ufeffwhere they are",
-    "\x1b[32mgreen\x1b[0m is how a passing test is shown",
     "\uff21\uff22\uff23 full width",
     "\u5bc6\u7801\uff1a\u81f3\u5c118\u4f4d\uff0c\u5305\u62ec\u6570\u5b57",
     "jdbc:oracle:thin:@//db:1521/x",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from yaadwatch.core import privacy
 from yaadwatch.core.plain_reading import cleaned, readings
-from yaadwatch.core.privacy import mask, mask_tree
+from yaadwatch.core.privacy import kept, mask, mask_tree
 from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
 LETTERS = string.ascii_letters + string.digits
@@ -297,6 +297,17 @@ def test_ids_as_they_are_usually_given_hold_no_secret():
 @given(st.text())
 def test_any_text_can_be_masked(text):
     assert isinstance(mask(text).text, str)
+
+
+@given(texts)
+@example("password=ab\x07")
+def test_a_text_as_it_is_kept_is_kept_as_it_is_and_steers_nothing(text):
+    once = kept(text)
+    twice = kept(once.text)
+
+    assert twice.text is once.text
+    assert twice.kinds == ()
+    assert not re.search("[\x00-\x08\x0e-\x1b\x7f\x80-\x84\x86-\x9f\u202e\u2066]", once.text)
 
 
 @given(texts)

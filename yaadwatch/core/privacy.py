@@ -45,6 +45,24 @@ def mask(text: str) -> Masked:
     return Masked(text=text, kinds=tuple(kinds))
 
 
+def kept(text: str) -> Masked:
+    """Return a text as memories say it: masked, and without characters that steer what shows it.
+
+    They are told in letters (`\\x1b`), as they would be in code. Doing it twice changes nothing.
+    """
+    masked = mask(text)
+    told = _STEERING.sub(_told, masked.text)
+    if told == masked.text:
+        return masked
+    again = mask(told)
+    return Masked(text=again.text, kinds=tuple(dict.fromkeys((*masked.kinds, *again.kinds))))
+
+
+def _told(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def may_hold(texts: Iterable[str]) -> bool:
     """Return whether one of these may have a secret in it: where not, none need be masked.
 
@@ -114,6 +132,8 @@ class _Span(NamedTuple):
     kind: str
 
 
+# White space is none of them: tabs and line ends are kept.
+_STEERING = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 
 
