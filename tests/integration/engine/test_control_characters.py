@@ -11,8 +11,8 @@ from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.memories import history
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-RULE = "Always show errors as \x1b[31mred\x1b[0m, a bell \x07 rings, \x9b2J clears, \u202edezreversed\u202c too"
-SEEN = r"Always show errors as \x1b[31mred\x1b[0m, a bell \x07 rings, \x9b2J clears, \u202edezreversed\u202c too"
+RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
+SEEN = r"Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_other_ways_in_say_them_in_letters_too(repo):
     memory = repo.remember("Something to be said otherwise")
 
     assert repo.edit(memory, RULE)["text"] == SEEN
-    assert SEEN in [text for text in repo.memories()]
+    assert SEEN in repo.memories()
 
 
 @pytest.mark.parametrize("mode", ["private", "inline"])
