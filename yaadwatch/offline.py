@@ -322,7 +322,7 @@ def _blob(view: AtHead, path: str) -> str:
 def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
     """Return what each rule rested on in an older commit."""
     sources = [
-        Source(text=privacy.mask(rule.statement.text).text, folder=rule.path.rpartition("/")[0])
+        Source(text=privacy.kept(rule.statement.text).text, folder=rule.path.rpartition("/")[0])
         for rule in rules
     ]
     return anchoring.anchor(sources, then, then.head.commit)
@@ -397,7 +397,7 @@ def _place(rule: Rule) -> dict[str, object]:
 
 
 def _text(rule: Rule) -> str:
-    return privacy.mask(rule.statement.text).text
+    return privacy.kept(rule.statement.text).text
 
 
 def _evidence(evidence: Evidence) -> dict[str, object]:

@@ -564,6 +564,21 @@ def test_a_daemon_that_goes_away_during_a_call_is_told(path):
 
     assert isinstance(said, Ended)
     assert "before it answered `check`" in said.message
+    assert said.hint.endswith("yaadwatch status")
+
+
+def test_an_import_that_is_cut_off_says_where_to_see_whether_it_came(path):
+    """It is done whole or not at all, and takes long enough for somebody to end the daemon."""
+
+    def dies(home, call, **fields):
+        served.do(broken_off, served)
+        return {}
+
+    with Served(path, {"import": dies}) as served, contextlib.closing(client()) as asking:
+        said = refusal(asking.call, "import", source="a.jsonl", format="jsonl")
+
+    assert isinstance(said, Ended)
+    assert said.hint.endswith("yaadwatch import --list")
 
 
 @pytest.mark.parametrize(("operation", "times"), [("status", 2), ("remember", 1)])

@@ -22,6 +22,8 @@ Message = TypeVar("Message")
 
 _ENVELOPE: Final = ("jsonrpc", "id", "method", "params")
 _PROJECT: Final = "project"
+NESTED_MAX: Final = 100
+"""So many objects and lists may stand in each other in what a caller says besides the words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,24 +257,31 @@ def _each(kind: type[object]) -> Callable[[str, object], object]:
 def _object(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise _wrong(name, "an object", value)
-    for key, entry in value.items():
-        _text(f"a name in {name}", key)
-        _plain(f"{name}.{key}", entry)
+    _plain(name, value, NESTED_MAX)
     return value
 
 
-def _plain(name: str, value: object) -> None:
-    """Refuse what is JSON to Python alone: numbers that are none, and halves of characters."""
+def _plain(name: str, value: object, levels: int) -> None:
+    """Refuse what is JSON to Python alone: numbers that are none, and halves of characters.
+
+    And what nests deeper than `levels`: we mask, compare and write it level by level.
+    """
     match value:
         case str():
             _text(name, value)
         case float():
             _real(name, value)
+        case dict() | list() if levels == 0:
+            raise ValueError(
+                f"{name.partition('.')[0]} must not nest over {NESTED_MAX} levels deep"
+            )
         case dict():
-            _object(name, value)
+            for key, entry in value.items():
+                _text(f"a name in {name}", key)
+                _plain(f"{name}.{key}", entry, levels - 1)
         case list():
             for place, entry in enumerate(value):
-                _plain(f"{name}[{place}]", entry)
+                _plain(f"{name}[{place}]", entry, levels - 1)
 
 
 def _or_null(read: Callable[[str, object], object]) -> Callable[[str, object], object]:

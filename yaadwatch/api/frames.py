@@ -29,7 +29,7 @@ def encode(frame: dict[str, object]) -> bytes:
     their place: each byte that is no text becomes '?'.
 
     Raises:
-        ValueError: a number in it is not finite.
+        ValueError: a number in it is not finite, or it nests too deeply.
         TypeError: something in it is neither JSON nor an aware datetime.
     """
     return to_text(frame).encode("utf-8", "replace") + b"\n"
@@ -41,7 +41,10 @@ def to_text(value: object) -> str:
     Raises:
         ValueError, TypeError: as for `encode`.
     """
-    return "".join(_encode(value, 0))
+    try:
+        return "".join(_encode(value, 0))
+    except RecursionError:
+        raise ValueError("a frame must not nest so deeply") from None
 
 
 def decode(line: bytes) -> dict[str, object]:

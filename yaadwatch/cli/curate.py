@@ -271,6 +271,8 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
     tags = ", ".join(answer["tags"]) or "no tags"
     terminal.line(styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     terminal.line(f"now has {tags}", indent=2)
+    if answer.get("masked"):
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0

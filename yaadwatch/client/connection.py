@@ -85,7 +85,9 @@ class Ended(YaadError):
             Code.UNAVAILABLE,
             f"The daemon ended the connection before it answered `{operation}`;"
             " it may or may not have been done.",
-            hint="See whether it runs: yaadwatch status",
+            hint="Whether it came in whole: yaadwatch import --list"
+            if operation == "import"
+            else "See whether it runs: yaadwatch status",
         )
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, overload
 
-from yaadwatch.core.secret_places import NAMED, PLACES, Judge, judge_member, judge_token, names
+from yaadwatch.core.plain_reading import Reading, cleaned, in_lower_case, readings
+from yaadwatch.core.secret_places import NAMED, PLACES, judge_member, judge_token, names
 from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
+from yaadwatch.core.secret_values import Judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +45,34 @@ def mask(text: str) -> Masked:
     return Masked(text=text, kinds=tuple(kinds))
 
 
+def kept(text: str) -> Masked:
+    """Return a text as memories say it: masked, and without characters that steer what shows it.
+
+    They are told in letters (`\\x1b`), as they would be in code. Doing it twice changes nothing.
+    """
+    masked = mask(text)
+    told = _STEERING.sub(_told, masked.text)
+    if told == masked.text:
+        return masked
+    again = mask(told)
+    return Masked(text=again.text, kinds=tuple(dict.fromkeys((*masked.kinds, *again.kinds))))
+
+
+def _told(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def may_hold(texts: Iterable[str]) -> bool:
     """Return whether one of these may have a secret in it: where not, none need be masked.
 
     All of them are looked at as one, for the words and marks without which there is no secret.
     """
-    joined = "\n".join(texts)
-    lowered = _lowered(joined)
-    return bool(_worth_trying(joined, lowered)) or any(True for _ in names(joined, lowered))
+    for joined, _ in readings("\n".join(texts), _BEGINNINGS):
+        lowered = in_lower_case(joined)
+        if _worth_trying(joined, lowered) or any(True for _ in names(joined, lowered)):
+            return True
+    return False
 
 
 @overload
@@ -94,7 +116,7 @@ def _masked_tree(value: object, kinds: dict[str, None]) -> object:
 
 def _masked_member(key: str, value: object, kinds: dict[str, None]) -> object:
     if isinstance(value, str) and not _MASK.fullmatch(value):
-        kind = judge_member(key, value)
+        kind = judge_member(cleaned(key), cleaned(value))
         if kind is not None:
             kinds[kind] = None
             return f"[masked:{kind}]"
@@ -110,18 +132,18 @@ class _Span(NamedTuple):
     kind: str
 
 
+# White space is none of them: tabs and line ends are kept.
+_STEERING = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 
 
 def _spans(text: str) -> list[_Span]:
     """Return where the secrets are: in order, none overlapping another."""
-    lowered = _lowered(text)
-    found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
-    if not found:
-        return []
-    masks = [mask.span() for mask in _MASK.finditer(text)]
+    found: list[_Span] = []
+    for reading in readings(text, _BEGINNINGS):
+        found += _spans_of(reading)
     merged: list[_Span] = []
-    for span in sorted(_unmasked(found, text, masks)):
+    for span in sorted(found):
         if merged and span.start < merged[-1].end:
             last = merged.pop()
             named = min(last, span, key=lambda each: each.rank)
@@ -131,12 +153,16 @@ def _spans(text: str) -> list[_Span]:
     return merged
 
 
-def _lowered(text: str) -> str:
-    """Return a text in lower case, as long as it is: a few letters are longer in lower case."""
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-    return lowered
+def _spans_of(reading: Reading) -> Iterator[_Span]:
+    """Yield where the secrets of a reading are in the text that it is of."""
+    text, at = reading
+    lowered = in_lower_case(text)
+    found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
+    if not found:
+        return
+    masks = [mask.span() for mask in _MASK.finditer(text)]
+    for span in _unmasked(found, text, masks):
+        yield span._replace(start=at[span.start], end=at[span.end - 1] + 1)
 
 
 def _worth_trying(text: str, lowered: str) -> set[int]:
@@ -242,5 +268,6 @@ def _by_mark() -> tuple[tuple[str, tuple[tuple[int, str, list[int]], ...]], ...]
     return tuple((mark, tuple(sorted(rows))) for mark, rows in found.items())
 
 
+_BEGINNINGS: Final = tuple({trigger for row in TOKENS for trigger in row[1].split()} - {*".-/:"})
 _TOKEN_TRIGGERS: Final = _by_mark()
 _PLACE_TRIGGERS: Final = tuple(_by_trigger((row[1] for row in PLACES), len(TOKENS)).items())

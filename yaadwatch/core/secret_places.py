@@ -6,11 +6,15 @@ the text: repeats are bounded, or run over characters in which no other match st
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+from yaadwatch.core.secret_arguments import ARGUMENTS, is_lone_argument
 from yaadwatch.core.secret_values import (
     DIGIT,
+    Judge,
+    Judgement,
+    is_common,
     is_filler,
     is_lone_password,
     is_name,
@@ -19,11 +23,6 @@ from yaadwatch.core.secret_values import (
     is_secret,
     trimmed,
 )
-
-Judgement = tuple[str, int, int]
-"""Kind, start and end of a secret."""
-
-Judge = Callable[[re.Match[str]], Judgement | None]
 
 _SEED_WORDS_MIN: Final = 8
 """A phrase that was drawn by lot for a wallet has at least so many words, and most have twelve."""
@@ -36,7 +35,8 @@ _CORE = re.compile(
 )
 _KEY_OF_WHAT = re.compile(
     r"(?:api|access|account|admin|app|auth|client|consumer|deploy|encryption|hmac|jwt|license"
-    r"|master|private|secret|service|session|shared|signing|storage|subscription|webhook)[_ -]?\Z",
+    r"|master|private|secret|service|session|shared|signing|storage|subscription|webhook|wi-?fi|wlan|wep"
+    r"|wpa\d?)[_ -]?\Z",
     re.IGNORECASE,
 )
 # What stands before a name that is given something harmless, or that is part of an address.
@@ -53,7 +53,7 @@ _NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|(?<![A
     |(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|secret|token|credential|key)
     (?:[_-]?(?:base(?:64)?|b64|hex|value|prod(?:uction)?|dev|staging|test|live|v?\d{1,2}))?"""
 _SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|senha|pin(?:[ ]code)?
-    |secret|token|key)\b"""
+    |psk|pwd?|secret|token|key)\b"""
 # Between name and value: closing quotes, then `=`, `:`, `=>`, `: str =`, ` value=`, `|` in a table.
 _GIVEN = r"""[\\"'`\])*]{0,4}[ \t]{0,8}
     (?P<sep>:[ \t]{0,4}[A-Za-z_][\w.]{0,30}(?:\[[\w., ]{0,30}\])?(?:[ ]?\|[ ]?\w{1,20}){0,2}
@@ -63,16 +63,29 @@ _IS = r"""(?P<link>[^.\n:=]{0,60}?[ ](?:is|was|are|ist|es|est|to)
     (?:[ ](?:now|currently|still|(?:set|changed|reset|rotated|updated)[ ]to))?:?[ ]
     |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2}|(?-i:(?<=PIN))[:=][ ]?)"""
 # A value without quotes ends at a space, at the next argument, and at an escaped end of line.
-_RUN = r"""(?:[^\s"'`,;&<\\]|\\(?![nrt"'`])|<(?!/)|&(?![\w.-]{1,30}=)
-    |[,;](?![\s,;]|\Z|[\w.-]{1,30}[ ]?[=:]))"""
+_PLAIN = r"""[^\s"'`,;&<\\]"""  # so many of these are the beginning of a run that is read faster
+_RUN = rf"""(?:{_PLAIN}|\\(?![nrt"'`])|<(?!/)|&(?![\w.-]{{1,30}}=)
+    |[,;](?![\s,;]|\Z|[\w.-]{{1,30}}[ ]?[=:]))"""
 _VALUE = rf"""(?:[bruf@]{{1,2}}(?=["']))?
     (?:\\?(?P<quote>["'`])(?=(?:(?!(?P=quote))[^\n]){{1,300}}(?P=quote)))?["'`]?
-    (?P<secret>(?(quote)(?:(?!\\?(?P=quote))[^\n]){{1,300}}|{_RUN}{{1,{_VALUE_CHARS}}}+))"""
+    (?P<secret>(?(quote)(?:(?!\\?(?P=quote))[^\n]){{1,300}}
+        |(?:{_PLAIN}{{{_VALUE_CHARS}}}|{_RUN}{{1,{_VALUE_CHARS}}}+)))"""
 
 _REST = re.compile(_RUN + "*", re.VERBOSE)
+_SIZE_DIGITS_MAX: Final = 5
+_SHORT_NAMES = frozenset(("pw", "pwd", "psk"))
+_LINKS_OF_SHORT_NAMES = [
+    [word] for word in ("is", "was", "are", "to", "for", "of", "on", "in", "at")
+]
+_WHAT_PASSES = re.compile(r"(?:tests?|checks?|cases|specs|suites?|all|\d)[ ]\Z", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{?\w*\Z")
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 # `pw` is short for much else; of the others it is not known what is said besides passwords.
 _WITH_DIGIT = re.compile(r"pw|passe|пароль|密[码碼]", re.IGNORECASE)
+_LETTER_AND_DIGIT = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])")
+_FOLDER = re.compile(r"src|libs?|apps?|tests?|docs?|pkg|packages|cmd|internal|config|modules")
+_TYPE = re.compile(r"(?:[A-Z][a-z]+\d{0,2}|V\d{1,2}|\.){2,12}")
+"""Humps of a name in code: `Page2View`, `Models2.User`."""
 _STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
 # No space need stand between a value and the words after it: `密码是6到20位`.
 _CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
@@ -154,18 +167,13 @@ def _pair(found: re.Match[str]) -> Judgement | None:
     """Judge `admin / X`: what stands there is a path as often, so X must look like a password."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
-    if not _STRANGE.match(secret) or not is_secret(secret, strong=True):
+    if secret.startswith("/") or not is_secret(secret, strong=True):
         return None
-    return "password", start, start + len(secret)
-
-
-def _argument(found: re.Match[str]) -> Judgement | None:
-    """Judge what a program takes as a password on its command line."""
-    secret = trimmed(found["secret"])
-    start = found.start("secret")
-    if secret.isdecimal() or not is_secret(secret, strong=True):  # ports and users have numbers
+    path = found["between"] == "/"
+    if path and (_FOLDER.fullmatch(found["user"]) or _TYPE.fullmatch(secret)):
         return None
-    return "password", start, start + len(secret)
+    looks = _STRANGE if path else _LETTER_AND_DIGIT
+    return ("password", start, start + len(secret)) if looks.match(secret) else None
 
 
 def _header(found: re.Match[str]) -> Judgement | None:
@@ -185,9 +193,6 @@ def _header(found: re.Match[str]) -> Judgement | None:
 def _assignment(found: re.Match[str]) -> Judgement | None:
     """Judge a value by its name and by how it is given: `PASSWORD=x` says more than `token: x`."""
     name, separator = found["key"], found["sep"]
-    before = found.string[max(0, found.start() - 48) : found.start()]
-    if _HARMLESS.search(before) or _IN_URI.search(before):
-        return None
     start, end = found.span("secret")
     quoted = found["quote"] is not None or separator == ">"
     secret = found["secret"] if quoted else trimmed(found["secret"])
@@ -196,21 +201,36 @@ def _assignment(found: re.Match[str]) -> Judgement | None:
         if words is not None:
             end = start + words.start()
             secret = trimmed(found.string[start:end])
-    if name == "pass" and secret.isdecimal() and not _LINE_END.match(found.string, end):
-        return None  # how many tests did
+    before = found.string[max(0, found.start() - 48) : found.start()]
+    if secret.isdecimal() and _is_count(name, secret, before, found.string[end : end + 40]):
+        return None
+    if separator == "|" and _VARIABLE.search(before):
+        return None  # `echo $PASS | program`
     password = _is_password_name(name)
     exported = name.isupper() and separator.endswith("=")
     if not is_secret(secret, strong=password or exported):
-        ends_line = secret.islower() and bool(_LINE_END.match(found.string, start + len(secret)))
+        ends_line = bool(_LINE_END.match(found.string, start + len(secret))) and secret.islower()
         chars_min = _lone_chars_min(password, exported=exported, quoted=quoted, ends_line=ends_line)
         if _WITH_DIGIT.fullmatch(name):
             chars_min = None
-        if chars_min is None or not is_lone_password(secret, chars_min=chars_min):
+        lone = chars_min is not None and is_lone_password(secret, chars_min=chars_min)
+        if password and before.endswith("-"):
+            lone = lone or is_lone_argument(secret, found.string, start + len(secret))
+        if not lone and not (password and is_common(secret)):
             return None
+    if _HARMLESS.search(before) or _IN_URI.search(before):
+        return None
     if not quoted and end - start == _VALUE_CHARS:
         rest = _REST.match(found.string, end)
         secret = trimmed(found.string[start : rest.end() if rest else end])
     return _kind(name), start, start + len(secret)
+
+
+def _is_count(name: str, number: str, before: str, after: str) -> bool:
+    """Tell how many tests did, and a width or a port, from digits that are a password."""
+    if name.lower() == "pw":
+        return len(number) <= _SIZE_DIGITS_MAX
+    return name == "pass" and (not _LINE_END.match(after) or bool(_WHAT_PASSES.search(before)))
 
 
 def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: bool) -> int | None:
@@ -235,14 +255,20 @@ def _prose(found: re.Match[str]) -> Judgement | None:
     quoted = found["quote"] is not None
     secret = found["secret"] if quoted else trimmed(found["secret"])
     password = _is_password_name(name)
-    if name.lower().startswith("pin"):
+    if name.lower() in _SHORT_NAMES and found["link"].split()[:1] not in _LINKS_OF_SHORT_NAMES:
+        good = False  # a column, a file, an argument of that name
+    elif name.lower() == "pw" and secret.isdecimal():
+        good = len(secret) > _SIZE_DIGITS_MAX
+    elif name.lower().startswith("pin"):
         good = 4 <= len(secret) <= 8 and secret.isdecimal()
     elif found["link"].isspace():
         strange = bool(DIGIT.search(secret)) and not secret.islower() and not secret.isdecimal()
-        good = password and (quoted or strange) and is_secret(secret, strong=True)
+        good = (quoted or strange) and is_secret(secret, strong=True)
+        good = password and (good or (quoted and is_common(secret)))
     else:
         lone = quoted and password and is_lone_password(secret, chars_min=6)
         told = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
+        lone = lone or (password and is_common(secret))
         good = lone or (told and is_secret(secret, strong=password))
     return (_kind(name), start, start + len(secret)) if good else None
 
@@ -295,8 +321,9 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
      r"""\bvariable[ ]{1,3}"(?P<key>[\w.-]{3,80})"[ ]{0,3}\{[^{}"]{0,200}
         \bdefault[ ]{0,20}=[ ]{0,3}"(?P<secret>[^\s"]{4,200})\""""),
     (_pair, "credentials creds login user/pass username/pass",
-     r"""\b(?:cred(?:ential)?s|login|user(?:name)?/pass(?:word)?)
-        (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with)[ ])["'`]?[\w.@-]{2,40}["'`]?[ ]?[/:][ ]?["'`]?
+     r"""\b(?:cred(?:ential)?s|log[ ]?in|user(?:name)?/pass(?:word)?)
+        (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with|are)[ ])["'`]?(?P<user>[\w.@-]{2,40})["'`]?
+        (?P<between>[ ]?[/:][ ]?)["'`]?
         (?P<secret>[^\s"'`]{6,100})"""),
     (judge_token("aws-key"), "akia asia",
      r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})["'\s,:;/|]{1,8}
@@ -306,24 +333,7 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
      r"""(?:(?P<own>pass[ ]?phrase)|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
         (?:[:=]|is:?)[ *"'`]{1,4}(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,23})
         (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
-    # Arguments of programs.
-    (_argument, "sshpass", r"""sshpass\s{1,3}-p\s{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "redis-cli requirepass", r"""
-        (?:redis-cli[ ][^\n|;]{0,80}?-a|requirepass)[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "storepass keypass",
-     r"""-(?:store|key)pass[ ]{1,3}["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "zip", r"""
-        \b(?:7|un)?zip[ ][^\n|;]{0,80}?(?-i:-P)[ ]{0,3}["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "chpasswd", r"""["']?[\w.-]{1,40}:(?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|
-        [ ]{0,3}(?:sudo[ ])?chpasswd"""),
-    (_argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
-    (_argument, "mysql",
-     r"""mysql(?:dump|admin)?[ ](?:[^\n|;]{0,80}?[ ])?(?-i:-p)["']?(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "-u --user",
-     r"""(?<!\S)(?:-u|--user)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
-    (_argument, "password",
-     r"login\s{1,4}\S{1,60}\s{1,4}password\s{1,4}(?P<secret>\S{4,200})"),
-    (_argument, "identified", r"""identified[ ]by[ ]{1,3}["'](?P<secret>[^"'\n]{4,200})"""),
+    *ARGUMENTS,
 )
 """Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
 # fmt: on

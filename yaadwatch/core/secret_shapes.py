@@ -83,6 +83,14 @@ TOKENS: Final = (
     ("password-hash", "$2a$ $2b$ $2x$ $2y$", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"),
     ("password-hash", "$1$ $5$ $6$ $y$ $apr1$",
      r"\$(?:[156y]|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,32}\$[./A-Za-z0-9]{22,}"),
+    ("password-hash", "{sha} {ssha} {ssha256} {ssha512} {md5} {smd5}",
+     r"\{S?(?:SHA(?:256|512)?|MD5)\}(?P<secret>[A-Za-z0-9+/]{22,}={0,2})"),
+    ("password-hash", "pbkdf2",
+     r"pbkdf2[_:]sha\d{1,3}[:$]\d{3,8}\$[\w./+=-]{4,64}\$[A-Za-z0-9+/=]{32,}"),
+    ("password-hash", "scrypt:", r"scrypt:\d{1,8}:\d{1,2}:\d{1,2}\$[\w./+=-]{4,64}\$[a-f0-9]{32,}"),
+    ("password-hash", "$y$ $gy$ $7$",
+     r"\$g?[y7]\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}"),
+    ("password-hash", ":::", r"[a-f0-9]{32}:[a-f0-9]{32}(?=:::)"),
     ("password-hash", "$argon2",
      r"\$argon2(?:id?|d)\$(?:v=\d{1,3}\$)?[\w=,]{5,40}(?:\$[A-Za-z0-9+/]{8,}){2}"),
     # Models
@@ -134,6 +142,8 @@ TOKENS: Final = (
     ("adafruit-key", "aio_", r"aio_[A-Za-z0-9]{28}"),
     ("prefect-key", "pnu_ pnb_", r"pn[ub]_[A-Za-z0-9]{30,}"),
     # Money
+    ("wallet-key", "xprv yprv zprv tprv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{90,}"),
+    ("nostr-key", "nsec1", r"nsec1[a-z0-9]{50,}"),
     ("stripe-key", "_live_ _test_", r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,}"),
     ("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}={0,2}"),
     ("square-token", "sq0", r"sq0(?:atp|csp)-[\w-]{22,}"),

@@ -5,7 +5,13 @@ apart is what else such a value could be, and that is what the tables of this mo
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
+
+Judgement = tuple[str, int, int]
+"""Kind, start and end of a secret."""
+
+Judge = Callable[[re.Match[str]], Judgement | None]
 
 KEYWORD: Final = re.compile(
     r"pass(?:word|phrase|code|wd)?|pwd|secret|token|credential|key|login|auth", re.IGNORECASE
@@ -14,10 +20,12 @@ DIGIT: Final = re.compile(r"\d")
 
 _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATORS = re.compile(r"[-_./:@]+")
-_INNER_MARK = re.compile(r"\w[!#$%^&*+~?@]+\w")
+_NO_WORD = re.compile(r"[^\w./:@ -]")
+_MARK = re.compile(r"[!#$%^&*+~?@]")
+_INNER_MARK = re.compile(r"(?<=\w)[!#$%^&*+~?@]+\w")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{16,}")
-_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]{6,}={1,2}")
+_BASE64 = re.compile(r"(?=[A-Za-z0-9+/]{6,}={1,2}\Z)(?=.*[a-z])(?=.*[A-Z]).*")
 _NUMBERS = re.compile(r"\d{4,}|(?=.{6})[\d\W]*[!#$%^&*+~?@][\d\W]*")
 
 _FILLER = re.compile(
@@ -27,7 +35,7 @@ _FILLER = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"[x*.•?_-]{3,}|…|none|null|nil|true|false|undefined|str(?:ing)?|bytes|boolean|test|testing"
-    r"|change[-_ ]?(?:me|this|it)"
+    r"|change[-_ ]?(?:me|this)|change[-_ ]it"
     r"|(?:my|the|test|some|new|old|current)?[-_ ]?(?:pass(?:word|wd|phrase|code)?|pwd|secret|token"
     r"|key)\d?",
     re.IGNORECASE,
@@ -52,12 +60,15 @@ _FILE = re.compile(
 # Parts of names that hold digits: versions, numbers with a unit, algorithms, names like s3 and k8s.
 _TECHNICAL = re.compile(
     r"v?\d{1,4}[a-z]?|[a-z]\d{1,2}[a-z]?"
-    r"|\d+(?:ms|min|hr|days?|kb|mb|gb|tb|px|r?em|bits?|bytes?|chars?|x|st|nd|rd|th)"
+    r"|\d+(?:ms|min|hr|days?|kb|mb|gb|tb|px|r?em|v[hw]|[cm]m|pt|dpi|fps|k?hz|bits?|bytes?|chars?|x"
+    r"|st|nd|rd|th)|(?:\d{0,2}x|x\d{1,2})?(?:small|medium|large)"
     r"|(?:sha|md|rsa|aes|secp|ed|curve|utf|base|o?auth|http|ipv|argon|pbkdf|bcrypt|blake|crc|des|ec"
-    r"|es|rs|hs|ps|web|win|arm|amd|aws|py|python|node|int|uint|float|tls|ssl|mp|iso|rfc|json|xml)"
+    r"|es|rs|hs|ps|web|win|arm|amd|aws|py|python|node|int|uint|float|tls|ssl|mp|iso|rfc|json|xml|wpa)"
     r"\d{1,5}(?:url|id|ctr|gcm|cbc|pss|k1|r1|[a-z])?",
     re.IGNORECASE,
 )
+
+_VERSIONED = re.compile(r"[A-Za-z]{2,20}\d{1,3}(?:\.\d{1,3}){1,2}")
 
 # Words that are said of a password, or stand in its place in a schema.
 _STATES = frozenset(
@@ -68,6 +79,13 @@ _STATES = frozenset(
         *("generated", "automatic", "anonymous", "username", "bearer", "refresh", "access"),
         *("authentication", "authorization", "environment", "development", "production"),
         *("postgres", "postgresql"),
+    )
+)
+# Words that are said of nothing else: those that people choose most.
+_COMMON = frozenset(
+    (
+        *("letmein", "qwerty", "qwertyuiop", "qwertz", "asdfgh", "asdfghjkl", "zxcvbnm"),
+        *("iloveyou", "opensesame", "swordfish", "changeit"),
     )
 )
 _LABEL_END = re.compile(
@@ -86,8 +104,13 @@ def is_secret(value: str, *, strong: bool) -> bool:
     """
     if len(value) < (4 if strong else 6) or " " in value:
         return False
-    if is_placeholder(value) or is_reference(value) or _EMAIL.fullmatch(value):
-        return False
+    # What it could be instead is asked last: most values have nothing of a secret to begin with.
+    return _looks_secret(value, strong=strong) and not (
+        is_placeholder(value) or is_reference(value) or _EMAIL.fullmatch(value)
+    )
+
+
+def _looks_secret(value: str, *, strong: bool) -> bool:
     if _UUID.fullmatch(value):
         return True
     if not _LETTER.search(value):
@@ -95,7 +118,8 @@ def is_secret(value: str, *, strong: bool) -> bool:
     if strong and _BASE64.fullmatch(value) and not len(value) % 4:
         return True
     if not DIGIT.search(value):
-        return strong and len(value) >= 6 and bool(_INNER_MARK.search(value))
+        marked = strong and len(value) >= 6 and _MARK.search(value)
+        return bool(marked and _INNER_MARK.search(value))
     if is_name(value):
         return strong and _ends_like_a_password(value)
     return strong or _is_random(value)
@@ -103,9 +127,11 @@ def is_secret(value: str, *, strong: bool) -> bool:
 
 def is_lone_password(value: str, *, chars_min: int) -> bool:
     """Decide whether letters alone are a password (`letmeinnow`), or words that speak of one."""
+    if len(value) < chars_min or _NO_WORD.search(value):
+        return False
     spaced = " " in value
     words = value.split(" ") if spaced else _SEPARATORS.split(value)
-    if len(value) < chars_min or is_placeholder(value) or not all(map(str.isalpha, words)):
+    if not all(map(str.isalpha, words)) or is_placeholder(value):
         return False
     if spaced:
         return 4 <= len(words) <= 24 and value.islower() and not _GRAMMAR.search(value)
@@ -115,6 +141,11 @@ def is_lone_password(value: str, *, chars_min: int) -> bool:
     if lowered in _STATES or _LABEL_END.search(lowered):
         return False
     return value.islower() or value.isupper() or not KEYWORD.search(value)
+
+
+def is_common(value: str) -> bool:
+    """Tell a word that is known everywhere for being somebody's password."""
+    return value.lower() in _COMMON
 
 
 def is_placeholder(value: str) -> bool:
@@ -134,6 +165,8 @@ def is_reference(value: str) -> bool:
 
 def is_name(value: str) -> bool:
     """Tell `base64-encoded` or `db-credentials-v1` from a secret: words, numbers with a sense."""
+    if _VERSIONED.fullmatch(value):
+        return True
     parts = filter(None, _SEPARATORS.split(value))
     return all(part.isalpha() or bool(_TECHNICAL.fullmatch(part)) for part in parts)
 
@@ -156,7 +189,7 @@ def _is_path(value: str) -> bool:
     """Tell `/run/secrets/db2` from a secret in base64 that happens to have slashes."""
     if "/" not in value or "+" in value or "=" in value:
         return False
-    parts = [part for part in value.split("/") if part]
+    parts = [part for part in value.removeprefix("~").split("/") if part]
     return bool(parts) and all(part.islower() or is_name(part) for part in parts)
 
 

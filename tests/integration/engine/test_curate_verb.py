@@ -405,6 +405,17 @@ class TestForget:
             assert after[key] == before[key]
 
 
+class TestTag:
+    def test_what_was_masked_in_a_tag_is_said(self, repo, retry):
+        token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+        answer = curate.tag(repo.home, repo.call, id=retry, add=["net", token])
+
+        assert answer["tags"] == ["net", "[masked:github-token]"]
+        assert answer["masked"] == ["github-token"]
+        assert curate.tag(repo.home, repo.call, id=retry, remove=["net"])["masked"] == []
+
+
 class TestPin:
     def test_pinning_twice_is_pinning_once_and_can_be_undone(self, repo, retry):
         answer = repo.pin(retry)

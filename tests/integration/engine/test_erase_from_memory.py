@@ -27,6 +27,7 @@ PASSED_BY = (type, types.ModuleType, types.FrameType, types.BuiltinFunctionType)
 
 KEPT_ELSEWHERE = {
     "api/codec.py": "classes of messages",
+    "core/plain_reading.py": "characters",
     "core/privacy.py": "patterns of secrets, by their places",
     "core/truth/language.py": "rules of languages",
     "core/truth/languages.py": "endings of file names",

@@ -262,6 +262,26 @@ def test_history_comes_in_as_it_was(repo):
     assert overlapping.code is Code.CONFLICT
 
 
+SPRING = {"valid_from": "2024-03-01T00:00:00Z", "valid_until": "2024-06-01T00:00:00Z"}
+SUMMER = {"valid_from": "2024-05-01T00:00:00Z", "valid_until": "2024-09-01T00:00:00Z"}
+
+
+def test_two_edges_of_one_batch_that_overlap_are_named_by_their_places_in_it(repo):
+    """Numbers that edges had in a transaction that was undone are nobody's, or another edge's."""
+    refused = refusal(repo, [LOGIN, SIGNUP], [LED | SPRING, LED | SUMMER])
+
+    assert refused.code is Code.CONFLICT
+    assert refused.message.startswith("edges[1] and edges[0]: req-1 led_to req-2 would hold twice")
+    assert "(edge " not in refused.message
+    assert "delete-link" not in refused.hint
+
+
+def test_an_edge_that_ended_and_is_given_twice_in_one_batch_is_stored_once(repo):
+    answer = inject(repo, [LOGIN, SIGNUP], [LED | SPRING, LED | SPRING])
+
+    assert answer["edges"] == counts(new=1, same=1)
+
+
 @pytest.mark.parametrize(
     ("nodes", "edges", "told"),
     [
@@ -286,7 +306,7 @@ def test_history_comes_in_as_it_was(repo):
                 LED | {"valid_from": "2024-01-01"},
                 LED | {"valid_from": "2023-01-01", "valid_until": "2024-02-01"},
             ],
-            "and would hold twice",
+            "would hold twice at a time",
         ),
     ],
 )

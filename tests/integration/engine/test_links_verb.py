@@ -60,6 +60,15 @@ def say(repo, undo):
     )
 
 
+def test_a_link_says_what_was_masked_in_its_attributes(repo, two):
+    one, other = two
+
+    answer = repo.link(one, "led_to", other, attributes={"with": TOKEN})
+
+    assert answer["masked"] == ["github-token"]
+    assert repo.link(one, "led_to", other)["masked"] == []
+
+
 def test_a_link_has_a_number_a_time_and_attributes_that_are_masked(repo, two):
     made = repo.link(
         two[0],

@@ -86,6 +86,14 @@ def frame(method, params=None, **more):
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}} | more
 
 
+def nested(levels):
+    """Return an object of so many levels."""
+    inner = "a"
+    for _ in range(levels - 1):
+        inner = [inner]
+    return {"a": inner}
+
+
 def complaint(act, *given):
     with pytest.raises((ValueError, YaadError)) as raised:
         act(*given)
@@ -190,6 +198,16 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Remember, {"text": "a", "key": "k" * 65}, "a key is 1 to 64 letters"),
         (memories.Remember, {"text": "a", "expected_version": 1}, "needs the key"),
         (memories.Remember, {"text": "a", "attributes": []}, "attributes must be an object"),
+        (
+            memories.Remember,
+            {"text": "a", "attributes": nested(101)},
+            "attributes must not nest over",
+        ),
+        (
+            memories.Remember,
+            {"text": "a", "attributes": nested(900)},
+            "attributes must not nest over",
+        ),
         (memories.Tag, {"id": "abcd"}, "add and remove must not both be empty"),
         (memories.Tag, {"id": "abcd", "add": ["a"], "remove": ["a"]}, "in add and in remove"),
         (memories.Tag, {"id": "abcd", "add": ["a"], "expected_version": 0}, "within 1 and"),
@@ -214,6 +232,15 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
 )
 def test_what_is_wrong_with_a_field_is_said(kind, given_fields, told):
     assert told in complaint(codec.message, kind, given_fields)
+
+
+def test_what_nests_a_hundred_levels_deep_is_taken():
+    assert codec.message(memories.Remember, {"text": "a", "attributes": nested(100)})
+
+
+def test_what_nests_too_deeply_to_be_written_is_a_value_error():
+    with pytest.raises(ValueError, match="must not nest so deeply"):
+        frames.to_text(nested(5_000))
 
 
 @pytest.mark.parametrize(

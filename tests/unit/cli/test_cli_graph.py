@@ -162,6 +162,14 @@ def test_attributes_that_are_no_object_are_refused_before_anything_is_asked(give
     assert f"{given!r} is not a JSON object" in ran.err
 
 
+def test_attributes_that_nest_too_deep_to_be_read_are_no_object():
+    ran = command("link", "a", "b", "c", "--attributes", '{"a":' + "[" * 3_000 + "]" * 3_000 + "}")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "is not a JSON object" in " ".join(ran.err.split())
+    assert len(ran.err) < 500
+
+
 def test_a_weight_that_is_no_number_is_refused_before_anything_is_asked():
     ran = command("link", "a", "b", "c", "--weight", "heavy")
 

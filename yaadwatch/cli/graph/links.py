@@ -175,10 +175,11 @@ def _object(text: str) -> "dict[str, object]":
 
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise ArgumentTypeError(f"{text!r} is not a JSON object")
+        shown = text if len(text) <= 80 else f"{text[:80]}…"
+        raise ArgumentTypeError(f"{shown!r} is not a JSON object")
     return found
 
 
@@ -236,5 +237,7 @@ def tell_link(done: str, answer: "dict[str, Any]", terminal: Terminal) -> None:
     held = f", until {str(answer['until'])[:10]}" if answer.get("until") else ""
     terminal.line(styled(str(answer["kind"]), "yellow"), held, indent=4)
     terminal.line(styled(short(answer["to"]), "bold"), f"  {answer['to_text']}", indent=2, hang=10)
+    if answer.get("masked"):
+        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")

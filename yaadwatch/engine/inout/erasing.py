@@ -421,7 +421,7 @@ def _says(raw: bytes, words: _Words) -> bool:
     if any(one in raw for one in words.raw):
         return True
     said = raw.decode("utf-8", "replace")
-    lines = (" ".join(said.split()), " ".join(privacy.mask(said).text.split()))
+    lines = (" ".join(said.split()), " ".join(privacy.kept(said).text.split()))
     return any(one in line for one in words.quoted for line in lines)
 
 

@@ -207,7 +207,7 @@ def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
     found = {}
     first: dict[str, str] = {}
     for one in memories:
-        digest = text.text_hash(privacy.mask(one.text).text)  # as it will read
+        digest = text.text_hash(privacy.kept(one.text).text)  # as it will read
         there = nodes.by_hash(conn, PROJECT, digest, thing=False)
         if there is None and one.apart:
             continue

@@ -181,7 +181,8 @@ def tag(
             is at another version; REFUSED when it is archived; TOO_LARGE when it would have more
             tags than 32.
     """
-    new = [privacy.mask(one.strip()).text for one in add]
+    masked = [privacy.mask(one.strip()) for one in add]
+    new = [one.text for one in masked]
     gone = {privacy.mask(one.strip()).text for one in remove}
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
@@ -210,6 +211,7 @@ def tag(
     return json_views.changed_row(after, undo=_untag(before, after)) | {
         "version": after.version,
         "tags": list(after.tags),
+        "masked": list(dict.fromkeys(kind for one in masked for kind in one.kinds)),
     }
 
 

@@ -29,7 +29,7 @@ from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.remember.named_files import place_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
-from yaadwatch.model.edges import ACYCLIC, Edge, free_from
+from yaadwatch.model.edges import ACYCLIC, Edge, Interval, clash, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -404,8 +404,8 @@ def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
     """Store the edges; whether they close a circle is asked once for each kind."""
     ends = {end for edge, _ in batch.edges for end in (edge.from_node, edge.to_node)}
     known = nodes.many(conn, ends)
-    fresh = []
-    for edge, dated in batch.edges:
+    fresh: list[tuple[int, Edge]] = []
+    for place, (edge, dated) in enumerate(batch.edges):
         reason = _left_out(edge, known)
         if reason:
             done.left_out.append(_row(edge) | reason)
@@ -417,25 +417,46 @@ def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
         elif what:
             done.left_out.append(_row(edge) | {"reason": what})
         elif dated:
-            fresh.append(edge)
+            fresh.append((place, edge))
         else:
             start = free_from(edge.valid_from, [one.interval for one in others])
-            fresh.append(replace(edge, valid_from=start))
-    for kind in sorted({edge.kind for edge in fresh} & ACYCLIC):
+            fresh.append((place, replace(edge, valid_from=start)))
+    for kind in sorted({edge.kind for _, edge in fresh} & ACYCLIC):
         added = [
             (edge.from_node, edge.to_node)
-            for edge in fresh
+            for _, edge in fresh
             if edge.kind == kind and edge.valid_until is None
         ]
         edges.refuse_circles(conn, kind, added)
-    for edge in fresh:
-        if not edges.put(conn, edge):
+    before: dict[tuple[str, str, str], dict[Interval, int]] = {}
+    for place, edge in fresh:
+        same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})
+        _refuse_overlap(place, edge, same)
+        if edge.interval in same or not edges.put(conn, edge):
             done.edges[SAME] += 1  # given twice
             continue
+        same[edge.interval] = place
         done.edges[NEW] += 1
         body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
         made = Event(kind=events.EDGE_CREATED, at=batch.now, subject=edge.from_node, body=body)
         log.append(conn, made)
+
+
+def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:
+    """Refuse an edge that overlaps one of the same batch: a number of that one is soon nobody's.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    found = None if edge.interval in before else clash(edge.interval, before)
+    if found is None or (found.end is None and edge.valid_until is None):
+        return
+    raise YaadError(
+        Code.CONFLICT,
+        f"edges[{place}] and edges[{before[found]}]: {edge.from_node} {edge.kind} {edge.to_node} "
+        "would hold twice at a time; nothing was stored.",
+        hint="Let one begin when the other one has ended.",
+    )
 
 
 def _there_already(

@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from yaadwatch.core import privacy
 from yaadwatch.engine import json_views
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.engine.store_lookup import shelves
@@ -102,7 +103,11 @@ def link(
             described=attributes is not None,
         )
     undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
-    return _row(done.edge, done.ends, undo) | {"made": done.made, "changed": done.changed}
+    return _row(done.edge, done.ends, undo) | {
+        "made": done.made,
+        "changed": done.changed,
+        "masked": list(privacy.tree_kinds(attributes or {})),
+    }
 
 
 def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, object]:

@@ -96,7 +96,7 @@ class Admitted:
 
 
 def clean(raw: str) -> Masked:
-    """Return a text as it may be stored.
+    """Return a text as it is stored.
 
     Raises:
         YaadError: BAD_REQUEST when it is empty, TOO_LARGE.
@@ -111,7 +111,7 @@ def clean(raw: str) -> Masked:
             f"The text has {len(raw)} characters, more than {TEXT_CHARS_MAX}; nothing was stored.",
             hint="Put it into a file of the project, and remember in a sentence where it is.",
         )
-    return privacy.mask(raw)
+    return privacy.kept(raw)
 
 
 def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, object]:

@@ -59,7 +59,7 @@ def terms_of(key: bytes) -> Terms:
 
 def as_stored(text: str) -> str:
     """Return the text that the graph would hold for a text of a file."""
-    return " ".join(privacy.mask(text).text.split())
+    return " ".join(privacy.kept(text).text.split())
 
 
 def decide(

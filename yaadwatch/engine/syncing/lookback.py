@@ -288,7 +288,7 @@ def _ms(time: timedelta) -> int:
 
 def _hash(statement: Statement) -> str:
     """Return the `text_hash` of the memory that a statement becomes."""
-    return text_hash(privacy.mask(statement.text).text)
+    return text_hash(privacy.kept(statement.text).text)
 
 
 def _said(conn: Connection, wanted: Sequence[Node], worktree: int) -> dict[str, list[str]]:

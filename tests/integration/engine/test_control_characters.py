@@ -1,0 +1,86 @@
+"""Characters that steer a terminal, or turn round what is read: seen in memories and agent files.
+
+A person's own file keeps its bytes; both ways it stays one rule.
+"""
+
+import re
+
+import pytest
+
+from bridges.agents import FIRST as CARRIER
+from yaadwatch.engine.memories import history
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
+SEEN = r"Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
+
+
+@pytest.fixture
+def tree(world):
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("AGENTS.md", "# For agents\n\n- Be brief\n")
+    return tree
+
+
+def settle(tree):
+    for _ in range(5):
+        if not tree.sync().changed:
+            return
+    raise AssertionError("the files do not settle")
+
+
+def text_of(tree, path):
+    return (tree.path / path).read_text()
+
+
+def test_a_memory_says_them_in_letters(repo):
+    answer = repo.remembered(RULE)
+
+    assert answer["text"] == SEEN
+    assert answer["masked"] == []
+    assert repo.remembered(SEEN)["decision"] == "same"
+    assert repo.show(repo.remember("Another\tthing\nin lines\u200f"))["text"].count("\\") == 0
+
+
+def test_other_ways_in_say_them_in_letters_too(repo):
+    memory = repo.remember("Something to be said otherwise")
+
+    assert repo.edit(memory, RULE)["text"] == SEEN
+    assert SEEN in repo.memories()
+
+
+@pytest.mark.parametrize("mode", ["private", "inline"])
+def test_what_is_written_for_agents_holds_none_and_stays_one_rule_both_ways(tree, mode):
+    tree.add(mode=mode)
+    settle(tree)
+    memory = tree.remember(RULE, kind="convention")
+    settle(tree)
+    path = CARRIER if mode == "private" else "AGENTS.md"
+
+    assert not STEERING.search(text_of(tree, path))
+    assert text_of(tree, path).count(SEEN) == 1
+    if mode == "inline":
+        (tree.path / path).write_text(text_of(tree, path).replace("bell", "loud bell"))
+        settle(tree)
+        assert tree.show(memory)["text"] == SEEN.replace("bell", "loud bell")
+        assert not STEERING.search(text_of(tree, path))
+
+
+def test_what_a_person_typed_keeps_its_bytes_and_reaches_no_other_file_with_them(tree):
+    tree.write("CLAUDE.md", "# Rules\n\n- Use tabs in Go files\n")
+    tree.add(mode="inline")
+    settle(tree)
+    turned = "Never write \u202edezreversed\u202c text"
+    with (tree.path / "CLAUDE.md").open("a") as stream:
+        stream.write(f"- {RULE}\n- {turned}\n")
+    typed = text_of(tree, "CLAUDE.md")
+    settle(tree)
+    settle(tree)
+
+    assert text_of(tree, "CLAUDE.md") == typed
+    assert not STEERING.search(text_of(tree, "AGENTS.md"))
+    assert text_of(tree, "AGENTS.md").count("dezreversed") == 1
+    assert [text for text in tree.memories() if STEERING.search(text)] == []
+    (one,) = [node for node in tree.living() if "dezreversed" in node.text]
+    assert len(history.history(tree.home, tree.call, id=one.id)["versions"]) == 1
