@@ -51,8 +51,9 @@ def main() -> None:
             nodes = [GivenNode(id=f"n{number}", text=_text(number)) for number in range(MEMORIES)]
             _tell(f"inject of {MEMORIES}", 1, lambda: injecting.inject(home, call, nodes=nodes))
             for name, texts in (
-                ("one that names a file or a definition", _texts(lambda n: n % 4 < 2)),
-                ("one that names none", _texts(lambda n: n % 4 >= 2)),
+                ("one that names a file", _texts(lambda n: n % 4 == 0)),
+                ("one that names a definition", _texts(lambda n: n % 4 == 1)),
+                ("one that names neither", _texts(lambda n: n % 4 >= 2)),
             ):
                 _tell(f"remember, {name}", len(texts), lambda said=texts: _say(home, call, said))
         finally:
