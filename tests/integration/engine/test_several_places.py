@@ -33,6 +33,16 @@ class TestVersions:
         (doubt,) = doubts(repo)
         assert doubt["reason"] == "Tinker in web/package.json: was 3, is now 4.0"
 
+    def test_a_package_may_have_its_owner_before_its_name(self, repo):
+        repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.5.1"}}))
+        repo.commit("a package")
+        memory = repo.remember("acme/tools 0.5 is what we are on")
+        repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.7.1"}}))
+        repo.commit("the next one")
+        doubt = repo.doubt(memory)
+        assert doubt["reason"] == "acme/tools in composer.json: was 0.5, is now 0.7.1"
+        assert doubt["suggestion"]["text"] == "acme/tools 0.7.1 is what we are on"
+
     def test_of_several_packages_below_none_is_meant(self, repo):
         for path in ("api/package.json", "demo/package.json"):
             repo.write(path, package("^3.1"))
@@ -175,3 +185,45 @@ class TestCommonThings:
         self.drop(many)
         many.commit("no parts")
         assert many.verdict(memory) == "changed"
+
+
+class TestDefinitionsThatLeft:
+    """Where a definition went is put in place of its old file only where that is said of it."""
+
+    @pytest.fixture
+    def tools(self, repo):
+        repo.write("src/tools.py", f"{ONE}\n\n{TWO}")
+        repo.commit("tools")
+        return repo
+
+    def leave(self, repo):
+        repo.write("src/tools.py", ONE)
+        repo.write("src/other.py", TWO)
+        repo.commit("one of them goes")
+
+    def test_its_new_file_is_proposed_where_the_text_says_which_it_is_in(self, tools):
+        memory = tools.remember("`mend_rows()` in `src/tools.py` mends a table")
+        self.leave(tools)
+        assert tools.doubt(memory)["suggestion"]["text"] == (
+            "`mend_rows()` in `src/other.py` mends a table"
+        )
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "All tools are in `src/tools.py`; `mend_rows()` is one of them",
+            "All tools are in `src/tools.py`. The table is mended by `mend_rows()`",
+            "`count_rows()` and `mend_rows()` are in `src/tools.py`",
+        ],
+        ids=["another part", "another sentence", "what stayed"],
+    )
+    def test_where_the_file_is_named_for_something_else_it_is_only_told(self, tools, said):
+        memory = tools.remember(said)
+        self.leave(tools)
+        doubt = tools.doubt(memory)
+        assert doubt["verdict"] == "moved"
+        assert doubt["suggestion"] == {"path": None, "text": None, "places": ["src/other.py"]}
+
+
+ONE = "def count_rows(rows):\n    return len(rows)\n"
+TWO = "def mend_rows(rows):\n    return [row for row in rows if row]\n"

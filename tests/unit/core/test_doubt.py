@@ -107,6 +107,14 @@ def test_any_bytes_have_an_answer(old, new, word):
             Successor("d/x/overview.md", sure=True),
         ),
         (
+            "d/XY.md",
+            {"d/XY.md": "d/xy/parts/z.md"},
+            ["d/xy/README.md", "d/xy/parts/z.md"],
+            [],
+            Successor("d/xy/README.md", sure=True),
+        ),
+        ("d/XY.md", {}, ["d/xy/a.md", "d/xy/b.md"], [], Successor("d/xy", sure=True)),
+        (
             "a/x.py",
             {"a/x.py": "a/x/__init__.py"},
             ["a/x/__init__.py"],

@@ -146,6 +146,16 @@ def test_a_text_states_versions_and_lengths():
     assert all(version.thing != "step" for version in found.versions)
 
 
+def test_a_version_may_be_that_of_a_package_with_its_owner_before_it():
+    found = mentions("acme/tools 0.5, `@acme/rows@2.1` and github.com/acme/net v1.4")
+
+    assert found.versions == (
+        Version("acme/tools", "0.5"),
+        Version("@acme/rows", "2.1"),
+        Version("github.com/acme/net", "1.4"),
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "text", "thing", "version"),
     [
@@ -155,6 +165,11 @@ def test_a_text_states_versions_and_lengths():
         ("package.json", '{"engines": {"node": ">=18"}}', "Node", "18"),
         ("go.mod", "module x\n\ngo 1.22\n", "Go", "1.22"),
         ("go.mod", "module x\n", "Go", None),
+        ("global.json", '{\n  "sdk": {\n    "version": "10.0.1",', "SDK", "10.0.1"),
+        ("Cargo.toml", '[dependencies.rows]\nversion = "2.1"\n', "rows", "2.1"),
+        ("pom.xml", "<artifactId>rows</artifactId>\n  <version>2.1</version>", "rows", "2.1"),
+        ("Cargo.toml", '[dependencies.rows-net]\nversion = "2.1"\n', "rows", None),
+        ("package.json", '{\n  "name": "rows",\n  "private": true', "rows", None),
     ],
 )
 def test_a_file_gives_a_thing_its_version(path, text, thing, version):

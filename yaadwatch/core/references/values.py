@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 _LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
 _VERSION = re.compile(
-    r"(?<![\w./-])([A-Za-z][A-Za-z0-9_.+#-]{1,39})`?(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)`? ?"
+    r"(?<![\w./-])((?:@?[A-Za-z0-9][\w.-]{0,39}/){0,3}[A-Za-z][A-Za-z0-9_.+#-]{1,39})`?"
+    r"(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)`? ?"
     r"[v^~=]?(\d{1,4}(?:\.\d{1,5}){0,3})\+?(?![\w.-]*[\w-])"
 )
 _NO_THING = frozenset(
@@ -55,6 +56,7 @@ PLACES = frozenset(
 )
 """The names of files that say which versions are used."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_VERSION_LINE = re.compile(r"\W{0,40}version\W{1,10}(\d+(?:\.\d+)*)")
 _PLAIN = r"(-?\d[\d_,]{0,30}(?:\.\d{1,30})?)"
 _GIVES = r"`?\s?(?:=|:|\(|is|are|of|defaults to|is set to)\s?`?"
 _WORDS = (
@@ -206,6 +208,8 @@ def lines_hold(count: int, now: int) -> bool:
 def version_in(path: str, text: str, thing: str) -> str | None:
     """Return the version that a file gives a thing: the first number on a line that names it.
 
+    Where no such line has one: that of the line for the version right below it, as in global.json,
+    in a table of a TOML file, or behind an artifactId.
     A file that is named for the thing (.nvmrc, .python-version) holds just its version.
     """
     if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
@@ -214,11 +218,17 @@ def version_in(path: str, text: str, thing: str) -> str | None:
     word = re.compile(
         rf"(?<![\w-]){re.escape(thing.lower())}(?![\w])|requires-{re.escape(thing.lower())}"
     )
-    for line in text.lower().split("\n"):
+    lines = text.lower().split("\n")
+    for line in lines:
         named = word.search(line)
         number = _NUMBER.search(line, named.end()) if named else None
         if number:
             return number.group()
+    alone = re.compile(rf"(?<![\w/-]){re.escape(thing.lower())}(?![\w/-])")
+    for line, below in pairwise(lines):
+        version = _VERSION_LINE.match(below) if alone.search(line) else None
+        if version:
+            return version.group(1)
     return None
 
 

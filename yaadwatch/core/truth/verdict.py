@@ -68,7 +68,8 @@ class Judgement:
 
     `likely` is what probably took its place, when it is gone; `places` are those of a folder or a
     pattern whose files went to several; `by_use`: it is there, unchanged, and others use something
-    else instead; `heir` is what the text should name in place of it, where that is sure.
+    else instead; `heir` is what the text should name in place of it, where that is sure; `left`:
+    a definition went to another file, and the file that it was in is still there.
     """
 
     anchor: Anchor
@@ -79,6 +80,7 @@ class Judgement:
     places: tuple[str, ...] = ()
     by_use: bool = False
     heir: str = ""
+    left: bool = False
 
 
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
@@ -88,6 +90,9 @@ _WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined",
 """Values by which a text shows how its language writes such."""
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 """Anchors on what is found in a file, or among files, by its name."""
+
+_PART = re.compile(r"[;\n]|[.!?](?=\s)")
+"""Where a part of a text ends that says one thing."""
 
 _ORDER = (
     Verdict.FRESH,
@@ -202,17 +207,26 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     return Suggestion(path=new, text=rewritten if rewritten != text else None)
 
 
-def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
-    """Return what all judgements of a memory propose together, the first for its path.
+def proposal(
+    text: str, judgements: Sequence[Judgement], beside: Iterable[Judgement] = ()
+) -> Suggestion | None:
+    """Return what judgements of a memory propose together, the first for its path.
+
+    `beside`: its other ones, which propose nothing; what they say is there stays so in the text.
 
     A longer path is rewritten before what is above it, and what was put into the text by one is
-    not rewritten by another: of two that changed names, the text keeps the second as it was. Where
+    not rewritten by another: of two that changed names, the text keeps the second as it was. A file
+    that a definition left is rewritten only where the text names it for that definition. Where
     a value that the text gives is another now, and cannot be put into it, or something else of it
     changed besides, there is no text that is true for certain: then only places are told. So it is
     where something else that it names is gone.
     """
     valued = [one for one in judgements if has_other_value(one)]
-    offers = [(one, suggest(text, one)) for one in judgements if one not in valued]
+    offers = [
+        (one, _where_sure(text, one, suggest(text, one), (*judgements, *beside)))
+        for one in judgements
+        if one not in valued
+    ]
     said = text if not valued else _revalued(text, valued)
     if said is None or (valued and _may_be_false(valued, offers)):
         places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
@@ -234,6 +248,31 @@ def proposal(text: str, judgements: Sequence[Judgement]) -> Suggestion | None:
         said = again.text if again and again.text else said
         put.add(offer.path or judged.heir)
     return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def _where_sure(
+    text: str, judged: Judgement, offer: Suggestion | None, every: Iterable[Judgement]
+) -> Suggestion | None:
+    """Return what is proposed for a judgement; of a definition that left its file maybe only where.
+
+    A text that names the file in another part than the definition, or beside one that is still in
+    it, says of the file what is as true as it was.
+    """
+    if not judged.left or offer is None or offer.text is None or offer.path is None:
+        return offer
+    path, name = judged.anchor.path, last_part(judged.anchor.symbol)
+    files = (path, path.rpartition("/")[2])
+    parts = [part for part in _PART.split(text) if any(file in part for file in files)]
+    stayed = [
+        last_part(one.anchor.symbol)
+        for one in every
+        if one.anchor.path == path and one.anchor.method in (Method.TREE, Method.HUNKS)
+        if one.verdict in (Verdict.FRESH, Verdict.TOUCHED, Verdict.CHANGED)
+    ]
+    said_of_it = name not in text or any(name in part for part in parts)
+    if said_of_it and not any(other in part for other in stayed for part in parts):
+        return offer
+    return Suggestion(path=None, text=None, places=(offer.path,))
 
 
 def settle(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -477,7 +516,8 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
         only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
         places = as_names(seen.elsewhere, 3)
         reason = f"{name} is no longer in {as_name(anchor.path)}; it is now in {places}"
-        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only)
+        left = seen.place is not None
+        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only, left=left)
     if seen.place is None:
         reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:

@@ -125,7 +125,7 @@ def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggest
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
-    return judging.proposal(text, [worst, *(one for one in others if one is not worst)])
+    return judging.proposal(text, [worst, *(one for one in others if one is not worst)], every)
 
 
 def _was_given(judgement: Judgement) -> bool:

@@ -48,7 +48,8 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return Seen(place=best, span=Span.MISSING)
     if 2 * len(went) > len(meant):
         return Seen(span=Span.MISSING, elsewhere=_folders(went)[:ELSEWHERE_MAX])
-    return Seen(span=Span.MISSING, likely=best if 2 * count > len(went) else None)
+    likely = best if 2 * count > len(went) and 4 * count >= len(meant) else None
+    return Seen(span=Span.MISSING, likely=likely)
 
 
 def is_of_another_history(anchor: Anchor, head: AtHead) -> bool:

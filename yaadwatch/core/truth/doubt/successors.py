@@ -95,16 +95,21 @@ def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor 
     """Return the folder that a file became, or the file in it that speaks for the folder.
 
     A page that became a folder of pages is its overview now; a module that became a package is the
-    package.
+    package. `API.md` may have become `api/`.
     """
     stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
-    inside = [new for new in added if stem and new.startswith(stem + "/")]
+    above = f"{stem.rpartition('/')[0]}/" if "/" in stem else ""
+    lower = f"{stem.lower()}/"
+    inside = [
+        new for new in added if stem and new.startswith(above) and new.lower().startswith(lower)
+    ]
     if not inside or (renamed is not None and renamed not in inside):
         return None
     for new in sorted(inside):
         name = new[len(stem) + 1 :].rpartition(".")[0]
         if name.lower() in _OVERVIEWS:
             return Successor(new, sure=True)
+    stem = (renamed or min(inside))[: len(stem)]
     alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
     return Successor(renamed if alone and renamed else stem, sure=True)
 
