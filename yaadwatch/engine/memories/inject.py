@@ -39,6 +39,7 @@ from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import constraints
 
 NEW, CHANGED, SAME = "new", "changed", "same"
 LEFT_OUT_TOLD_MAX: Final = 2_000
@@ -427,7 +428,7 @@ def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
             for edge in fresh
             if edge.kind == kind and edge.valid_until is None
         ]
-        edges.refuse_circles(conn, kind, added)
+        constraints.refuse_circles(conn, kind, added)
     for edge in fresh:
         if not edges.put(conn, edge):
             done.edges[SAME] += 1  # given twice
