@@ -5,23 +5,23 @@ Nothing else in the program knows more than its neighbours.
 
 import asyncio
 import os
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from yaadwatch import places
 from yaadwatch.core import privacy, text_cache
 from yaadwatch.daemon import records
+from yaadwatch.daemon.bell import Bell
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.lookback_worker import Looker
+from yaadwatch.daemon.pulse import Pulse
 from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
@@ -64,77 +64,6 @@ _LATER: Final = (
     "yaadwatch.engine.upkeep",
     "yaadwatch.engine.sessions.ending",
 )
-
-
-class Bell:
-    """Carries the news that a store was written from any thread to the loop it was made in."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._lock = threading.Lock()
-        self._open = True
-        self._hear: Callable[[str], None] = _nobody
-
-    def ring(self, store: str) -> None:
-        """Tell that a store was written; nobody hears it once the daemon ends."""
-        with self._lock:
-            if self._open:
-                self._loop.call_soon_threadsafe(self._hear, store)
-
-    def answer(self, hear: Callable[[str], None]) -> None:
-        """Have `hear` called on the loop for each store that is written from now on."""
-        self._hear = hear
-
-    def close(self) -> None:
-        """Call nobody any more."""
-        with self._lock:
-            self._open = False
-
-
-class Pulse:
-    """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
-
-    def __init__(
-        self,
-        *,
-        intake: Intake,
-        scheduler: Scheduler,
-        health: Health,
-        started_at: datetime,
-        socket: Path,
-    ) -> None:
-        self._intake = intake
-        self._scheduler = scheduler
-        self._health = health
-        self._started_at = started_at
-        self._socket = socket
-
-    def watch(self, project: str) -> tuple[str, int | None]:
-        """Return how the project is watched, and the time the last check took to come, in ms."""
-        return self._intake.mode(project), self._intake.lag_ms(project)
-
-    def hangs(self, project: str) -> bool:
-        """Return whether a disk that the project is on does not answer."""
-        return self._intake.hangs(project)
-
-    def problems(self) -> list[dict[str, str]]:
-        """Return what is degraded."""
-        return [
-            {"what": one.what, "mend": one.mend, "project": one.project}
-            for one in self._health.problems()
-        ]
-
-    def next_runs(self) -> dict[str, datetime]:
-        """Return when each job runs next."""
-        return self._scheduler.next_runs()
-
-    def started_at(self) -> datetime:
-        """Return when the daemon was started."""
-        return self._started_at
-
-    def socket(self) -> str:
-        """Return the path that the daemon listens on."""
-        return str(self._socket)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,7 +404,3 @@ def keeper(
                 )
 
     return keep
-
-
-def _nobody(store: str) -> None:
-    """Hear nothing: the parts are still being made."""

@@ -1,4 +1,4 @@
-"""How nodes relate: edges, who has them, and that the acyclic kinds stay acyclic."""
+"""How nodes relate: edges, and who has them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,19 +8,7 @@ from typing import Any
 
 import apsw
 
-from yaadwatch.model.edges import (
-    ACYCLIC,
-    CURRENT,
-    Edge,
-    Interval,
-    circle,
-    clash,
-    free_from,
-    told_circle,
-)
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.ids import called
-from yaadwatch.model.settings import CIRCLE_EDGES_MAX
+from yaadwatch.model.edges import ACYCLIC, CURRENT, Edge, free_from
 from yaadwatch.store.codec import (
     from_ms,
     from_ms_or_null,
@@ -29,6 +17,7 @@ from yaadwatch.store.codec import (
     to_ms,
     to_ms_or_null,
 )
+from yaadwatch.store.graph import constraints
 
 
 def insert(conn: apsw.Connection, edge: Edge) -> bool:
@@ -41,7 +30,7 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
         apsw.ConstraintError: an end is not there, or its interval ends before it begins.
     """
     if edge.kind in ACYCLIC and edge.valid_until is None:
-        refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+        constraints.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
     return put(conn, edge)
 
 
@@ -57,7 +46,7 @@ def begin(conn: apsw.Connection, edge: Edge) -> bool:
     start = free_from(edge.valid_from, [one.interval for one in others])
     edge = replace(edge, valid_from=start)
     if edge.kind in ACYCLIC and edge.valid_until is None:
-        refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+        constraints.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
     return _put(conn, edge, others)
 
 
@@ -70,7 +59,7 @@ def _put(conn: apsw.Connection, edge: Edge, others: Sequence[Edge]) -> bool:
     if edge.valid_until is None and any(one.valid_until is None for one in others):
         return False
     if edge.valid_until is None or edge.valid_until >= edge.valid_from:
-        _refuse_overlap(edge, others)
+        constraints.refuse_overlap(edge, others)
     add(conn, edge)
     return True
 
@@ -430,51 +419,6 @@ def pointed_at(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return {node for (node,) in rows}
 
 
-def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, str]]) -> None:
-    """Refuse to add open edges (from, to) of an acyclic kind that would close a circle.
-
-    One query finds every edge ahead of them; each node is come to once, whatever the graph.
-
-    Raises:
-        YaadError: REFUSED, with the circle; TOO_LARGE when there are too many edges ahead to know.
-    """
-    rows = conn.execute(
-        """
-        WITH RECURSIVE reached (node) AS (
-            SELECT value FROM json_each(:ends)
-             UNION
-            SELECT edges.to_node
-              FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
-             WHERE edges.valid_until_ms IS NULL)
-        SELECT edges.from_node, edges.to_node
-          FROM reached CROSS JOIN edges ON edges.from_node = reached.node AND edges.kind = :kind
-         WHERE edges.valid_until_ms IS NULL
-         LIMIT :limit
-        """,
-        {
-            "ends": json_list(end for _, end in added),
-            "kind": kind,
-            "limit": CIRCLE_EDGES_MAX + 1,
-        },
-    )
-    ahead = [(start, end) for start, end in rows]
-    if len(ahead) > CIRCLE_EDGES_MAX:
-        raise YaadError(
-            Code.TOO_LARGE,
-            f"More than {CIRCLE_EDGES_MAX} edges of the kind {kind} lie ahead, too many to see "
-            "whether a circle would be closed; nothing was added.",
-            "Take another kind, one that may run in a circle: relates_to",
-        )
-    found = circle([*ahead, *added])
-    if found is None:
-        return
-    raise YaadError(
-        Code.REFUSED,
-        f"{kind} must not run in a circle: {told_circle(found, added)}; nothing was stored.",
-        "Leave out the edge that is not true.",
-    )
-
-
 def _edge(row: tuple[Any, ...]) -> Edge:
     id, start, end, kind, created_ms, updated_ms, from_, until_ms, weight, attributes = row  # noqa: A001
     return Edge(
@@ -489,34 +433,3 @@ def _edge(row: tuple[Any, ...]) -> Edge:
         weight=weight,
         attributes=json.loads(attributes),
     )
-
-
-def _refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
-    there = {one.interval: one for one in others}
-    found = clash(edge.interval, there)
-    if found is not None:
-        raise YaadError(
-            Code.CONFLICT,
-            f"{called(edge.from_node)} {edge.kind} {called(edge.to_node)} held from {found} already"
-            f" (edge {there[found].id}), and would hold twice; nothing was added.",
-            _apart(edge, found, there[found].id),
-        )
-
-
-def _apart(edge: Edge, other: Interval, number: int) -> str:
-    """Return what keeps an edge apart from one of the same kind whose interval it overlaps."""
-    if other.end is not None:
-        return (
-            f"Begin it when that one ended, at {_told(other.end)}; or if that one never held: "
-            f"yaadwatch graph delete-link {number}"
-        )
-    if edge.valid_from > other.start:
-        return (
-            f"End that one when this one begins: yaadwatch graph close {number} --at "
-            f"{_told(edge.valid_from)}"
-        )
-    return f"End this one by {_told(other.start)}, when that one begins."
-
-
-def _told(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

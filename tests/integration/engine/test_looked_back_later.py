@@ -247,7 +247,14 @@ class TestStore:
         assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
 
     @pytest.mark.parametrize(
-        "said", ["{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"]
+        "said",
+        [
+            *("{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"),
+            '[{"ids": ["a"], "read_at": []}]',
+            '[{"ids": ["a"], "read_at": "", "commit": {}}]',
+            '[{"ids": ["a"], "read_at": "", "cut": [], "done": true}]',
+            '[{"ids": ["a"], "read_at": "", "why": 7, "tries": 3}]',
+        ],
     )
     def test_what_we_did_not_write_is_nothing_to_look_up(self, old, said):
         with old.db() as db:

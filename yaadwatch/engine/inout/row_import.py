@@ -27,6 +27,7 @@ from yaadwatch.store import edges, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
+from yaadwatch.store.graph import constraints
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.sessions import rows as sessions
 from yaadwatch.store.truth import versions
@@ -366,7 +367,7 @@ class _Taking:
 
     def _ask_for_circles(self, kind: str) -> None:
         added = self._links.pop(kind)
-        edges.refuse_circles(self._conn, kind, added)
+        constraints.refuse_circles(self._conn, kind, added)
 
     def _clashes(self, row: Mapping[str, Any]) -> bool:
         """Return whether an edge would hold at a time at which an equal one does."""

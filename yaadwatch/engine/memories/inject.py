@@ -6,7 +6,7 @@ person forgot or ended here is left so, and told; so are edges whose ends are no
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -14,33 +14,29 @@ from typing import Any, Final, Self
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.anchored.worktree import look_at
-from yaadwatch.engine.memories.links import given_kind, past, told_time
+from yaadwatch.engine.memories import inject_edges
+from yaadwatch.engine.memories.inject_edges import CHANGED, NEW, SAME
+from yaadwatch.engine.memories.links import past
 from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.batch_write import Making
 from yaadwatch.engine.remember.drafts import (
     Draft,
     Ready,
     clean,
-    clean_attributes,
     clean_key,
     merged,
 )
 from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.remember.named_files import place_of
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model import events
-from yaadwatch.model.edges import ACYCLIC, Edge, Interval, clash, free_from
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, Node, canonical_key, canonical_kind
-from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
-from yaadwatch.store import edges, nodes, provenance
-from yaadwatch.store import events as log
+from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 
-NEW, CHANGED, SAME = "new", "changed", "same"
 LEFT_OUT_TOLD_MAX: Final = 2_000
 """Told one by one: each may name four ids, and an answer is 4 MiB at most."""
 
@@ -164,7 +160,7 @@ def inject_and(
         batch = _Batch(
             nodes=created,
             ready={one.id: item for one, item in zip(differ, ready, strict=True)},
-            edges=[_edge(place, one, now) for place, one in enumerate(edges)],
+            edges=[inject_edges.edge_of(place, one, now) for place, one in enumerate(edges)],
             now=now,
             actor=call.origin,
         )
@@ -257,26 +253,6 @@ def _draft(one: GivenNode, origin: str, cleaned: Masked, files: tuple[str, ...])
     )
 
 
-def _edge(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
-    def time(name: str, given: str | None, default: datetime) -> datetime:
-        return default if given is None else past(f"edges[{place}].{name}", given, now)
-
-    created = time("created_at", one.created_at, now)
-    until = one.valid_until
-    edge = Edge(
-        from_node=one.from_,
-        to_node=one.to,
-        kind=given_kind(one.kind),
-        weight=one.weight,
-        attributes=clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
-        created_at=created,
-        updated_at=now,
-        valid_from=time("valid_from", one.valid_from, created),
-        valid_until=None if until is None else time("valid_until", until, now),
-    )
-    return edge, one.valid_from is not None or one.created_at is not None
-
-
 def _different(
     conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str], origin: str
 ) -> list[GivenNode]:
@@ -337,7 +313,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
             else:
                 _change(making, batch, item, node, there=there, done=done)
     making.write()
-    _store_edges(conn, batch, done)
+    inject_edges.store(conn, batch.edges, batch.now, counts=done.edges, left_out=done.left_out)
     return done
 
 
@@ -398,112 +374,3 @@ def _refuse_key(making: Making, key: str | None, node_id: str) -> None:
             f"The key {key} of {node_id} is that of memory {holder}; nothing was stored.",
             hint="Give it another key, or none.",
         )
-
-
-def _store_edges(conn: Connection, batch: _Batch, done: _Done) -> None:
-    """Store the edges; whether they close a circle is asked once for each kind."""
-    ends = {end for edge, _ in batch.edges for end in (edge.from_node, edge.to_node)}
-    known = nodes.many(conn, ends)
-    fresh: list[tuple[int, Edge]] = []
-    for place, (edge, dated) in enumerate(batch.edges):
-        reason = _left_out(edge, known)
-        if reason:
-            done.left_out.append(_row(edge) | reason)
-            continue
-        others = edges.equal(conn, edge)
-        what = _there_already(conn, edge, others, dated=dated, now=batch.now)
-        if what in (SAME, CHANGED):
-            done.edges[what] += 1
-        elif what:
-            done.left_out.append(_row(edge) | {"reason": what})
-        elif dated:
-            fresh.append((place, edge))
-        else:
-            start = free_from(edge.valid_from, [one.interval for one in others])
-            fresh.append((place, replace(edge, valid_from=start)))
-    for kind in sorted({edge.kind for _, edge in fresh} & ACYCLIC):
-        added = [
-            (edge.from_node, edge.to_node)
-            for _, edge in fresh
-            if edge.kind == kind and edge.valid_until is None
-        ]
-        edges.refuse_circles(conn, kind, added)
-    before: dict[tuple[str, str, str], dict[Interval, int]] = {}
-    for place, edge in fresh:
-        same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})
-        _refuse_overlap(place, edge, same)
-        if edge.interval in same or not edges.put(conn, edge):
-            done.edges[SAME] += 1  # given twice
-            continue
-        same[edge.interval] = place
-        done.edges[NEW] += 1
-        body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-        made = Event(kind=events.EDGE_CREATED, at=batch.now, subject=edge.from_node, body=body)
-        log.append(conn, made)
-
-
-def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:
-    """Refuse an edge that overlaps one of the same batch: a number of that one is soon nobody's.
-
-    Raises:
-        YaadError: CONFLICT.
-    """
-    found = None if edge.interval in before else clash(edge.interval, before)
-    if found is None or (found.end is None and edge.valid_until is None):
-        return
-    raise YaadError(
-        Code.CONFLICT,
-        f"edges[{place}] and edges[{before[found]}]: {edge.from_node} {edge.kind} {edge.to_node} "
-        "would hold twice at a time; nothing was stored.",
-        hint="Let one begin when the other one has ended.",
-    )
-
-
-def _there_already(
-    conn: Connection, edge: Edge, others: Sequence[Edge], *, dated: bool, now: datetime
-) -> str:
-    """Return what an equal edge makes of this one: same, changed, or why it is left out; '' when it
-    is new."""
-    for other in others:
-        begun = not dated or other.valid_from == edge.valid_from
-        if other.interval == edge.interval or (
-            other.valid_until is None and edge.valid_until is None and begun
-        ):
-            if other.valid_until is not None:
-                return SAME
-            weighed = edges.weigh(conn, edge, now)
-            attributes = edge.attributes or other.attributes
-            return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
-        if dated and begun and other.valid_until is not None and edge.valid_until is None:
-            return f"ended here at {told_time(other.valid_until)}"
-        if dated and begun and other.valid_until is None and edge.valid_until is not None:
-            edges.close(conn, other, edge.valid_until)
-            body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-            ended = Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
-            log.append(conn, ended)
-            return CHANGED
-        if other.valid_until is None and edge.valid_until is None:
-            since = told_time(other.valid_from)
-            raise YaadError(
-                Code.CONFLICT,
-                f"{edge.from_node} {edge.kind} {edge.to_node} holds since {since} already (edge "
-                f"{other.id}), not since {told_time(edge.valid_from)}; nothing was stored.",
-                hint=f"Give it valid_from {since}, or delete that one first: "
-                f"yaadwatch graph delete-link {other.id}",
-            )
-    return ""
-
-
-def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
-    """Return why an edge cannot be stored; nothing when it can."""
-    ends = (edge.from_node, edge.to_node)
-    missing = [privacy.mask(end).text for end in ends if end not in known]
-    if missing:
-        return {"reason": f"no node {' and no node '.join(missing)}", "missing": missing}
-    gone = [end for end in ends if known[end].archived_at is not None]
-    return {"reason": f"{' and '.join(gone)} archived here"} if gone else {}
-
-
-def _row(edge: Edge) -> dict[str, object]:
-    start, end = privacy.mask(edge.from_node).text, privacy.mask(edge.to_node).text
-    return {"from": start, "kind": edge.kind, "to": end}

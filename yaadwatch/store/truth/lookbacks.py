@@ -150,8 +150,15 @@ def _parsed(said: str | None) -> list[Piece]:
         pieces = [Piece(**{**row, "ids": tuple(map(str, row["ids"]))}) for row in rows]
     except (ValueError, TypeError, KeyError):
         return []
-    numbers = all(isinstance(one.tries, int) and isinstance(one.after_ms, int) for one in pieces)
-    return pieces if numbers else []
+    return pieces if all(map(_is_as_written, pieces)) else []
+
+
+def _is_as_written(piece: Piece) -> bool:
+    texts = (piece.read_at, piece.commit, piece.why, piece.cut)
+    numbers = (piece.tries, piece.after_ms)
+    return all(isinstance(one, str) for one in texts) and all(
+        isinstance(one, int) for one in numbers
+    )
 
 
 def _key(worktree: int) -> str:

@@ -1,0 +1,54 @@
+"""What the running daemon knows of itself, as `status` asks for it."""
+
+from datetime import datetime
+from pathlib import Path
+
+from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.scheduler import Scheduler
+from yaadwatch.daemon.watching.intake import Intake
+
+
+class Pulse:
+    """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
+
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        scheduler: Scheduler,
+        health: Health,
+        started_at: datetime,
+        socket: Path,
+    ) -> None:
+        self._intake = intake
+        self._scheduler = scheduler
+        self._health = health
+        self._started_at = started_at
+        self._socket = socket
+
+    def watch(self, project: str) -> tuple[str, int | None]:
+        """Return how the project is watched, and the time the last check took to come, in ms."""
+        return self._intake.mode(project), self._intake.lag_ms(project)
+
+    def hangs(self, project: str) -> bool:
+        """Return whether a disk that the project is on does not answer."""
+        return self._intake.hangs(project)
+
+    def problems(self) -> list[dict[str, str]]:
+        """Return what is degraded."""
+        return [
+            {"what": one.what, "mend": one.mend, "project": one.project}
+            for one in self._health.problems()
+        ]
+
+    def next_runs(self) -> dict[str, datetime]:
+        """Return when each job runs next."""
+        return self._scheduler.next_runs()
+
+    def started_at(self) -> datetime:
+        """Return when the daemon was started."""
+        return self._started_at
+
+    def socket(self) -> str:
+        """Return the path that the daemon listens on."""
+        return str(self._socket)
