@@ -12,8 +12,10 @@ from in_process import ask, command
 from yaadwatch import places
 from yaadwatch.engine.inout import backups, spool, verifying
 from yaadwatch.engine.memories import inject
+from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.store.sessions import doings
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
 
@@ -89,6 +91,24 @@ def test_what_was_exported_makes_an_equal_store(full):
     assert answer["conflicts"] == answer["left_out"] == []
     assert verifying.verify(there.home, there.call)["findings"] == []
     assert there.memories() == full.memories()
+
+
+def test_notes_that_say_the_same_at_the_same_time_are_as_many_afterwards(world):
+    repo, there = world.repo(), world.repo("there")
+    repo.add()
+    there.add()
+    with repo.home.space(repo.call) as space:
+        begun = sessions.session_start(repo.home, repo.call)["session"]
+        at = datetime(2026, 3, 1, tzinfo=UTC)
+        for _ in range(3):
+            space.db.write(doings.add_note, begun, "The same again", at)
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+
+    ask(there, "import", path)
+
+    assert content(there)["session_notes"] == content(repo)["session_notes"]
+    assert len(content(there)["session_notes"]) == 3
 
 
 def test_an_approved_gap_goes_on_being_counted_under_another_home_s_key(full):

@@ -324,6 +324,7 @@ class TestLink:
             "to_text": RETRY,
             "made": True,
             "changed": False,
+            "masked": [],
             "undo": f"yaadwatch unlink {other[-8:]} depends_on {retry[-8:]}",
         }
         (shown,) = [row for row in repo.show(other)["edges"] if row["kind"] == "depends_on"]

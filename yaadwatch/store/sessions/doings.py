@@ -118,10 +118,19 @@ def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[st
 
 
 def add_note(conn: apsw.Connection, session: str, text: str, at: datetime) -> None:
-    """Keep a note of a session, after those it has."""
+    """Keep a note of a session, after those it has.
+
+    One that says what the last of that time says is of the millisecond after it: an import tells
+    notes apart by their time and words.
+    """
     conn.execute(
-        "INSERT INTO session_notes (session, at_ms, text) VALUES (?, ?, ?)",
-        (session, to_ms(at), text),
+        """
+        INSERT INTO session_notes (session, at_ms, text)
+        SELECT :session, max(:at, coalesce(max(at_ms) + 1, :at)), :text
+          FROM session_notes
+         WHERE session = :session AND text = :text AND at_ms >= :at
+        """,
+        {"session": session, "at": to_ms(at), "text": text},
     )
 
 
