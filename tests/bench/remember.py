@@ -50,10 +50,16 @@ def main() -> None:
             projects.add(home, call)
             nodes = [GivenNode(id=f"n{number}", text=_text(number)) for number in range(MEMORIES)]
             _tell(f"inject of {MEMORIES}", 1, lambda: injecting.inject(home, call, nodes=nodes))
+            placed = [
+                f"{said}, src/part{number % 20}/mod_{number % 200}.py"
+                for number, said in _numbered(lambda n: n % 4 == 1, MEMORIES * 2)
+            ]
             for name, texts in (
                 ("one that names a file", _texts(lambda n: n % 4 == 0)),
-                ("one that names a definition", _texts(lambda n: n % 4 == 1)),
+                ("one that names a definition and its file", placed),
+                ("one that names a definition only", _texts(lambda n: n % 4 == 1)),
                 ("one that names neither", _texts(lambda n: n % 4 >= 2)),
+                ("any of a store like this one", _texts(lambda n: True, MEMORIES * 3)),
             ):
                 _tell(f"remember, {name}", len(texts), lambda said=texts: _say(home, call, said))
         finally:
@@ -85,9 +91,13 @@ def _text(number: int) -> str:
     return said + where[number % 4] if number % 4 < 2 else said
 
 
-def _texts(wanted: Callable[[int], bool]) -> list[str]:
-    numbers = (number for number in range(MEMORIES, 2 * MEMORIES) if wanted(number))
-    return [_text(number) for number, _ in zip(numbers, range(ROUNDS), strict=False)]
+def _texts(wanted: Callable[[int], bool], first: int = MEMORIES) -> list[str]:
+    return [said for _, said in _numbered(wanted, first)]
+
+
+def _numbered(wanted: Callable[[int], bool], first: int) -> list[tuple[int, str]]:
+    numbers = (number for number in range(first, first + MEMORIES) if wanted(number))
+    return [(number, _text(number)) for number, _ in zip(numbers, range(ROUNDS), strict=False)]
 
 
 def _say(home: Home, call: Call, texts: list[str]) -> None:

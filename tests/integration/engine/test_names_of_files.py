@@ -22,6 +22,7 @@ TEXT = "Start with `node bin/tool.js`"
 def site(repo):
     repo.write("bin/tool.js", "run()\n")
     repo.write("bin/odd.js", "APP_TOKEN_FILE\n")
+    repo.write("bin/start.py", "def launch():\n    return 1\n")
     return repo
 
 
@@ -38,7 +39,11 @@ def resting(site, memory):
         return db.read(anchors.of_nodes, [memory])[memory]
 
 
-@pytest.mark.parametrize("text", [TEXT, "Tools live in `bin/`"], ids=["file", "folder"])
+@pytest.mark.parametrize(
+    "text",
+    [TEXT, "Tools live in `bin/`", "`launch()` in bin/start.py starts them"],
+    ids=["file", "folder", "definition in a file"],
+)
 def test_a_statement_that_names_a_path_looks_at_no_other_file(site, monkeypatch, text):
     steps(site, 6, "node bin/tool.js")
     for _ in range(SEARCHES_MIN + 1):
@@ -49,7 +54,7 @@ def test_a_statement_that_names_a_path_looks_at_no_other_file(site, monkeypatch,
 
     memory = site.remember(text)
 
-    assert [anchor.spread for anchor in resting(site, memory)] == [0]
+    assert {anchor.spread for anchor in resting(site, memory)} == {0}
     assert not [path for path in looked if str(path).endswith((".txt", "odd.js"))]
 
 

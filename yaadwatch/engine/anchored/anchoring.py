@@ -5,7 +5,7 @@ code, what a command runs, a value. A word that stands everywhere anchors nothin
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -77,12 +77,12 @@ def begin(sources: Sequence[Source], view: View) -> list[Sought]:
 def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor]]:
     """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
     maker = _Maker(view, commit)
-    standing = view.standing(words_of(sought, of_paths=maker.counts_paths))
-    maker.standing = {
-        word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
-    }
+    if maker.counts_names:
+        maker.search(words_of(sought))
     for one in sought:
         _define(one, maker)
+    if not maker.counts_names:
+        maker.search(_open_words(sought))
     maker.look_up(symbol for one in sought for symbol, _ in one.homeless)
     for one in sought:
         _home(one, maker)
@@ -161,14 +161,23 @@ def _forms(words: Iterable[str]) -> Iterator[str]:
             yield bare.replace("-", "_")
 
 
-def words_of(sought: Iterable[Sought], *, of_paths: bool = True) -> list[str]:
+def words_of(sought: Iterable[Sought]) -> list[str]:
     """Return every word whose places are to be known: names, words, and the names of files."""
     words: dict[str, None] = {}
     for one in sought:
         words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.symbols)
         words |= dict.fromkeys(one.words)
-        if of_paths:
-            words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
+        words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
+    return [word for word in words if word]
+
+
+def _open_words(sought: Iterable[Sought]) -> list[str]:
+    """Return the words that no definition in a named file stands for: those are to be found."""
+    words: dict[str, None] = {}
+    for one in sought:
+        taken = _taken(one)
+        words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.homeless)
+        words |= dict.fromkeys(word for word in one.words if not _is_taken(word, taken))
     return [word for word in words if word]
 
 
@@ -202,7 +211,9 @@ def _point(one: Sought, maker: "_Maker") -> None:
     for path, trust in one.files.items():
         maker.add(one, maker.file(path, trust))
     for folder in one.folders:
-        maker.add(one, maker.anchor(folder, Method.FOLDER, spread=maker.spread_of(folder)))
+        maker.add(
+            one, maker.anchor(folder, Method.FOLDER, spread=maker.spread_of(path_word(folder)))
+        )
     for pattern in one.spoken.globs:
         for start in dict.fromkeys((one.source.folder, "")):
             whole = f"{start}/{pattern}" if start and "/" in pattern else pattern
@@ -276,16 +287,25 @@ def _value_in_words(one: Sought, maker: "_Maker") -> None:
 
 def _spell(one: Sought, maker: "_Maker") -> None:
     """Anchor words of the code that no definition, file or target stands for already."""
-    taken = {last_part(found.symbol) for found in one.found if found.symbol}
-    taken |= {found.symbol for found in one.found}
+    taken = _taken(one)
     for word in one.words:
-        if last_part(word) in taken or word in taken or _plain(word) in taken:
+        if _is_taken(word, taken):
             continue
         path = maker.word_home(word, one.files)
         if path is not None:
             taken |= {word, last_part(word), _plain(word)}
             made = maker.anchor(path, Method.WORD, symbol=word, spread=maker.spread(word))
             maker.add(one, made)
+
+
+def _taken(one: Sought) -> set[str]:
+    """Return the words that the anchors found by now stand for."""
+    symbols = [found.symbol for found in one.found if found.symbol]
+    return {*symbols, *map(last_part, symbols)}
+
+
+def _is_taken(word: str, taken: Collection[str]) -> bool:
+    return last_part(word) in taken or word in taken or _plain(word) in taken
 
 
 def _plain(word: str) -> str:
@@ -309,15 +329,23 @@ class _Maker:
 
     def __init__(self, view: View, commit: str) -> None:
         self.view = view
-        # In a work tree that would be a look at each file for a statement that names but one; it is
-        # counted in the commit once it matters (`Window.spread`).
-        self.counts_paths = not isinstance(view, WorkTree)
+        # In a work tree that would be a look at each file for a statement that names but one. Where
+        # a file, or what it defines, is named is counted in the commit once it matters
+        # (`Window.spread`).
+        self.counts_names = not isinstance(view, WorkTree)
         self.standing: dict[str, Sequence[str]] = {}
         self._commit = commit
         self._homes: dict[str, str | None] = {}
         self._defined: dict[tuple[str, str, str], Anchor | None] = {}
         self._places: dict[tuple[str, str], tuple[Method, str, int] | None] = {}
         self._versions: list[str] | None = None
+
+    def search(self, words: list[str]) -> None:
+        """Find out in which files words stand; those that this program writes do not count."""
+        standing = self.view.standing(words)
+        self.standing = {
+            word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
+        }
 
     def add(self, one: Sought, made: Anchor | None) -> None:
         """Note an anchor, once."""
@@ -333,7 +361,7 @@ class _Maker:
         found = self.view.find(path)
         if found is None or found.kind not in ("file", "too_large"):
             return None
-        spread = self.spread_of(path)
+        spread = self.spread_of(path_word(path))
         return self.anchor(path, Method.FILE, blob=found.blob, trust=trust, spread=spread)
 
     def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
@@ -359,7 +387,7 @@ class _Maker:
             fingerprint=fingerprint,
             line=line,
             trust=trust,
-            spread=self.spread(last_part(symbol)),
+            spread=self.spread_of(last_part(symbol)),
         )
 
     def anchor(
@@ -395,9 +423,9 @@ class _Maker:
         """Return in how many files a word stands."""
         return len(self.standing.get(word, ()))
 
-    def spread_of(self, path: str) -> int:
-        """Return in how many files the name of a file or folder stands; 0 when not counted."""
-        return self.spread(path_word(path)) if self.counts_paths else 0
+    def spread_of(self, name: str) -> int:
+        """Return in how many files the name of what is anchored stands; 0 when not counted."""
+        return self.spread(name) if self.counts_names else 0
 
     def text(self, path: str) -> str:
         """Return what a file says; '' when it cannot be read."""
