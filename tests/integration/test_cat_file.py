@@ -163,7 +163,7 @@ def test_one_that_was_killed_is_begun_again(long, runner, counted):
     assert len(counted()) == 2
 
 
-def test_one_that_hangs_is_ended_and_told(long):
+def test_one_that_hangs_is_ended_and_told_and_the_next_job_asks_anew(long):
     runner = GitRunner(timedelta(seconds=1))
     with closing(long.open(runner)) as repository:
         blob = repository.blob_at(long.last, "run")
@@ -174,6 +174,10 @@ def test_one_that_hangs_is_ended_and_told(long):
 
         assert told.value.code is Code.TIMEOUT
         assert children(long) == []
+        with pytest.raises(YaadError) as again:
+            repository.read_blob(blob)
+        assert again.value is told.value
+    with closing(long.open(runner)) as repository:
         assert repository.read_blob(blob) == b"#!/bin/sh\n"
     runner.close()
 

@@ -31,8 +31,8 @@ def refusal(act, *given, **fields):
 
 
 @contextlib.contextmanager
-def mute_daemon(path, then, since_s):
-    """Run what holds the daemon's lock for so long already, and listens, and greets nobody."""
+def mute_daemon(path, then):
+    """Run what holds the daemon's lock, and listens, and greets nobody by itself."""
     path.parent.mkdir(parents=True, mode=0o700)
     lock = places.lock_file()
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -44,11 +44,10 @@ def mute_daemon(path, then, since_s):
         "listens.bind(sys.argv[2])\n"
         "listens.listen()\n"
         "print(os.getpid(), sys.argv[2], sep='\\n', file=lock, flush=True)\n"
-        "os.utime(sys.argv[1], (time.time() - float(sys.argv[3]),) * 2)\n"
         "print('ready', flush=True)\n" + then
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program, lock, path, str(since_s)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, lock, path], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout.readline() == "ready\n"
@@ -63,18 +62,19 @@ SLEEPS, WORKS = "time.sleep(600)", "while True: pass"
 
 @on_linux
 @pytest.mark.parametrize(
-    ("then", "since_s", "within"),
-    [(SLEEPS, 60, "1"), (SLEEPS, 0, "1.5"), (WORKS, 60, "1.5")],
+    ("then", "young_s", "within"),
+    [(SLEEPS, 0, "1"), (SLEEPS, 600, "1.5"), (WORKS, 0, "1.5")],
     ids=["does nothing", "just started", "is at work"],
 )
 def test_a_daemon_that_does_nothing_is_waited_for_less_long(
-    path, monkeypatch, then, since_s, within
+    path, monkeypatch, then, young_s, within
 ):
     """One that starts, or has much to do, may still come to it."""
     monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.25)
     monkeypatch.setattr("yaadwatch.client.connection.HUNG_TIME_S", 1.0)
     monkeypatch.setattr("yaadwatch.client.connection.GREETING_TIME_S", 1.5)
-    with mute_daemon(path, then, since_s), contextlib.closing(client()) as asking:
+    monkeypatch.setattr("yaadwatch.client.connection.YOUNG_S", young_s)
+    with mute_daemon(path, then), contextlib.closing(client()) as asking:
         said = refusal(asking.call, "status")
 
     assert isinstance(said, Silent)
@@ -85,7 +85,7 @@ def test_a_daemon_that_does_nothing_is_waited_for_less_long(
 def test_a_daemon_that_is_suspended_is_not_waited_for(path, monkeypatch):
     """Somebody pressed Ctrl-Z, and forgot about it."""
     monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.1)
-    with mute_daemon(path, SLEEPS, 60) as process, contextlib.closing(client()) as asking:
+    with mute_daemon(path, SLEEPS) as process, contextlib.closing(client()) as asking:
         process.send_signal(signal.SIGSTOP)
 
         said = refusal(asking.call, "status")
@@ -108,7 +108,7 @@ def test_one_that_is_suspended_before_it_answers_is_not_waited_for(path, monkeyp
         "peer.recv(65536)\n"
         "os.kill(os.getpid(), signal.SIGSTOP)\n"
     )
-    with mute_daemon(path, greets, 60) as process, contextlib.closing(client()) as asking:
+    with mute_daemon(path, greets) as process, contextlib.closing(client()) as asking:
         said = refusal(asking.call, "remember", text="x")
 
     assert said.code is Code.TIMEOUT

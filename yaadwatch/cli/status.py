@@ -7,7 +7,7 @@ from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import ago, count, folder, size
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ def _ask(client: "Client") -> "dict[str, Any]":
     try:
         return client.call("status")
     except NobodyListens:
+        return _without_daemon()
+    except YaadError as error:
+        if error.code is not Code.TIMEOUT:
+            raise
         return _without_daemon()
 
 

@@ -31,7 +31,9 @@ SLOW_ANSWER_TIMES_S = {
 GREETING_TIME_S = 20.0
 """A service manager may just be starting the daemon, on a machine that has much to do."""
 HUNG_TIME_S = 5.0
-"""One that runs for longer than it takes to start, and does nothing for so long, hangs."""
+"""One that is not young any more, and does nothing for so long, hangs."""
+YOUNG_S = 20.0
+"""While it starts, it may wait for something before it can answer."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
 
@@ -321,7 +323,7 @@ class Client:
         if suspended is not None or waited_s >= time_s:
             raise Waited(time_s, suspended)
         # A greeting costs nothing; what an answer costs is not done by the process alone.
-        if operation == _HELLO and patience.is_idle(waited_s, HUNG_TIME_S, GREETING_TIME_S):
+        if operation == _HELLO and patience.is_idle(waited_s, HUNG_TIME_S, YOUNG_S):
             raise Waited(waited_s)
         if self._on_wait is not None:
             self._on_wait(int(waited_s))

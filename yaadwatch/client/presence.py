@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SUSPENDED = frozenset({"T", "t"})
+"""States of a process: stopped by a signal; by a debugger."""
 _PAUSE_S = 0.02
 _EXIT_S = 5.0
 """A process that has let the lock go has so long to end."""
@@ -34,22 +36,24 @@ def daemon_holds_lock() -> bool:
     return False
 
 
-def standing(pid: int) -> tuple[str, int | None]:
-    """Return the state of a process, a letter, and how long it ran by now, in ticks.
+def standing(pid: int) -> tuple[str, int | None, float]:
+    """Return the state of a process, a letter; how long it ran by now, in ticks; its age in s.
 
-    '', None where it is not seen: it is gone, or this is not Linux.
+    '', None, 0.0 where it is not seen: it is gone, or this is not Linux.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
             fields = stream.read().rpartition(b")")[2].split()
-        return fields[0].decode(), int(fields[11]) + int(fields[12])
+        born_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - born_s
+        return fields[0].decode(), int(fields[11]) + int(fields[12]), age_s
     except (OSError, IndexError, ValueError):
-        return "", None
+        return "", None, 0.0
 
 
 def is_suspended(pid: int) -> bool:
     """Return whether a process is: by Ctrl-Z, `kill -STOP`, or a debugger."""
-    return standing(pid)[0] in {"T", "t"}
+    return standing(pid)[0] in SUSPENDED
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:

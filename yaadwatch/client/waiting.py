@@ -3,11 +3,8 @@
 Only Linux shows what another process does; elsewhere waiting ends when its time is over.
 """
 
-import os
-import time
-
 from yaadwatch import places
-from yaadwatch.client.presence import daemon_holds_lock, is_suspended, standing
+from yaadwatch.client.presence import SUSPENDED, daemon_holds_lock, standing
 
 _LOOKS_MIN = 2
 """One look may fall into the moment in which a debugger attaches to it."""
@@ -19,13 +16,14 @@ class Patience:
     def __init__(self) -> None:
         self._suspended = 0
         self._ran: int | None = None
+        self._age_s = 0.0
         self._ran_at_s = 0.0
 
     def look(self, waited_s: float) -> None:
         """Take note of what the process does, after so many seconds of waiting."""
         pid = places.announced_pid() if daemon_holds_lock() else None
-        ran = None if pid is None else standing(pid)[1]
-        self._suspended = self._suspended + 1 if pid is not None and is_suspended(pid) else 0
+        state, ran, self._age_s = ("", None, 0.0) if pid is None else standing(pid)
+        self._suspended = self._suspended + 1 if state in SUSPENDED else 0
         if ran is None or (self._ran is not None and ran != self._ran):
             self._ran_at_s = waited_s
         self._ran = ran
@@ -42,9 +40,5 @@ class Patience:
             idle_s: the least time in which one that works would have done something.
             start_s: one that is younger than this may wait for something before it can answer.
         """
-        if self._ran is None or waited_s - self._ran_at_s < idle_s:
-            return False
-        try:
-            return time.time() - os.stat(places.lock_file()).st_mtime >= start_s  # noqa: PTH116
-        except OSError:
-            return False
+        is_still = self._ran is not None and waited_s - self._ran_at_s >= idle_s
+        return is_still and self._age_s >= start_s

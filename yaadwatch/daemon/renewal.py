@@ -133,7 +133,8 @@ class Renewal:
         self._health.degraded(
             PART,
             f"The daemon takes {rss_mib:.0f} MiB soon after it began again; its limit is {limit}",
-            mend=f"yaadwatch config set daemon.memory_mib {2 * math.ceil(rss_mib)}",
+            mend=f"yaadwatch config set daemon.memory_mib {2 * math.ceil(rss_mib)} && yaadwatch"
+            " restart",
         )
 
     async def _quiet(self) -> None:

@@ -13,7 +13,6 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.store import provenance
 from yaadwatch.store.recall import learned as table
 from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.question import Git
 
 
 def elsewhere(home: Home, space: Space, learned: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -78,7 +77,7 @@ def look(home: Home, project: str, worktree: int) -> None:
         if not strange:
             return
         layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
-        git = Git(layout, home.git)
+        git = space.repository.git
         strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
         if strange:
             home.landed.look(layout, git, head, strange, monotonic_s)
@@ -96,7 +95,7 @@ def _unmerged(
     """
     now_s = home.clock.monotonic_s()
     layout = space.repository.layout
-    git = Git(layout, home.git)
+    git = space.repository.git
     beside = home.unmerged.commits(layout, git, head, now_s)
     strange = beside.commits.intersection(commits)
     if strange:

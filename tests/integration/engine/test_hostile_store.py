@@ -360,7 +360,57 @@ class TestGit:
 
         assert len(tree.stale()["unknown"]) == 40
 
-        assert len(hanging_git.log.read_text().splitlines()) < 10
+        assert len(hanging_git.log.read_text().splitlines()) == 1
+
+    def test_a_git_that_is_only_slow_is_asked_on(self, impatient, monkeypatch):
+        """One question may be too much for it, and the next one be answered at once."""
+        tree = impatient.repo()
+        tree.add()
+        folder = impatient.folder / "bin"
+        folder.mkdir()
+        fake = folder / "git"
+        real = shutil.which("git")
+        fake.write_text(
+            f'#!/bin/sh\ncase "$*" in *merge-base*) while :; do :; done;; esac\nexec {real} "$@"\n'
+        )
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        impatient.waits_for_git(2_000)
+        head = tree.head()
+
+        with impatient.home.space(tree.call) as space:
+            assert refusal(space.repository.merge_base, head, head).code is Code.TIMEOUT
+            assert space.repository.verify() is None
+
+    def test_stale_waits_once_for_one_that_hangs(self, impatient, hanging_git):
+        """Also where it asks what is merged, of what was learned on another branch."""
+        tree = impatient.repo()
+        tree.add()
+        tree.git("checkout", "-q", "-b", "side")
+        tree.write("src/side.py", "def side():\n    return 1\n")
+        tree.commit("side")
+        tree.remember("`side` is in src/side.py")
+        tree.remember()
+        tree.git("checkout", "-q", "main")
+        (tree.path / "src/net.py").unlink()
+        hanging_git()
+
+        tree.stale()
+
+        assert len(hanging_git.log.read_text().splitlines()) == 1
+
+    def test_one_that_hangs_is_not_asked_again_by_the_same_request(self, impatient, hanging_git):
+        tree = impatient.repo()
+        tree.add()
+        hanging_git()
+
+        with impatient.home.space(tree.call) as space:
+            first, *others = [refusal(space.repository.verify) for _ in range(3)]
+        with impatient.home.space(tree.call) as space:
+            refusal(space.repository.verify)
+
+        assert [error.message for error in others] == [first.message] * 2
+        assert len(hanging_git.log.read_text().splitlines()) == 2
 
     def test_what_can_be_seen_without_git_is_seen_without_git(self, impatient, hanging_git):
         tree = impatient.repo()

@@ -636,6 +636,20 @@ def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
     assert "4711 holds the daemon's lock and does not answer" in stopped.err
 
 
+def test_status_of_a_daemon_that_greets_and_then_hangs_is_an_answer_too(home):
+    """`status --watch` has a connection already when somebody suspends the daemon."""
+    late = YaadError(Code.TIMEOUT, "The daemon did not answer `status` within 60 s.")
+    with open(places.lock_file(), "w") as lock:
+        lock.write("4711\n/x\n")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        ran = command("status", answers={"status": late})
+
+    assert (ran.status, ran.lines[0]) == (0, "yaadwatch does not answer")
+    assert "4711 holds the daemon's lock" in ran.out
+
+
 def test_stop_waits_until_the_daemon_is_gone(home):
     person = command("stop", answers={"shutdown": {"stopping": True}})
     program = command("stop", "--json", answers={"shutdown": {"stopping": True}})

@@ -163,7 +163,7 @@ def test_what_did_not_help_is_not_done_again_soon_but_told_with_its_command():
 
     (problem,) = health.problems()
     assert "101 MiB" in problem.what
-    assert problem.mend == "yaadwatch config set daemon.memory_mib 202"
+    assert problem.mend == "yaadwatch config set daemon.memory_mib 202 && yaadwatch restart"
 
 
 def test_what_is_below_its_limit_again_is_told_no_more():

@@ -169,7 +169,7 @@ def _expire_stored(home: Home, project: str) -> None:
 def _evidence(home: Home, live: Live, until: datetime) -> Evidence:
     try:
         with home.tree(live.project, live.session.worktree or 0) as space:
-            return evidence.gather(home, space, live.session, until)
+            return evidence.gather(space, live.session, until)
     except YaadError:
         return Evidence(facts=Facts(reason="its work tree is not there any more"))
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import past
-from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.engine.workspace import Space
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.sessions import Facts, Made, Session, Touched
 from yaadwatch.model.settings import FILE_BYTES_MAX
@@ -18,7 +18,6 @@ from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import files
 from yaadwatch.system.git import recent_changes
-from yaadwatch.system.git.question import Git
 
 COMMITS_KEPT = 100
 FILES_KEPT = 200
@@ -35,11 +34,11 @@ class Evidence:
     written: frozenset[str] = frozenset()
 
 
-def gather(home: Home, space: Space, session: Session, until: datetime) -> Evidence:
+def gather(space: Space, session: Session, until: datetime) -> Evidence:
     """Return what was done in a work tree from the start of a session until a time."""
     since = session.started_at
     try:
-        return _gathered(home, space, session, since, until)
+        return _gathered(space, session, since, until)
     except YaadError as error:
         reason = privacy.mask(f"git could not tell what was changed ({error.message})").text
         return Evidence(facts=Facts(reason=reason))
@@ -60,11 +59,9 @@ def used(
     ]
 
 
-def _gathered(
-    home: Home, space: Space, session: Session, since: datetime, until: datetime
-) -> Evidence:
+def _gathered(space: Space, session: Session, since: datetime, until: datetime) -> Evidence:
     repository = space.repository
-    git = Git(repository.layout, home.git)
+    git = repository.git
     made = []
     if repository.head().commit:
         start = session.start_commit if repository.has_commit(session.start_commit) else ""

@@ -40,7 +40,7 @@ def handoff(
     with home.space(call) as space:
         found = current.find(space, session) if session else _which(home, call, space)
         if found is not None and found.ended_at is None:
-            facts = evidence.gather(home, space, found, home.clock.now()).facts
+            facts = evidence.gather(space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
         away = branch_ancestry.away(home, space)
         prompt = space.db.read(_compose, found, space.worktree.id, away, tokens_max)

@@ -9,14 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import processes
 from yaadwatch.system.clock import Clock
 
 _CHUNK_BYTES = 1024 * 1024
 _LINE_BYTES_MAX = 16 * 1024
+WORK_MIN = 0.25
+"""What works on a question uses so much of its time at least; the rest waits for somebody."""
 
 
 class Ended(Exception):
     """It answers no more: it ended by itself, or was ended."""
+
+
+class GitHangs(YaadError):
+    """It took too long and did next to nothing all the while: the next question would, too."""
 
 
 class Conversation:
@@ -111,11 +118,13 @@ class Conversation:
         with self._places, selectors.DefaultSelector() as ready:
             ready.register(self._stdout, selectors.EVENT_READ)
             until = self._clock.monotonic_s() + self._timeout_s
+            before_s = processes.cpu_s(self._process.pid)
             while not enough():
                 left = until - self._clock.monotonic_s()
                 if left <= 0:
+                    worked_s = processes.cpu_s(self._process.pid) - before_s
                     self.end()
-                    raise timed_out(self._command, self._timeout_s, self._cwd)
+                    raise timed_out(self._command, self._timeout_s, self._cwd, worked_s)
                 if ready.select(left):
                     chunk = os.read(self._stdout, _CHUNK_BYTES)
                     if not chunk:
@@ -123,9 +132,10 @@ class Conversation:
                     self._heard += chunk
 
 
-def timed_out(command: str, timeout_s: float, cwd: Path) -> YaadError:
-    """Return what is said of a command that took too long."""
-    return YaadError(
+def timed_out(command: str, timeout_s: float, cwd: Path, worked_s: float) -> YaadError:
+    """Return what is said of a command that took too long, after so much processor time."""
+    kind = GitHangs if worked_s < timeout_s * WORK_MIN else YaadError
+    return kind(
         Code.TIMEOUT,
         f"git {command} took longer than {timeout_s:g} s in {cwd} and was ended;"
         " what needed its answer was not done.",

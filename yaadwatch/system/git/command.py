@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import scratch
+from yaadwatch.system import processes, scratch
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.batch_process import Conversation, timed_out
 from yaadwatch.system.git.diff_cache import Compared
@@ -152,8 +152,9 @@ class GitRunner:
 
         Raises:
             GitFailed: another exit status, or an error when `strict`.
-            YaadError: TIMEOUT when it took too long, UNAVAILABLE when git is not installed or the
-                runner is closed, TOO_LARGE when it prints more than 64 MiB.
+            YaadError: TIMEOUT when it took too long (GitHangs when it did nothing meanwhile),
+                UNAVAILABLE when git is not installed or the runner is closed, TOO_LARGE when it
+                prints more than 64 MiB.
         """
         command = arguments[0]
         environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
@@ -166,7 +167,8 @@ class GitRunner:
                 output, errors = self._listen(process, until)
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
-                raise timed_out(command, self._timeout_s, cwd) from None
+                worked_s = processes.cpu_s(process.pid)
+                raise timed_out(command, self._timeout_s, cwd, worked_s) from None
             except _TooMuch:
                 raise YaadError(
                     Code.TOO_LARGE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.batch_process import Conversation
+from yaadwatch.system.git.batch_process import Conversation, GitHangs
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.layout import Layout
 
@@ -27,12 +27,16 @@ _NO_INDEX = "yaad.no-index"
 
 
 class Git:
-    """The git command, run for one repository."""
+    """The git command, run for one repository by one job.
+
+    Once it hangs it is not asked again: the job would wait for it as many times as it asks.
+    """
 
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         self._layout = layout
         self._runner = runner
         self._cwd = layout.root or layout.git_dir
+        self._hangs: GitHangs | None = None
 
     @property
     def has_perl(self) -> bool:
@@ -58,6 +62,7 @@ class Git:
         Raises:
             YaadError: as every method of `Repository`.
         """
+        self.refuse_if_it_hangs()
         try:
             return self._runner.run(
                 arguments,
@@ -68,6 +73,9 @@ class Git:
                 work_tree=None if inside else self._layout.root,
                 index=index,
             )
+        except GitHangs as error:
+            self.learn(error)
+            raise
         except GitFailed as failure:
             if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
                 return self.ask(arguments, given=given, allowed=allowed)
@@ -83,12 +91,27 @@ class Git:
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
 
-    def converse(self, arguments: list[str]) -> Conversation:
-        """Begin a command that answers line by line; whoever has it ends it.
+    def learn(self, error: YaadError) -> None:
+        """Take note of what a conversation ended with."""
+        if isinstance(error, GitHangs):
+            self._hangs = error
+
+    def refuse_if_it_hangs(self) -> None:
+        """Ask nothing more of a git that hung in this job.
 
         Raises:
-            YaadError: UNAVAILABLE when it cannot be started.
+            YaadError: TIMEOUT, as it was said then.
         """
+        if self._hangs is not None:
+            raise self._hangs
+
+    def converse(self, arguments: list[str]) -> Conversation:
+        """Begin a command that answers line by line; whoever has it ends it, and tells `learn`.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be started; TIMEOUT when it hung before.
+        """
+        self.refuse_if_it_hangs()
         return self._runner.converse(arguments, cwd=self._cwd, work_tree=self._layout.root)
 
     def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:

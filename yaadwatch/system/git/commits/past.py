@@ -140,6 +140,7 @@ class Past(Snapshots):
         configuration nor its attributes play a part.
         """
         try:
+            self._git.refuse_if_it_hangs()
             return hunks_between(self._runner, old, new, name)
         except GitFailed as failure:
             raise YaadError(

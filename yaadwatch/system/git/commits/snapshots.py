@@ -40,6 +40,11 @@ class Snapshots:
         self._opened = False
         self._begun: tuple[tuple[str, str], list[Change], Iterator[Change]] | None = None
 
+    @property
+    def git(self) -> Git:
+        """Return what this job asks git by, for questions of other sorts."""
+        return self._git
+
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the file `path` in `commit`; None when either is not there."""
         if not ID.fullmatch(commit) or NO_FILE.search(path):

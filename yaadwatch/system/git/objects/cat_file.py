@@ -88,7 +88,8 @@ class Asked(Trees):
                 # It may have ended with the thread that began it: then another one does.
                 self._one_by_one = not talk.has_answered
                 self.close()
-            except YaadError:
+            except YaadError as error:
+                self._git.learn(error)
                 self.close()
                 raise
             else:
