@@ -250,7 +250,6 @@ class Stores:
         db = Database.open(
             project.store,
             role="project",
-            project=project.id,
             on_commit=lambda: self._on_commit(project.id),
             may_return=lambda: may_return_now(project, self._clock),
         )

@@ -43,6 +43,7 @@ KEPT_ELSEWHERE = {
     "store/whole/rows.py": "times, and statements by columns",
     "system/git/attributes.py": "paths that git tracks",
     "system/git/command.py": "whether git can be run",
+    "system/git/layout.py": "paths of repositories, and how they are set up",
     "system/git/words/texts.py": "endings of file names",
     "system/mounts.py": "mounts",
 }

@@ -80,11 +80,12 @@ def test_a_definition_that_is_given_must_be_in_a_file_that_is_named(tree, no_git
 
 
 def test_memories_are_mended_and_what_is_known_of_their_use_is_kept(tree, no_git):
-    tree.write("src/main.py", "from net import fetch_with_retry\n")
+    tree.write("src/main.py", "from net import fetch_with_retry\nprint(RETRY_LIMIT)\n")
+    tree.write("src/limits.py", "print(RETRY_LIMIT)\n")
     tree.commit("use it")
-    memory = tree.remember()
+    memory = tree.remember(f"{RETRY}, RETRY_LIMIT")
     spread = {row.symbol: row.spread for row in resting(tree, memory)}
-    assert spread["fetch_with_retry"] == 2
+    assert spread["RETRY_LIMIT"] == 2
     no_git()
 
     assert tree.confirm(memory)["lacking"].startswith(MISSING)
