@@ -64,6 +64,7 @@ KINDS = {
     "lines": Method.VALUE,
     "key": Method.TREE,
 }
+WITH_STARS = ("pattern of any folder", "pattern with a folder in the middle")
 NAMES = ("lib", "app", "http")
 """New names of folders; none is one of the old ones."""
 HOWS = ("committed", "staged", "by hand")
@@ -73,12 +74,17 @@ HOWS = ("committed", "staged", "by hand")
 def renames(draw, paths, name):
     """Return the new paths of one file, or of all in a folder, by the old ones.
 
-    The folder gets another name, or stands in a new one; so does the file.
+    The folder gets another name, or stands in a new one; so does the file, or both. What a tool
+    looks for by its name keeps that name: under another one, its targets are gone.
     """
     if draw(st.booleans()):
         path = draw(st.sampled_from(paths))
         folder, _, own = path.rpartition("/")
-        return {path: draw(st.sampled_from([f"{name}/{own}", f"{folder}/{name}/{own}"]))}
+        places = [f"{name}/{own}", f"{folder}/{name}/{own}"]
+        if folder != "tools":
+            other = f"{name}_one.{own.partition('.')[2]}"
+            places += [f"{folder}/{other}", f"{name}/{other}"]
+        return {path: draw(st.sampled_from(places))}
     old = draw(st.sampled_from(sorted({path.rpartition("/")[0] for path in paths} | {"src"})))
     above, _, own = old.rpartition("/")
     new = "/".join(filter(None, [above, name, own if draw(st.booleans()) else ""]))
@@ -193,7 +199,7 @@ def test_what_was_only_renamed_is_never_gone_and_what_is_named_by_its_place_has_
         if named in said and is_away and not any(is_meant(named, path) for path in there):
             assert worst.verdict.value == "moved", (kind, worst)
             assert proposed is not None, kind
-            if proposed.path is None and len(steps) + kind.endswith("in the middle") > 1:
+            if proposed.path is None and (len(steps) > 1 or kind in WITH_STARS):
                 # Half of it went somewhere else, or it left what the stars could stand for.
                 assert proposed.places, kind
                 assert all(any(is_meant(one, path) for path in there) for one in proposed.places)
