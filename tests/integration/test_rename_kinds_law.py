@@ -219,3 +219,42 @@ def is_meant(named, path):
     """Return whether a path is, or is in, or is of the pattern of, what is named."""
     inside = path == named or path.startswith(f"{named.rstrip('/')}/")
     return inside or any(Tree.of([path]).matching(named))
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_file_that_got_another_name_and_another_suffix_has_moved(first, tmp_path, how):
+    repo = Repo(tmp_path / "repo")
+    shutil.copytree(first[0].path, repo.path)
+    with opened(repo) as repository:
+        rests_on = {"lines": anchors_of(repository, first[1])["lines"]}
+    for number in range(20):
+        repo.write(f"drafts/{number}.md", f"Draft {number}\n")
+    rename(repo, {"notes/page.md": "web/found.txt"}, how)
+
+    with opened(repo) as repository:
+        worst, _, proposed = judged(repo, repository, rests_on)["lines"]
+
+    assert worst.verdict.value == "moved", worst
+    assert proposed.text == "`web/found.txt` has 40 lines"
+
+
+@pytest.mark.parametrize(
+    ("place", "verdict"), [("app/__init__.py", "moved"), ("app/new.py", "gone"), ("x.txt", "gone")]
+)
+def test_an_empty_file_is_only_followed_to_one_of_its_name(tmp_path, place, verdict):
+    repo = Repo.new(tmp_path / "repo")
+    repo.write("src/web/__init__.py", "")
+    repo.write("src/web/pages.py", "pages = 1\n")
+    base = repo.commit()
+    source = Source(text="`src/web/__init__.py` stays empty", folder="")
+    with opened(repo) as repository:
+        then = AtHead(history=History(repository), head=Head(commit=base, branch=""), names={})
+        (rests_on,) = anchoring.anchor([source], then, base)
+    repo.path.joinpath("src/web/__init__.py").unlink()
+    repo.write(place, "")
+
+    with opened(repo) as repository:
+        tree, head = look_at(Place(repo.path, repository), (), Clock().now_ns())
+        assessed = assessing.assess(source.text, rests_on, tree, head)
+
+    assert assessed.worst.verdict.value == verdict

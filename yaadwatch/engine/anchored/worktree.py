@@ -129,9 +129,13 @@ class WorkTree:
         staged = self._staged().get(start)
         if staged and self.find(staged) is not None:
             return staged
+        wanted = {blob for blob in blobs if blob}
+        name, nothing = start.rpartition("/")[2], blob_id(b"", self.object_format)
         for path in self._alike(start):
+            if path.rpartition("/")[2] != name:
+                wanted.discard(nothing)  # one empty file is like any other
             found = self.find(path)
-            if found is not None and found.blob and found.blob in blobs:
+            if found is not None and found.blob in wanted:
                 return path
             self._found[path] = replace(found, data=None) if found is not None else None
         return None
@@ -198,14 +202,17 @@ class WorkTree:
     def _alike(self, start: str) -> list[str]:
         """Return untracked files that `start` may be now.
 
-        Those of its name, then those that lost or changed their suffix only, then of its kind.
+        Those of its name, then those that lost or changed their suffix only, then of its kind, then
+        any.
         """
         if not self._untracked:
             for path in self.head.history.untracked():
-                for key in _looks_of(path):
+                for key in (*_looks_of(path), _ANY):
                     self._untracked.setdefault(key, []).append(path)
-        found = (path for key in _looks_of(start) for path in self._untracked.get(key, ()))
-        return list(dict.fromkeys(found))[:MOVE_CANDIDATES_MAX]
+        keys = (*_looks_of(start), _ANY)
+        found = (path for key in keys for path in self._untracked.get(key, ()))
+        some = islice(found, len(keys) * MOVE_CANDIDATES_MAX)  # one may have all of these
+        return list(dict.fromkeys(some))[:MOVE_CANDIDATES_MAX]
 
     def _look(self, path: str) -> Found | None:
         observed = files.observe(
@@ -244,6 +251,9 @@ class WorkTree:
 
     def _staged(self) -> dict[str, str]:
         return self.head.history.staged_renames() if self.head.head.commit else {}
+
+
+_ANY = "*"
 
 
 def _looks_of(path: str) -> tuple[str, str, str]:
