@@ -5,8 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.recall.past_questions import form
-from yaadwatch.core.truth.claiming import statements
-from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract, sense
+from yaadwatch.core.truth.claiming import statements, verbs
+from yaadwatch.core.truth.claiming.parts import may_hold, sense
+from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract
 
 pieces = st.sampled_from(
     [
@@ -27,6 +28,17 @@ pieces = st.sampled_from(
             ",",
             "1.x",
             "%",
+            "after",
+            "every",
+            "times out",
+            "at most",
+            "per",
+            "an",
+            "hour",
+            "keep",
+            "of",
+            "set",
+            "to",
         ),
     ]
 )
@@ -93,6 +105,7 @@ def test_a_question_is_known_by_its_words_in_any_order_and_case(words):
         (statements._REPLACED, statements.REPLACINGS),
         (statements._BARE_PORT, statements.PORTS),
         (statements._LISTENS, statements.PORTS),
+        *((pattern, words) for words, pattern, _ in verbs.FORMS),
     ],
 )
 @given(st.data())
@@ -101,7 +114,7 @@ def test_what_is_looked_for_only_beside_some_words_always_has_one_of_them(patter
     letters = st.characters(max_codepoint=383)
     text = data.draw(st.from_regex(pattern, alphabet=letters))
 
-    assert statements.may_hold(text, words)
+    assert may_hold(text, words)
 
 
 @given(st.text("ab.!\n`) *"))

@@ -55,6 +55,44 @@ def test_two_values_of_one_thing_are_a_contradiction_with_both_sides(repo):
     assert row["words"] == f"api port: 8080 ({one[-8:]}) or 9090 ({other[-8:]})"
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (
+            "The API times out after 30 seconds",
+            "The API times out after 60 seconds",
+            "api timeout: 30 seconds ({}) or 60 seconds ({})",
+        ),
+        (
+            "We keep 30 days of logs",
+            "Logs are kept for 14 days",
+            "log retention: 30 days ({}) or 14 days ({})",
+        ),
+        (
+            "Set the request timeout to 30 s",
+            "The request timeout is 1 min",
+            "request timeout: 30 s ({}) or 1 min ({})",
+        ),
+        (
+            "The API allows at most 100 requests per minute",
+            "The API is limited to 60 requests per minute",
+            "api requests per minute: 100 ({}) or 60 ({})",
+        ),
+        (
+            "The cleanup job runs every 6 hours",
+            "The cleanup job runs daily",
+            "cleanup job interval: 6 hours ({}) or 1 day ({})",
+        ),
+    ],
+)
+def test_what_a_verb_tells_of_one_thing_is_compared(repo, one, other, words):
+    first, second = repo.remember(one), repo.remember(other)
+
+    (row,) = shown(repo)
+
+    assert row["words"] == words.format(first[-8:], second[-8:])
+
+
 def test_nothing_is_lowered_by_a_contradiction(repo):
     one, other = torn(repo)
     before = [repo.show(one_id)["confidence"] for one_id in (one, other)]
@@ -78,6 +116,9 @@ def test_nothing_is_lowered_by_a_contradiction(repo):
         ("We use pnpm", "Use pnpm, not npm"),
         ("We use npm to publish", "We use pnpm"),
         ("We migrated from Python 3.9 to 3.11", "We use Python 3.12"),
+        ("The API times out after 1 min", "The API times out after 60 seconds"),
+        ("The API times out after 30 seconds", "The API times out after 5 seconds in tests"),
+        ("The web server is available on port 80", "The database is available on port 5432"),
     ],
 )
 def test_similar_words_about_different_things_are_no_contradiction(repo, one, other):

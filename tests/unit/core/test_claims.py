@@ -1,10 +1,12 @@
 """What statements claim: a table of them, most of which must claim nothing or exactly one value."""
 
 import pytest
+from claim_pairs import ALIKE, TORN
 from claim_statements import CLAIMING, SILENT
 
 from yaadwatch.core.truth.claiming import statements as claims
-from yaadwatch.core.truth.claiming.statements import extract, given, place_of, sense
+from yaadwatch.core.truth.claiming.parts import sense
+from yaadwatch.core.truth.claiming.statements import extract, given, place_of
 
 
 def told(text, **fields):
@@ -19,6 +21,32 @@ def test_the_table_is_long_enough_to_mean_something():
 @pytest.mark.parametrize(("text", "claim"), CLAIMING)
 def test_a_plain_value_is_claimed(text, claim):
     assert told(text) == [claim]
+
+
+def torn(one, other):
+    """Return what two statements give two values."""
+    first = {claim[:2]: claim[2] for claim in told(one)}
+    return [claim[:2] for claim in told(other) if first.get(claim[:2], claim[2]) != claim[2]]
+
+
+def test_there_are_more_pairs_that_must_not_contradict_than_that_must():
+    assert len(set(ALIKE)) == len(ALIKE) >= 60
+    assert len(set(TORN)) == len(TORN) >= 40
+
+
+@pytest.mark.parametrize(("one", "other"), TORN)
+def test_two_values_of_one_thing_are_seen_whatever_verb_tells_them(one, other):
+    assert len(torn(one, other)) == len(torn(other, one)) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_what_sounds_alike_and_can_both_be_true_is_not_seen_as_two_values(one, other):
+    assert torn(one, other) == torn(other, one) == []
+
+
+def test_a_pair_that_can_both_be_true_is_not_spared_for_want_of_any_claim():
+    """Half of the pairs have a side that claims, or the table would say little."""
+    assert sum(bool(told(one)) for one, _ in ALIKE) >= len(ALIKE) * 8 // 10
 
 
 @pytest.mark.parametrize("text", SILENT)
@@ -92,6 +120,30 @@ def test_a_bare_value_is_about_the_heading_that_it_stands_under():
     assert told("The port is 8080", headings=["Services", "The API"]) == [("api", "port", "8080")]
     assert told("The port is 8080") == [("project", "port", "8080")]
     assert told("We use pnpm", headings=["Setup"]) == told("We use pnpm")
+
+
+def test_who_keeps_or_allows_it_is_the_heading_that_it_stands_under():
+    keep = "Send at most 10 requests per minute"
+
+    assert told(keep, headings=["GitHub"]) == [("github send", "requests per minute", "10")]
+    assert told(keep, headings=["Stripe"]) == [("stripe send", "requests per minute", "10")]
+    assert told("Runs every 6 hours", headings=["Cleanup job"]) == told(
+        "The cleanup job runs every 6 hours"
+    )
+    assert told("Retry 3 times") == told("Poll every 5 s") == []
+
+
+def test_a_heading_that_names_where_qualifies_what_a_verb_tells():
+    text = "The API times out after 60 s"
+
+    assert told(text, headings=["Limits"]) == told(text)
+    assert told(text, headings=["In production", "Limits"]) == told(f"{text} in production")
+    assert told(f"In our tests:\n- {text}") == told(f"{text} in tests")
+    assert told(f"{text} in CI", headings=["Testing"]) == told(f"{text} in CI")
+
+
+def test_what_an_example_says_is_not_claimed():
+    assert told("E.g. the API port is 8080") == told("Ports, e.g. the API port is 8080") == []
 
 
 def test_a_document_claims_a_few_values_at_most():

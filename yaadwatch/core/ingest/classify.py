@@ -95,8 +95,9 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
      r"""\b(?:crash(?:es|ed|ing)|segfaults?|deadlocks?|hangs|panics|memory[ ]leak|race[ ]condition
             |data[ ]loss|flaky|regression|corrupts|buggy)\b|\b(?:is|are)[ ]broken\b
        |\b(?:a|known)[ ]bug\b|\bbug[ ](?:in|where|when|with)\b
-       |\b(?:fails?|failed|breaks?|dies|times[ ]out)[ ](?:\w+[ ])?
-         (?:when|if|on|with|because|after|for|unless|under|in)\b
+       # "times out after 30 s", and nothing more, is what is meant to happen.
+       |\b(?:fails?|failed|breaks?|dies|times[ ]out(?![ ]after[ ]\d[\d.,]*[ ]?\w+[.]?$))
+         [ ](?:\w+[ ])?(?:when|if|on|with|because|after|for|unless|under|in)\b
        |\b(?:do|does|did)(?:[ ]not|n['’]t)[ ]work\b|\bwrong[ ](?:result|output|value)s?\b"""),
 )
 

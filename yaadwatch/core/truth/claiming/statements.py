@@ -14,15 +14,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from yaadwatch.core.truth.claiming import verbs
+from yaadwatch.core.truth.claiming.parts import (
+    AMOUNT,
+    QUALIFIER,
+    UNIT,
+    as_noun,
+    may_hold,
+    qualified,
+    sense,
+    stripped,
+    without_article,
+)
 from yaadwatch.core.truth.claiming.words import (
     ALONE,
     CHOICES,
     EMPTY_WORDS,
+    ENVIRONMENTS,
     NAMED_VALUES,
     PHRASES,
-    SAME,
     TOOLS,
-    UNITS,
     WORD_VALUES,
 )
 
@@ -34,7 +45,6 @@ CLAIMS_MAX: Final = 16
 """Claims taken from one text; a longer list of values is a document."""
 VERSION: Final = "version"
 VALUE: Final = "value"
-PORT_MAX: Final = 65_535
 PROJECT: Final = "project"
 """The subject of what is said of nothing in particular."""
 
@@ -66,11 +76,12 @@ def extract(text: str, *, place: str = "", headings: Sequence[str] = ()) -> tupl
         place: the folder it holds for; '' for the whole project.
         headings: those that it stands under, outermost first: "the port is 80" is about the last.
     """
-    about = _noun(headings[-1]) if headings else ""
+    about = as_noun(headings[-1]) if headings else ""
     found: dict[tuple[str, str], Claim] = {}
     unsure = set()
+    around = (*headings, _intro(text)) if ":\n" in text else headings
     for sentence in _sentences(text):
-        claim = _claim(sentence)
+        claim = _claim(sentence, around)
         if claim is None:
             continue
         if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and about:
@@ -90,7 +101,7 @@ def given(
     Raises:
         ValueError: subject, attribute or value has no words.
     """
-    plain = {"subject": _noun(subject), "attribute": _noun(attribute), "value": _plain(value)}
+    plain = {"subject": as_noun(subject), "attribute": as_noun(attribute), "value": stripped(value)}
     for name, words in plain.items():
         if not words:
             raise ValueError(f"{name} must have words, got {words!r}")
@@ -106,7 +117,7 @@ def given(
 
 def subject_of(words: str) -> str:
     """Return a subject in the words of a caller, as it is compared with others."""
-    return _noun(words)
+    return as_noun(words)
 
 
 def place_of(origin: str) -> str:
@@ -122,27 +133,13 @@ def place_of(origin: str) -> str:
     return "/".join(folders[:hidden])
 
 
-def sense(value: str) -> str:
-    """Return a value as it is compared: lower case, units in their base, no quotes."""
-    plain = _plain(value).lower()
-    if amount := _AMOUNT.fullmatch(plain):
-        number, unit = float(amount["number"].replace(",", "").replace("_", "")), amount["unit"]
-        if not unit:
-            return f"{number:g}" if number < 1e6 else repr(number).removesuffix(".0")
-        base, factor = UNITS[unit]
-        return f"{number * factor:.12g} {base}"
-    return SAME.get(plain, plain)
-
-
 def _version_sense(value: str) -> str:
     """Return a version as it is compared; 3.1 and 3.10 are two, 18.x and 18 are one."""
-    plain = _plain(value).lower()
+    plain = stripped(value).lower()
     found = _A_VERSION.fullmatch(plain)
     return found["version"].removesuffix(".x").removesuffix(".*") if found else plain
 
 
-_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-_AMOUNT = re.compile(rf"(?P<number>\d[\d,_]*(?:\.\d+)?) ?(?P<unit>{_UNIT})?")
 _A_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+){0,3}(?:\.[x*])?)")
 _NOT_SURE = re.compile(
     r"\b(?:not|no|never|cannot|can't|don't|doesn't|isn't|aren't|won't|without|unless|except|if|when"
@@ -175,10 +172,10 @@ REPLACINGS: Final = ("not ", "instead of ", "rather than ", "never ")
 PORTS: Final = ("port",)
 """Of these words every match of the pattern in ASCII has one; most sentences have none."""
 _MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+|\*\*|`|\"|“|”")
-_END = re.compile(r"(?<=[\w`)\]\"'*])[.!](?=\s|$)|\n+")
-_ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNORECASE)
-
-_QUALIFIER = r"(?: (?P<where>(?:in|for|on|at|during|by) (?:the )?[\w./*-]+(?: [\w./*-]+){0,2}))?"
+_SET_TO = re.compile(
+    r"set (?:the |our )?(?P<name>(?!.*\bis\b)\S.*?) to (?P<value>\d.*)", re.IGNORECASE
+)
+_END = re.compile(r"(?<!\b[eE]\.[gG])(?<!\b[iI]\.e)(?<=[\w`)\]\"'*])[.!](?=\s|$)|\n+")
 _VERB_USE = (
     r"(?:use|uses|using|require|requires|run|runs|run on|runs on|target|targets|need|needs|are on"
     r"|is on|pin|pins|pinned to|must use|should use|are using|is using|stay on)"
@@ -188,39 +185,39 @@ _NUMBER = r"v?\d+(?:\.\d+){0,3}(?:\.[x*])?"
 _NOUN = r"(?P<noun>[A-Za-z_][\w./-]*(?: [\w./-]+){0,4}?)"
 _IS = (
     r"(?: (?:is|are|is set to|defaults to|must be|should be|is always|has to be|equals|stays"
-    r"|stays at)|:| ?=)"
+    r"|stays at|must stay at|should stay at|remains at)|:| ?=)"
 )
 _WORD = r"[A-Za-z0-9][\w./+:-]*(?:/[\w+-]+)?"
 
 _USES_VERSION = re.compile(
     rf"(?:{_VERB_USE} )?{_NAME} (?:version )?(?P<version>{_NUMBER})"
-    rf"(?: (?:is|are) (?:used|required|the (?:target|version)))?(?: everywhere)?{_QUALIFIER}",
+    rf"(?: (?:is|are) (?:used|required|the (?:target|version)))?(?: everywhere)?{QUALIFIER}",
     re.IGNORECASE,
 )
-_VERSION_IS = re.compile(rf"{_NAME} version{_IS} (?P<version>{_NUMBER}){_QUALIFIER}", re.IGNORECASE)
+_VERSION_IS = re.compile(rf"{_NAME} version{_IS} (?P<version>{_NUMBER}){QUALIFIER}", re.IGNORECASE)
 _USES_CHOICE = re.compile(
     rf"(?:{_VERB_USE}|indent with|package manager(?: is|:)) {_NAME}"
     r"(?: (?:as (?:the |our )?(?:package manager|test runner|formatter)|for indentation"
     r"|everywhere))?"
-    rf"{_QUALIFIER}",
+    rf"{QUALIFIER}",
     re.IGNORECASE,
 )
 _CHOICE_IS = re.compile(
-    rf"{_NAME} is (?:the|our) (?:package manager|test runner|formatter){_QUALIFIER}", re.IGNORECASE
+    rf"{_NAME} is (?:the|our) (?:package manager|test runner|formatter){QUALIFIER}", re.IGNORECASE
 )
 _INDENT = re.compile(
     rf"(?:indent(?: with| by|ation is|ation:)|use|uses) (?P<amount>\d+[ -](?:spaces?|columns?))"
-    rf"(?: for indentation| indentation)?(?: everywhere)?{_QUALIFIER}",
+    rf"(?: for indentation| indentation)?(?: everywhere)?{QUALIFIER}",
     re.IGNORECASE,
 )
 _BARE_PORT = re.compile(r"port:? (?P<value>\d{2,5})", re.IGNORECASE)
 _LISTENS = re.compile(
     rf"{_NOUN} (?:listens|listen|runs|run|is|is served|serves|is reachable|starts|answers) on port "
-    rf"(?P<value>\d{{2,5}}){_QUALIFIER}",
+    rf"(?P<value>\d{{2,5}}){QUALIFIER}",
     re.IGNORECASE,
 )
 _VALUE_IS = re.compile(
-    rf"{_NOUN}{_IS} (?P<value>\d[\d,_]*(?:\.\d+)? ?(?:{_UNIT})?|{_WORD}){_QUALIFIER}",
+    rf"{_NOUN}{_IS} (?P<value>\d[\d,_]*(?:\.\d+)? ?(?:{UNIT})?|{_WORD}){QUALIFIER}",
     re.IGNORECASE,
 )
 
@@ -238,7 +235,10 @@ _HINTS: Final = frozenset((*CHOICES, *WORD_VALUES, "zone"))
 def _may_claim(text: str) -> bool:
     """Return whether a form may fit: most texts have no number and none of the words in them."""
     lowered = text.lower()
-    return bool(_DIGIT.search(lowered)) or not _HINTS.isdisjoint(_LETTERS.findall(lowered))
+    if _DIGIT.search(lowered):
+        return True
+    words = _LETTERS.findall(lowered)
+    return not _HINTS.isdisjoint(words) or verbs.tells_without_digit(words)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -252,7 +252,12 @@ def _sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _claim(sentence: str) -> Claim | None:
+def _intro(text: str) -> str:
+    """Return the line that a list in a text stands under."""
+    return text.partition(":\n")[0].rpartition("\n")[2]
+
+
+def _claim(sentence: str, around: Sequence[str]) -> Claim | None:
     plain = " ".join(_MARK.sub("", sentence).split())
     if may_hold(plain, REASONS):
         plain = _REASON.sub("", plain)
@@ -262,7 +267,9 @@ def _claim(sentence: str) -> Claim | None:
         plain = plain[: replaced.start()]
     while lead := _LEAD.match(plain):
         plain = plain[lead.end() :]
-    plain = _ARTICLE.sub("", plain, count=1)
+    plain = without_article(plain)
+    if plain[:4].lower() == "set ":
+        plain = _SET_TO.sub(r"\g<name> is set to \g<value>", plain)
     claim = (
         _version(plain)
         or _indentation(plain)
@@ -270,15 +277,33 @@ def _claim(sentence: str) -> Claim | None:
         or (None if replaced else _port(plain) or _value(plain))
     )
     # Few sentences fit a form, and to look for all that may stand in the way takes long.
-    return None if claim is None or _NOT_SURE.search(plain) else claim
+    if claim is not None:
+        return None if _NOT_SURE.search(plain) else claim
+    return None if replaced else _told(plain, around)
 
 
-def may_hold(plain: str, words: tuple[str, ...]) -> bool:
-    """Return whether one of these words is in a text; one that is not all ASCII may fold to it."""
-    if not plain.isascii():
-        return True
-    lowered = plain.lower()
-    return any(map(lowered.__contains__, words))
+def _told(plain: str, around: Sequence[str]) -> Claim | None:
+    """Return the claim of a verb; "after", "every" and the like are of its form, not in its way."""
+    found = verbs.told(plain)
+    if found is None or _NOT_SURE.search(found.open_words):
+        return None
+    subject = found.subject
+    if found.bare and around:
+        subject = f"{as_noun(around[-1])} {subject}".strip()
+    elif found.vague:
+        return None
+    subject = qualified(subject or PROJECT, found.where)
+    if not found.where and (place := _environment(around)):
+        subject = qualified(subject, f"in {place}")
+    return Claim(
+        subject=subject, attribute=found.attribute, value=found.value, sense=sense(found.value)
+    )
+
+
+def _environment(around: Sequence[str]) -> str:
+    """Return where what stands under headings holds: "production"; '' for everywhere."""
+    words = (word for heading in around for word in _LETTERS.findall(heading.lower()))
+    return next((ENVIRONMENTS[word] for word in words if word in ENVIRONMENTS), "")
 
 
 def _version(plain: str) -> Claim | None:
@@ -289,7 +314,7 @@ def _version(plain: str) -> Claim | None:
     if tool is None:
         return None
     return Claim(
-        subject=_with(tool, found["where"]),
+        subject=qualified(tool, found["where"]),
         attribute=VERSION,
         value=found["version"],
         sense=_version_sense(found["version"]),
@@ -302,7 +327,7 @@ def _indentation(plain: str) -> Claim | None:
         return None
     amount = found["amount"].replace("-", " ")
     return Claim(
-        subject=_with(PROJECT, found["where"]),
+        subject=qualified(PROJECT, found["where"]),
         attribute="indentation",
         value=amount,
         sense=sense(amount),
@@ -319,7 +344,10 @@ def _choice(plain: str, replaced: str) -> Claim | None:
     if not attribute or (replaced and CHOICES.get(replaced.lower()) != attribute):
         return None
     return Claim(
-        subject=_with(PROJECT, found["where"]), attribute=attribute, value=found["tool"], sense=name
+        subject=qualified(PROJECT, found["where"]),
+        attribute=attribute,
+        value=found["tool"],
+        sense=name,
     )
 
 
@@ -328,16 +356,16 @@ def _port(plain: str) -> Claim | None:
         return None
     bare = _BARE_PORT.fullmatch(plain)
     found = bare or _LISTENS.fullmatch(plain)
-    if found is None or int(found["value"]) > PORT_MAX:
+    if found is None or int(found["value"]) > verbs.PORT_MAX:
         return None
     if bare:
         value = bare["value"]
         return Claim(subject=PROJECT, attribute="port", value=value, sense=sense(value))
-    subject = _noun(found["noun"])
+    subject = as_noun(found["noun"])
     if not subject:
         return None
     return Claim(
-        subject=_with(subject, found["where"]),
+        subject=qualified(subject, found["where"]),
         attribute="port",
         value=found["value"],
         sense=sense(found["value"]),
@@ -349,9 +377,9 @@ def _value(plain: str) -> Claim | None:
     found = _VALUE_IS.fullmatch(plain)
     if found is None:
         return None
-    noun = _noun(found["noun"])
+    noun = as_noun(found["noun"])
     if of := _OF.fullmatch(noun):  # the port of the api: the api port
-        whose = _noun(of["whose"])
+        whose = as_noun(of["whose"])
         noun = of["name"] if whose in _OURS else f"{whose} {of['name']}"
     for phrase, word in PHRASES.items():
         noun = re.sub(rf"\b{phrase}$", word, noun)
@@ -359,13 +387,13 @@ def _value(plain: str) -> Claim | None:
     value = found["value"].strip()
     if name is None or (not value[0].isdigit() and name.split()[-1] not in WORD_VALUES):
         return None
-    if _AMOUNT.fullmatch(value.lower()) is None and not _is_word_value(value):
+    if AMOUNT.fullmatch(value.lower()) is None and not _is_word_value(value):
         return None
     subject = noun.removesuffix(name).strip(" _-.") or PROJECT
     if subject == PROJECT and name not in ALONE:
         return None
     return Claim(
-        subject=_with(subject, found["where"]), attribute=name, value=value, sense=sense(value)
+        subject=qualified(subject, found["where"]), attribute=name, value=value, sense=sense(value)
     )
 
 
@@ -376,22 +404,3 @@ def _is_word_value(value: str) -> bool:
 def _ends(noun: str, name: str) -> bool:
     """Return whether `name` is the last word of `noun`, or of the identifier that it ends in."""
     return noun == name or noun.endswith((f" {name}", f"_{name}", f".{name}", f"-{name}"))
-
-
-def _with(subject: str, where: str | None) -> str:
-    """Return a subject with what qualifies it: "project in go files"."""
-    if not where:
-        return subject
-    return f"{subject} {' '.join(word for word in where.lower().split() if word != 'the')}"
-
-
-def _noun(words: str) -> str:
-    """Return a noun as it is compared: lower case, one line, without articles and quotes."""
-    plain = _plain(words).lower()
-    while article := _ARTICLE.match(plain):
-        plain = plain[article.end() :]
-    return plain
-
-
-def _plain(words: str) -> str:
-    return " ".join(words.split()).strip(" `'\"*.,;:")

@@ -83,7 +83,7 @@ NAMED_VALUES: Final = _words(
     """
     timeout limit port ttl size interval retries version branch length width depth threshold
     coverage indentation indent delay period lifetime expiry quota capacity timezone count rate
-    level license region locale encoding charset attempts workers replicas
+    level license region locale encoding charset attempts workers replicas retention
     """
 )
 """The last word of what has one value."""
@@ -107,3 +107,87 @@ EMPTY_WORDS: Final = frozenset(
 """What "is" is followed by without a value being said."""
 PHRASES: Final = {"time zone": "timezone"}
 """Names in two words that are one elsewhere."""
+
+ONE_OF: Final = {
+    "minute": "1 minute",
+    "hour": "1 hour",
+    "day": "1 day",
+    "week": "1 week",
+    "hourly": "1 hour",
+    "daily": "1 day",
+    "nightly": "1 day",
+    "weekly": "1 week",
+}
+"""Spans of time that are said without a number."""
+REPEATED: Final = {
+    form: named
+    for named, forms in (
+        ("", "run runs"),
+        ("check", "check checks checked"),
+        ("flush", "flush flushes flushed"),
+        ("ping", "ping pings pinged"),
+        ("poll", "poll polls polled"),
+        ("refresh", "refresh refreshes refreshed"),
+        ("reload", "reload reloads reloaded"),
+        ("renewal", "renew renews renewed"),
+        ("retry", "retry retries retried"),
+        ("rotation", "rotate rotates rotated"),
+        ("scan", "scan scans scanned"),
+        ("sync", "sync syncs synced"),
+        ("update", "update updates updated"),
+    )
+    for form in _words(forms)
+}
+"""What is done again and again, and the noun that its interval is named by."""
+SHARED_LIMITS: Final = {
+    form: named
+    for named, forms in (
+        ("", "allow allows accept accepts permit permits serve serves take takes"),
+        ("make", "make makes"),
+        ("open", "open opens"),
+        ("send", "send sends"),
+        ("start", "start starts"),
+    )
+    for form in _words(forms)
+}
+"""What a limit is put on, and how that is named; to allow and to accept is the same."""
+NO_NOUNS: Final = frozenset(
+    _words(
+        """
+        a an the and or so that which who whom whose what where why how then else as
+        is are be been being am do does did has have having can cannot must should shall let lets
+        i it they he she we you me him her us them this these those there one everything something
+        anything nothing
+        say says said claim claims claimed think thinks believe believes know knows expect expects
+        suppose imagine assume assuming assumes suspect guess hope ensure make makes sure
+        already still even ever eventually generally mostly apparently reportedly allegedly
+        supposedly hopefully ideally occasionally rarely theoretically possibly soon later earlier
+        yesterday today tomorrow first next please
+        """
+    )
+)
+"""What stands in no name of a thing, so that a clause is not taken for one."""
+ANY_OF_MANY: Final = frozenset(
+    _words(
+        """
+        argument call column command default field flag function job key method name number option
+        parameter property script setting step task test thing value variable
+        """
+    )
+)
+"""Names for one of many, that tell which only where they stand: "the option defaults to 5"."""
+ENVIRONMENTS: Final = {
+    name: where
+    for where, names in (
+        ("production", "production prod"),
+        ("staging", "staging stage"),
+        ("development", "development dev"),
+        ("tests", "test tests testing"),
+        ("ci", "ci"),
+        ("local", "local locally"),
+        ("preview", "preview"),
+        ("examples", "example examples"),
+    )
+    for name in _words(names)
+}
+"""Words of a heading that say where what stands under it holds."""
