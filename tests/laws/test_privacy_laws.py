@@ -391,7 +391,7 @@ UNITS = [
     "密码\uff1a",
     "mysql -p ",
     "mysql a -b ",
-    "login \"a\" ",
+    'login "a" ',
     "grant a to ",
     "create user a ",
     "redis-cli a ",
