@@ -96,6 +96,23 @@ def test_a_daemon_that_is_suspended_is_not_waited_for(path, monkeypatch):
 
 
 @on_linux
+def test_a_pid_that_is_of_another_process_here_says_nothing_of_the_daemon(path, monkeypatch):
+    """The daemon runs in a container: to us its pid is that of somebody else."""
+    monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.1)
+    monkeypatch.setattr("yaadwatch.client.connection.GREETING_TIME_S", 0.5)
+    with subprocess.Popen(["sleep", "600"]) as other:
+        other.send_signal(signal.SIGSTOP)
+        names = f"lock.seek(0)\nprint({other.pid}, sys.argv[2], sep='\\n', file=lock, flush=True)\n"
+        try:
+            with mute_daemon(path, names + WORKS), contextlib.closing(client()) as asking:
+                said = refusal(asking.call, "status")
+        finally:
+            other.kill()
+
+    assert said.message == "The daemon did not answer within 0.5 s; nothing was done."
+
+
+@on_linux
 def test_one_that_is_suspended_before_it_answers_is_not_waited_for(path, monkeypatch):
     monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.1)
     greets = (

@@ -70,6 +70,13 @@ UNSEEN = [
     "\x1b[31m",
     "\x1b[m",
     "\x9b0m",
+    "\x1b(B",
+    "\x1b=",
+    "\x1bP1q\x1b\\",
+    "\x9d8;;x\x9c",
+    "\u2065",
+    "\ufff0",
+    "\U000e0080",
 ]
 FULL_WIDTH = {ord(char): ord(char) - 0x20 + 0xFF00 for char in LETTERS + "_"} | {ord("-"): 0x2011}
 
@@ -225,6 +232,10 @@ def test_no_password_survives_where_passwords_stand(before, place, password, aft
 @given(prose, frames, disguised(secrets()), prose)
 @example("", "{}", "g\u200bhp_" + "a1B2c3D4e5" * 4, "")
 @example("a\x1b[1m", "{}", "gh\x1b[mp_" + "a1B2c3D4e5" * 4, "")
+@example("", "{}", "ghp_\x1b(B\x1b[m" + "a1B2c3D4e5" * 4, "")
+@example("", "\x1b(B{}", "ghp_" + "a1B2c3D4e5" * 4, "")
+@example("", "\x1bM{}", "ghp_" + "a1B2c3D4e5" * 4, "")
+@example("", "\x1b7{}", "ghp_" + "a1B2c3D4e5" * 4, "")
 def test_no_token_survives_in_letters_that_are_not_seen_or_not_plain(before, frame, secret, after):
     text = f"{before} {frame.format(secret)} {after}"
 
@@ -379,6 +390,10 @@ UNITS = [
     "密码是",
     "密码\uff1a",
     "mysql -p ",
+    "mysql a -b ",
+    'login "a" ',
+    "grant a to ",
+    "create user a ",
     "redis-cli a ",
     "echo a1",
     "-u a:",
@@ -388,6 +403,9 @@ UNITS = [
     "a\u200b",
     "\x1b[",
     "\x1b]",
+    "\x9d",
+    "\x1bP",
+    "\x1b(",
     "\uff47\uff48p_",
     "xghp_\u200b",
 ]

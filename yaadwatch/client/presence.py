@@ -37,11 +37,14 @@ def daemon_holds_lock() -> bool:
 
 
 def standing(pid: int) -> tuple[str, int | None, float]:
-    """Return the state of a process, a letter; how long it ran by now, in ticks; its age in s.
+    """Return the state of the daemon, a letter; how long it ran by now, in ticks; its age in s.
 
-    '', None, 0.0 where it is not seen: it is gone, or this is not Linux.
+    '', None, 0.0 where it is not seen: it is gone, this is not Linux, or `pid` is another process
+    here, as it is when the daemon runs in a container.
     """
     try:
+        if not _holds_lock(pid):
+            return "", None, 0.0
         with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
             fields = stream.read().rpartition(b")")[2].split()
         born_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -51,8 +54,25 @@ def standing(pid: int) -> tuple[str, int | None, float]:
         return "", None, 0.0
 
 
+def _holds_lock(pid: int) -> bool:
+    """Return whether a process has the daemon's lock, as the kernel numbers processes for us.
+
+    Raises:
+        OSError: the kernel does not say.
+    """
+    file = os.stat(places.lock_file()).st_ino  # noqa: PTH116
+    with open("/proc/locks", "rb") as stream:  # noqa: PTH123
+        rows = [line.split() for line in stream]
+    # A device has another number there on some file systems, so that only the file's counts.
+    return any(
+        row[1] == b"FLOCK" and int(row[4]) == pid and row[5].endswith(b":%d" % file)
+        for row in rows
+        if len(row) >= 6 and row[1] != b"->"
+    )
+
+
 def is_suspended(pid: int) -> bool:
-    """Return whether a process is: by Ctrl-Z, `kill -STOP`, or a debugger."""
+    """Return whether the daemon is: by Ctrl-Z, `kill -STOP`, or a debugger."""
     return standing(pid)[0] in SUSPENDED
 
 

@@ -6,6 +6,8 @@ Only Linux shows what another process does; elsewhere waiting ends when its time
 from yaadwatch import places
 from yaadwatch.client.presence import SUSPENDED, daemon_holds_lock, standing
 
+_SLEEPS = "S"
+"""The state of a process that waits for somebody to wake it."""
 _LOOKS_MIN = 2
 """One look may fall into the moment in which a debugger attaches to it."""
 
@@ -22,15 +24,27 @@ class Patience:
     def look(self, waited_s: float) -> None:
         """Take note of what the process does, after so many seconds of waiting."""
         pid = places.announced_pid() if daemon_holds_lock() else None
-        state, ran, self._age_s = ("", None, 0.0) if pid is None else standing(pid)
-        self._suspended = self._suspended + 1 if state in SUSPENDED else 0
-        if ran is None or (self._ran is not None and ran != self._ran):
+        self.note(*(("", None, 0.0) if pid is None else standing(pid)), waited_s)
+
+    def note(self, state: str, ran: int | None, age_s: float, waited_s: float) -> None:
+        """Take note of a look; the first three are as `standing` gives them.
+
+        One that waits for the processor, or for a disk, is at work: the machine has much to do.
+        """
+        is_still = self._ran is None or ran == self._ran
+        self._suspended = self._suspended + 1 if is_still and state in SUSPENDED else 0
+        if ran is None or state != _SLEEPS or not is_still:
             self._ran_at_s = waited_s
-        self._ran = ran
+        self._ran, self._age_s = ran, age_s
+
+    @property
+    def is_suspended(self) -> bool:
+        """Return whether it is stopped for longer than a debugger takes to attach to it."""
+        return self._suspended >= _LOOKS_MIN
 
     def suspended(self) -> int | None:
         """Return the pid of the daemon when it is suspended, else None."""
-        return places.announced_pid() if self._suspended >= _LOOKS_MIN else None
+        return places.announced_pid() if self.is_suspended else None
 
     def is_idle(self, waited_s: float, idle_s: float, start_s: float) -> bool:
         """Return whether it did nothing at all for `idle_s` while it had somebody to answer.

@@ -22,13 +22,21 @@ class Reading(NamedTuple):
 
 _ASCII: Final = frozenset(map(chr, range(128)))
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+_ESCAPE: Final = "\x1b"
 _STEERING: Final = (
-    r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)"
+    r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]{1,4}[0-~]|\x1b[<-?]"
 )
-"""What makes a terminal write in colour, or name a link."""
-# Marks and letters that are drawn as nothing; those of the categories Cc and Cf are not among them.
+"""What makes a terminal write in colour, name a link or a window, or take other characters.
+
+What has a letter or a digit right behind its escape is not among them: that may be a secret's own.
+"""
+# What is drawn as nothing and is not of the categories Cc and Cf: marks, letters, and places that
+# are set aside for more such characters.
 _DRAWN_AS_NOTHING: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
 )
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HYPHENS: Final = "\u2010\u2011"
@@ -61,6 +69,8 @@ def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
         end = found.end()
         if not plain:
             joints.append(len(read))
+        if found[0] == _ESCAPE:  # what is right behind it may belong to it
+            joints.append(len(read) + 1)
     read += text[end:]
     at += range(end, len(text))
     clean = "".join(read)
@@ -68,8 +78,9 @@ def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
     lowered = in_lower_case(clean)
     parted = [
         joint
-        for joint in dict.fromkeys(joints)
-        if joint and clean[joint - 1].isalnum() and lowered.startswith(beginnings, joint)
+        for joint in sorted(set(joints))
+        if 0 < joint < len(clean)
+        if clean[joint - 1].isalnum() and lowered.startswith(beginnings, joint)
     ]
     if parted:
         ends = [0, *parted, len(read)]

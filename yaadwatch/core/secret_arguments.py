@@ -30,10 +30,11 @@ _SAID_OF_OPTIONS: Final = frozenset(
     (
         *("option", "options", "argument", "arguments", "parameter", "parameters", "switch"),
         *("prompt", "prompts", "string", "command", "setting", "settings", "instead", "always"),
-        *("before", "without", "please", "twice"),
+        *("before", "without", "please", "twice", "ignored", "deprecated", "removed", "omitted"),
+        *("interactive", "interactively"),
     )
 )
-_LONG_OPTIONS: Final = frozenset(("rotocol", "assword", "lugin-dir", "refix"))
+_LONG_OPTIONS: Final = frozenset(("rotocol", "assword", "lugin-dir", "refix", "ort", "ager"))
 _OTHER_USE: Final = re.compile(r"\d+(?::\d+)?|[\w.-]*:\d+(?::\d+)?")
 """A port, a user's number, what is forwarded where."""
 
@@ -62,7 +63,7 @@ def _attached(found: re.Match[str]) -> Judgement | None:
     """Judge `-pX`: nothing but a password is given so, though other options may be named there."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
-    if secret.lower() in _LONG_OPTIONS:
+    if secret.partition("=")[0].lower() in _LONG_OPTIONS:
         return None
     if is_lone_password(secret, chars_min=_LONE_CHARS_MIN):
         return "password", start, start + len(secret)
@@ -95,7 +96,13 @@ def _code(found: re.Match[str]) -> Judgement | None:
 
 
 _IT = r"""["']?(?P<secret>[^\s"'`]{4,200})"""
-_OPTIONS = r"[ ](?:[^\n|;]{0,80}?[ ])?"
+_OPTIONS = r"[ ](?:[^\n|;`]{0,80}?[ ])?"
+# Of a program whose name is a word of sentences, too: one word at most, then options, so that
+# `the login tests run with x -p y` speaks of x.
+_WORD = r"""(?:"[^"\n]{0,80}"|'[^'\n]{0,80}'|[^\s|;`"'-][^\s|;`]{0,79})[ ]{1,3}"""
+_OWN_OPTIONS = (
+    rf"[ ]{{1,3}}(?:{_WORD})??(?:-[^\s|;`]{{1,80}}[ ]{{1,3}}(?:{_WORD}){{0,2}}?){{0,12}}?"
+)
 
 # fmt: off
 ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
@@ -111,16 +118,18 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (argument, "chpasswd", r"""
         ["']?[\w.-]{1,40}["']?:["']?(?P<secret>[^\s"'|]{4,200})["']?
         [ ]{0,3}\|[ ]{0,3}(?:sudo[ ])?chpasswd"""),
-    (argument, "sudo --password-stdin --stdin", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
+    (argument, "sudo --password-stdin passwd", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
         (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}
         (?:sudo[ ]{1,3}(?:-\w{1,8}[ ]{1,3}){0,4}?(?-i:-k?S)\b
-        |[^\n|;]{0,80}?--(?:password-)?stdin\b)"""),
+        |[^\n|;]{0,80}?(?:--password-|passwd[ ]--)stdin\b)"""),
+    (_with_digit, "--stdin", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
+        (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}[^\n|;]{0,80}?--stdin\b"""),
     (argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
     (_attached, "mysql mariadb",
-     rf"\b(?:mysql|mariadb)(?:-?dump|-?admin|sh)?{_OPTIONS}(?-i:-p){_IT}"),
-    (argument, "login", rf"\blogin{_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
+     rf"\b(?:mysql|mariadb)(?:-?dump|-?admin|sh)?{_OWN_OPTIONS}(?-i:-p){_IT}"),
+    (argument, "login", rf"\blogin{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
     (argument, "mongo",
-     rf"\bmongo(?:sh|dump|restore|export|import)?{_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
+     rf"\bmongo(?:sh|dump|restore|export|import)?{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
     (argument, "ldap", rf"\bldap[a-z]{{3,8}}{_OPTIONS}(?-i:-w)[ ]{{1,3}}{_IT}"),
     (argument, "sqlcmd bcp mosquitto_",
      rf"\b(?:sqlcmd|bcp|mosquitto_[ps]ub){_OPTIONS}(?-i:-P)[ ]{{0,3}}{_IT}"),
@@ -154,7 +163,11 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (_hash, "htpasswd", r"""(?<![^\s"'`])[\w.@-]{1,40}:(?=[./\w]{0,12}\d)(?=[./\w]{0,12}[A-Z])
         (?P<secret>[./A-Za-z0-9]{13})(?![^\s"'`])"""),
     # Statements.
-    (argument, "identified", rf"identified[ ](?:with[ ]\w{{1,40}}[ ])?by[ ]{{1,3}}{_IT}"),
+    (argument, "identified", rf"""
+        (?:(?-i:IDENTIFIED)
+        |\b(?:create|alter)[ ]user[ ](?:if[ ](?:not[ ])?exists[ ])?\S{{1,80}}[ ]identified
+        |\bgrant[ ][^\n;]{{1,120}}?[ ]to[ ]\S{{1,80}}[ ]identified)
+        [ ](?:with[ ]\w{{1,40}}[ ])?by[ ]{{1,3}}{_IT}"""),
     (argument, "password", rf"""\bset[ ]password[ ](?:for[ ]\S{{1,80}}[ ])?(?:=|to)[ ]{{0,2}}
         (?:password\()?["']{_IT}"""),
     # Codes that stand for a second factor.

@@ -132,6 +132,30 @@ def test_files_that_went_to_several_folders_have_moved_and_each_is_told(site, ho
     assert set(doubt["suggestion"]["places"]) == {"one", "two", "three"}
 
 
+@pytest.mark.parametrize("how", HOWS)
+def test_a_pattern_that_would_mean_files_that_were_there_before_is_not_proposed(site, how):
+    """What is said of all of its files is not said of those."""
+    site.write("src/http/server.js", "listen();\n")
+    site.commit("a server")
+    memory = site.remember(SAID)
+    rename(site, away("src/api/{}.js", "src/http/{}.js"), how)
+
+    doubt = site.doubt(memory)
+
+    assert doubt["verdict"] == "moved"
+    assert doubt["suggestion"]["text"] is None
+    assert doubt["suggestion"]["places"] == ["src/http"]
+
+
+def test_a_pattern_means_files_that_came_after_those_that_moved(site):
+    memory = site.remember(SAID)
+    rename(site, away("src/api/{}.js", "src/http/{}.js"), "committed")
+    site.write("src/http/delta.js", "export const delta = 'delta';\n")
+    site.commit("one more")
+
+    assert site.doubt(memory)["suggestion"]["path"] == "src/http/*.js"
+
+
 def test_a_pattern_is_gone_where_most_of_its_files_are_and_says_where_the_others_went(site):
     memory = site.remember(SAID)
     site.git("rm", "-q", "src/api/alpha.js", "src/api/beta.js")

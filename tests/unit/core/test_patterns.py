@@ -1,7 +1,7 @@
 """Where the files of a pattern went, as a pattern."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from yaadwatch.core.references.patterns import DEPTH_MAX, following
@@ -91,3 +91,56 @@ def test_a_pattern_of_too_many_stars_or_too_deep_a_path_is_not_followed():
 
     assert following(f"src/{stars}", f"src/{'xa' * 9}", f"lib/{'xa' * 9}") is None
     assert following(f"{deep}*.ts", f"{deep}a.ts", f"b/{deep}a.ts") is None
+
+
+SIMPLE = st.text("ab*/", min_size=1, max_size=9).filter(lambda one: one.count("*") <= 8)
+WHOLE = (
+    st.lists(st.sampled_from(["**", "*", "a", "b", "*a", "a*b", "*a*b*", "ab"]), max_size=6)
+    .map("/".join)
+    .filter(lambda one: one.strip("/") and one.count("*") <= 8)
+)
+SOME_PATHS = st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=6).map("/".join)
+
+
+def means(pattern: str, path: str) -> bool:
+    """What `*` and `**` say, each tried in every way."""
+    if not pattern:
+        return not path
+    if pattern.startswith("**/"):
+        rests = [path, *(path[at + 1 :] for at, char in enumerate(path) if char == "/")]
+        return any(means(pattern[3:], rest) for rest in rests)
+    stars = len(pattern) - len(pattern.lstrip("*"))
+    if stars:
+        reach = path if stars > 1 else path.partition("/")[0]
+        return any(means(pattern[stars:], path[at:]) for at in range(len(reach) + 1))
+    return path[:1] == pattern[0] and means(pattern[1:], path[1:])
+
+
+@settings(max_examples=400)
+@given(pattern=WHOLE, path=SOME_PATHS)
+@example(pattern="**/a/**/b", path="a/a/b")
+@example(pattern="*a*b*/**/a*", path="bab/a/b/ab")
+def test_a_pattern_means_what_its_stars_say(pattern, path):
+    whole = pattern.strip("/")
+    expected = means(whole, path if "/" in pattern else path.rpartition("/")[2])
+
+    assert (list(Tree.of([path]).matching(pattern)) == [path]) == expected
+
+
+@given(pattern=SIMPLE, path=SOME_PATHS)
+def test_any_pattern_can_be_asked_for_and_means_no_more_than_it_says(pattern, path):
+    whole = pattern.strip("/")
+    found = list(Tree.of([path]).matching(pattern))
+
+    assert not found or means(whole, path if "/" in pattern else path.rpartition("/")[2])
+
+
+def test_a_long_name_is_not_tried_in_every_way():
+    """It would be years before they came to an end."""
+    long, deep = "a" * 250, "a/" * 1_000
+
+    assert not list(Tree.of([f"x/{long}"]).matching(f"x/{'*a' * PATTERN_STARS_MAX}b"))
+    assert not list(Tree.of([f"{deep}c"]).matching("**/a/**/a/**/a/**/b"))
+    assert not list(Tree.of([long]).matching(f"{'**a' * 4}b"))
+    every = "*a" * PATTERN_STARS_MAX
+    assert following(f"x/{every}.py", f"x/{long}.py", f"x/{long}.ts") == f"x/{every}.ts"

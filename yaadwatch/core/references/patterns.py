@@ -153,4 +153,9 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _spelled(part: str) -> re.Pattern[str]:
-    return re.compile("(.*)".join(map(re.escape, part.split("*"))))
+    """Return what matches a name; what stands between two stars is taken where it first is."""
+    first, *more = map(re.escape, part.split("*"))
+    if not more:
+        return re.compile(first)
+    between = "".join(f"(?>(.*?){one})" for one in more[:-1])
+    return re.compile(f"{first}{between}(.*){more[-1]}")

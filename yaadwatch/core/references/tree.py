@@ -182,6 +182,44 @@ def is_called(name: str, word: str) -> bool:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return what matches the paths that a pattern means; it never tries a path in many ways.
+
+    What stands between two stars is taken where it first is, and folders between two `**` are: what
+    comes later is no worse off for it. Where `**` is a part of a name that is not so, and more than
+    two stars match nothing then.
+    """
+    *folders, last = pattern.split("/")
+    inside = any("**" in part and part != "**" for part in folders)
+    if inside or ("**" in last and len(_STARS.findall(last)) > 1):
+        return re.compile(_as_it_is(pattern) if len(_STARS.findall(pattern)) <= 2 else "(?!)")
+    runs: list[list[str]] = [[]]
+    for part in folders:
+        if part == "**":
+            runs.append([])
+        else:
+            runs[-1].append(part)
+    heads = ["".join(f"{_in_name(part)}/" for part in run) for run in runs]
+    parts = [heads[0], *(f"(?>{_FOLDER}*?{head})" for head in heads[1:-1] if head)]
+    if len(runs) > 1:
+        parts += [f"{_FOLDER}*", heads[-1]]
+    return re.compile("".join([*parts, _in_name(last)]))
+
+
+_STARS = re.compile(r"\*+")
+_FOLDER = "(?:[^/]*+/)"
+
+
+def _in_name(part: str) -> str:
+    """Return the expression for a part of a pattern between slashes."""
+    if "**" in part:
+        return _STARS.sub(".*", re.sub(r"[^*]+", lambda found: re.escape(found[0]), part))
+    first, *more = map(re.escape, part.split("*"))
+    if not more:
+        return first
+    return "".join([first, *(f"(?>[^/]*?{one})" for one in more[:-1]), "[^/]*", more[-1]])
+
+
+def _as_it_is(pattern: str) -> str:
     parts = []
     for piece in re.split(r"(\*\*/|\*+)", pattern):
         if piece == "**/":
@@ -192,7 +230,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
             parts.append("[^/]*")
         else:
             parts.append(re.escape(piece))
-    return re.compile("".join(parts))
+    return "".join(parts)
 
 
 def _last(path: str) -> str:

@@ -44,12 +44,29 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
         found for old, new in went.items() if (found := patterns.following(pattern, old, new))
     )
     best, count = named.most_common(1)[0] if named else (None, 0)
-    if 2 * count > len(meant):
+    if best is not None and 2 * count > len(meant) and not _means_others(best, went, anchor, head):
         return Seen(place=best, span=Span.MISSING)
     if 2 * len(went) > len(meant):
         return Seen(span=Span.MISSING, elsewhere=_folders(went)[:ELSEWHERE_MAX])
     likely = best if 2 * count > len(went) and 4 * count >= len(meant) else None
     return Seen(span=Span.MISSING, likely=likely)
+
+
+def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: AtHead) -> bool:
+    """Return whether a pattern means files that were there before others came to it.
+
+    What a text says of all files of a pattern may not be so of those.
+    """
+    since, until = anchor.commit, head.head.commit
+    is_known = since and until and since != until and not is_of_another_history(anchor, head)
+    came = set(head.window(since).changes.added) if is_known else set()
+    there = head.listing()
+    return bool(
+        set(there.matching(pattern))
+        - set(there.matching(anchor.symbol))
+        - came
+        - set(went.values())
+    )
 
 
 def is_of_another_history(anchor: Anchor, head: AtHead) -> bool:
