@@ -379,6 +379,9 @@ def _reach(path: str) -> socket.socket | None:
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         connecting.close()
         return None
+    except Silent:
+        connecting.close()
+        raise
     except OSError as error:
         connecting.close()
         raise YaadError(
@@ -405,11 +408,9 @@ def _wait_in_queue(connecting: socket.socket, path: str) -> None:
             time.sleep(_QUEUE_PAUSE_S)
         else:
             return
-    raise YaadError(
-        Code.TIMEOUT,
-        f"The daemon accepted no connection on {path} for {_QUEUE_TRIES * _QUEUE_PAUSE_S:g} s.",
-        hint="See what it does in its log, or try again in a moment.",
-    )
+    from yaadwatch.client.waiting import suspended_now
+
+    raise Silent(_QUEUE_TRIES * _QUEUE_PAUSE_S, suspended_now())
 
 
 def _send(connected: socket.socket, frame: dict[str, object]) -> None:

@@ -4,12 +4,18 @@ Only Linux shows what another process does; elsewhere waiting ends when its time
 """
 
 from yaadwatch import places
-from yaadwatch.client.presence import SUSPENDED, daemon_holds_lock, standing
+from yaadwatch.client.presence import SUSPENDED, daemon_holds_lock, is_suspended, standing
 
 _SLEEPS = "S"
 """The state of a process that waits for somebody to wake it."""
 _LOOKS_MIN = 2
 """One look may fall into the moment in which a debugger attaches to it."""
+
+
+def suspended_now() -> int | None:
+    """Return the pid of the daemon when it is suspended at this moment, else None."""
+    pid = places.announced_pid() if daemon_holds_lock() else None
+    return pid if pid is not None and is_suspended(pid) else None
 
 
 class Patience:
