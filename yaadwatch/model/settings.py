@@ -20,6 +20,8 @@ HALF_LIFE_DAYS: Final = {
 
 TEXT_CHARS_MAX: Final = 64_000
 """A memory's text, in characters. Longer texts are documents; link them."""
+STORED_TEXT_CHARS_MAX: Final = 8 * TEXT_CHARS_MAX
+"""The same as it is stored: control characters are told in letters, secrets are named."""
 ID_CHARS_MAX: Final = 128
 QUERY_CHARS_MAX: Final = 8_000
 TOP_K_MAX: Final = 100

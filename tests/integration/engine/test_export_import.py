@@ -15,6 +15,7 @@ from yaadwatch.engine.memories import inject
 from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.settings import STORED_TEXT_CHARS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
@@ -91,6 +92,24 @@ def test_what_was_exported_makes_an_equal_store(full):
     assert answer["conflicts"] == answer["left_out"] == []
     assert verifying.verify(there.home, there.call)["findings"] == []
     assert there.memories() == full.memories()
+
+
+def test_a_text_that_is_stored_longer_than_it_was_said_comes_in(world):
+    """Control characters are told in letters, so that each of them is four to six."""
+    repo, there = world.repo(), world.repo("there")
+    repo.add()
+    memory = repo.remember(
+        "What the terminal says: " + "\x1b[1m\u202e" * ((TEXT_CHARS_MAX - 24) // 5)
+    )
+    assert len(repo.show(memory)["text"]) > TEXT_CHARS_MAX
+    there.add()
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+
+    answer = ask(there, "import", path)
+
+    assert answer["left_out"] == []
+    assert there.show(memory)["text"] == repo.show(memory)["text"]
 
 
 def test_notes_that_say_the_same_at_the_same_time_are_as_many_afterwards(world):
@@ -374,7 +393,7 @@ ODD += [
         {"tier": 9},
         {"kind": "Not a kind!"},
         {"text": ""},
-        {"text": "x" * 70_000},
+        {"text": "x" * (STORED_TEXT_CHARS_MAX + 1)},
         {"text": 5},
         {"id": "x" * 200},
         {"id": TOKEN},
@@ -394,7 +413,7 @@ ODD += [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:400])
 def test_a_line_that_makes_no_sense_is_left_out_and_told_and_the_others_come(full, odd):
     path = full.path.parent / "out.jsonl"
     ask(full, "export", path)

@@ -22,7 +22,7 @@ from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.nodes import THINGS, canonical_kind
-from yaadwatch.model.settings import ID_CHARS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.settings import ID_CHARS_MAX, STORED_TEXT_CHARS_MAX
 from yaadwatch.store import edges, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
@@ -342,8 +342,8 @@ class _Taking:
                 raise Unreadable(f"it is of the scope {row['scope']}, and this is another store")
             if not 1 <= len(str(row["id"])) <= ID_CHARS_MAX:
                 raise Unreadable(f"its id must have 1 to {ID_CHARS_MAX} characters")
-            if not str(row["text"]).strip() or len(str(row["text"])) > TEXT_CHARS_MAX:
-                raise Unreadable(f"its text must have 1 to {TEXT_CHARS_MAX} characters")
+            if not str(row["text"]).strip() or len(str(row["text"])) > STORED_TEXT_CHARS_MAX:
+                raise Unreadable(f"its text must have 1 to {STORED_TEXT_CHARS_MAX} characters")
             if canonical_kind(str(row["kind"])) != row["kind"]:
                 raise Unreadable(f"{row['kind']} is no kind")
             _check_tree(row, "tags", list)
