@@ -4,7 +4,6 @@ A candidate becomes an anchor only when it is found: a file, a folder, a definit
 code, what a command runs, a value. A word that stands everywhere anchors nothing.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -16,12 +15,10 @@ from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth.doubt import assignments, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
-from yaadwatch.engine.anchored.own_output import is_ours
-from yaadwatch.engine.anchored.worktree import View, WorkTree
+from yaadwatch.engine.anchored.anchor_maker import Maker, path_word
+from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
-
-_TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_modules")
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX
 
 VALUE_FILES_MAX = 4
 """Files that a text names in which the numbers are looked up that it gives in plain words."""
@@ -76,7 +73,7 @@ def begin(sources: Sequence[Source], view: View) -> list[Sought]:
 
 def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor]]:
     """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
-    maker = _Maker(view, commit)
+    maker = Maker(view, commit)
     if maker.counts_names:
         maker.search(words_of(sought))
     for one in sought:
@@ -93,7 +90,7 @@ def found(sought: Sequence[Sought], view: View, commit: str) -> list[list[Anchor
 
 def again(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
     """Return `old` as it is now at `place`; None when that is not there."""
-    maker = _Maker(view, commit)
+    maker = Maker(view, commit)
     if old.method is Method.FOLDER or (old.method is Method.FILE and view.has_folder(place)):
         made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
     elif old.method is Method.FILE:
@@ -181,12 +178,7 @@ def _open_words(sought: Iterable[Sought]) -> list[str]:
     return [word for word in words if word]
 
 
-def path_word(path: str) -> str:
-    """Return the word by which other files speak of a file or folder: its name."""
-    return path.rpartition("/")[2]
-
-
-def _define(one: Sought, maker: "_Maker") -> None:
+def _define(one: Sought, maker: Maker) -> None:
     """Anchor names in the files that the text names."""
     for symbol, trust in one.symbols:
         here = [maker.definition(path, symbol, trust) for path in one.files]
@@ -196,7 +188,7 @@ def _define(one: Sought, maker: "_Maker") -> None:
             one.homeless.append((symbol, trust))
 
 
-def _home(one: Sought, maker: "_Maker") -> None:
+def _home(one: Sought, maker: Maker) -> None:
     """Anchor names whose file the text does not tell, where exactly one file defines them."""
     for symbol, trust in one.homeless:
         path = maker.only_home(symbol)
@@ -205,31 +197,29 @@ def _home(one: Sought, maker: "_Maker") -> None:
             one.found.append(found)
 
 
-def _point(one: Sought, maker: "_Maker") -> None:
+def _point(one: Sought, maker: Maker) -> None:
     """Anchor files, folders, patterns, commands and values."""
     view = maker.view
     for path, trust in one.files.items():
-        maker.add(one, maker.file(path, trust))
+        _add(one, maker.file(path, trust))
     for folder in one.folders:
-        maker.add(
-            one, maker.anchor(folder, Method.FOLDER, spread=maker.spread_of(path_word(folder)))
-        )
+        _add(one, maker.anchor(folder, Method.FOLDER, spread=maker.spread_of(path_word(folder))))
     for pattern in one.spoken.globs:
         for start in dict.fromkeys((one.source.folder, "")):
             whole = f"{start}/{pattern}" if start and "/" in pattern else pattern
             if view.matching(whole):
                 first = whole.partition("*")[0].rpartition("/")[0]
-                maker.add(one, maker.anchor(first, Method.GLOB, symbol=whole))
+                _add(one, maker.anchor(first, Method.GLOB, symbol=whole))
                 break
     for command in one.spoken.commands:
         for path in _build_files(command.tool, one.source.folder, view.listing()):
             if targets.defines_target(path, maker.text(path), command.target):
-                maker.add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
+                _add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
                 break
     _value(one, maker)
 
 
-def _value(one: Sought, maker: "_Maker") -> None:
+def _value(one: Sought, maker: Maker) -> None:
     counts, files = one.spoken.lines, list(one.files)
     if len(counts) == 1 and len(files) == 1:
         now = values.lines_in(maker.text(files[0]))
@@ -237,7 +227,7 @@ def _value(one: Sought, maker: "_Maker") -> None:
             made = maker.anchor(
                 files[0], Method.VALUE, symbol=values.LINES, fingerprint=str(counts[0])
             )
-            maker.add(one, made)
+            _add(one, made)
     for definition in [made for made in one.found if made.method is Method.TREE]:
         name = last_part(definition.symbol)
         _returned(one, definition, maker)
@@ -248,16 +238,16 @@ def _value(one: Sought, maker: "_Maker") -> None:
         if assignments.given(text, definition.path, definition.symbol) == number:
             symbol = f"{definition.symbol}{ASSIGNED}"
             made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
-            maker.add(one, made)
+            _add(one, made)
     _value_in_words(one, maker)
     for stated in one.spoken.versions:
         path = maker.version_home(stated, one.source.folder)
         if path is not None:
             made = maker.anchor(path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version)
-            maker.add(one, made)
+            _add(one, made)
 
 
-def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
+def _returned(one: Sought, definition: Anchor, maker: Maker) -> None:
     """Anchor the literal that the text says a function returns, where it returns just that."""
     said = values.returned_for(one.source.text, last_part(definition.symbol))
     stated = values.literal(said) if said is not None else None
@@ -267,10 +257,10 @@ def _returned(one: Sought, definition: Anchor, maker: "_Maker") -> None:
     if returns.given(text, definition.path, definition.symbol) == stated:
         symbol = f"{definition.symbol}{RETURNED}"
         made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=stated)
-        maker.add(one, made)
+        _add(one, made)
 
 
-def _value_in_words(one: Sought, maker: "_Maker") -> None:
+def _value_in_words(one: Sought, maker: Maker) -> None:
     """Anchor the number that a file the text names gives to what the text says in plain words."""
     files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
     for phrase in values.phrases(one.source.text) if files else ():
@@ -281,11 +271,11 @@ def _value_in_words(one: Sought, maker: "_Maker") -> None:
             symbol = f"{name}{ASSIGNED}"
             if not any(f".{made.symbol}".endswith(f".{symbol}") for made in one.found):
                 made = maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=phrase.number)
-                maker.add(one, made)
+                _add(one, made)
             break
 
 
-def _spell(one: Sought, maker: "_Maker") -> None:
+def _spell(one: Sought, maker: Maker) -> None:
     """Anchor words of the code that no definition, file or target stands for already."""
     taken = _taken(one)
     for word in one.words:
@@ -295,7 +285,7 @@ def _spell(one: Sought, maker: "_Maker") -> None:
         if path is not None:
             taken |= {word, last_part(word), _plain(word)}
             made = maker.anchor(path, Method.WORD, symbol=word, spread=maker.spread(word))
-            maker.add(one, made)
+            _add(one, made)
 
 
 def _taken(one: Sought) -> set[str]:
@@ -324,194 +314,8 @@ def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
     return found[:SYMBOL_FILES_MAX]
 
 
-class _Maker:
-    """Makes anchors from what one view shows."""
-
-    def __init__(self, view: View, commit: str) -> None:
-        self.view = view
-        # In a work tree that would be a look at each file for a statement that names but one. Where
-        # a file, or what it defines, is named is counted in the commit once it matters
-        # (`Window.spread`).
-        self.counts_names = not isinstance(view, WorkTree)
-        self.standing: dict[str, Sequence[str]] = {}
-        self._commit = commit
-        self._homes: dict[str, str | None] = {}
-        self._defined: dict[tuple[str, str, str], Anchor | None] = {}
-        self._places: dict[tuple[str, str], tuple[Method, str, int] | None] = {}
-        self._versions: list[str] | None = None
-
-    def search(self, words: list[str]) -> None:
-        """Find out in which files words stand; those that this program writes do not count."""
-        standing = self.view.standing(words)
-        self.standing = {
-            word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
-        }
-
-    def add(self, one: Sought, made: Anchor | None) -> None:
-        """Note an anchor, once."""
-        key = (made.path, made.symbol) if made is not None else None
-        if made is not None and key not in {(has.path, has.symbol) for has in one.found}:
-            one.found.append(made)
-
-    def file(self, path: str, trust: str) -> Anchor | None:
-        """Return the anchor on a file; None when it is not there.
-
-        One that is too large to be read is anchored without its blob: it can still go, or move.
-        """
-        found = self.view.find(path)
-        if found is None or found.kind not in ("file", "too_large"):
-            return None
-        spread = self.spread_of(path_word(path))
-        return self.anchor(path, Method.FILE, blob=found.blob, trust=trust, spread=spread)
-
-    def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
-        """Return the anchor on a definition in a file; None when it is not there."""
-        key = (path, symbol, trust)
-        if key not in self._defined:  # many texts of a batch name the same
-            self._defined[key] = self._define(*key)
-        return self._defined[key]
-
-    def _define(self, path: str, symbol: str, trust: str) -> Anchor | None:
-        found = self.view.find(path)
-        if found is None or found.kind != "file":
-            return None
-        defined = self._place(path, symbol)
-        if defined is None:
-            return None
-        method, fingerprint, line = defined
-        return self.anchor(
-            path,
-            method,
-            symbol=symbol,
-            blob=found.blob,
-            fingerprint=fingerprint,
-            line=line,
-            trust=trust,
-            spread=self.spread_of(last_part(symbol)),
-        )
-
-    def anchor(
-        self,
-        path: str,
-        method: Method,
-        *,
-        symbol: str = "",
-        blob: str | None = None,
-        fingerprint: str = "",
-        line: int | None = None,
-        trust: str = "text",
-        spread: int = 0,
-    ) -> Anchor:
-        """Return an anchor of this view; the blob is that of the file at `path`."""
-        if blob is None:
-            found = self.view.find(path) if method not in (Method.FOLDER, Method.GLOB) else None
-            blob = found.blob if found is not None else ""
-        return Anchor(
-            node="",
-            path=path,
-            symbol=symbol,
-            commit=self._commit,
-            blob=blob,
-            method=method,
-            fingerprint=fingerprint,
-            line=line,
-            trust=trust,
-            spread=spread,
-        )
-
-    def spread(self, word: str) -> int:
-        """Return in how many files a word stands."""
-        return len(self.standing.get(word, ()))
-
-    def spread_of(self, name: str) -> int:
-        """Return in how many files the name of what is anchored stands; 0 when not counted."""
-        return self.spread(name) if self.counts_names else 0
-
-    def text(self, path: str) -> str:
-        """Return what a file says; '' when it cannot be read."""
-        return (self.view.read(path) or b"").decode("utf-8", "replace")
-
-    def version_home(self, stated: values.Version, folder: str) -> str | None:
-        """Return the file that says that a version is used; None when there is none, or several.
-
-        The text speaks of its own folder, then of those above it. Of several packages elsewhere
-        that use the thing it does not say which is meant.
-        """
-        above, beyond = self._version_places(folder)
-        for path in above:
-            if self._gives(path, stated):
-                return path
-        using = [path for path in beyond if self._version(path, stated.thing) is not None]
-        return using[0] if len(using) == 1 and self._gives(using[0], stated) else None
-
-    def _version_places(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the files that say which versions are used: in a folder or above it, nearest
-        first, and elsewhere, those at the top first.
-        """
-        if self._versions is None:
-            self._versions = self.view.listing().named_any(values.PLACES)
-        holding = [path.rpartition("/")[0] for path in self._versions]
-        near = [not up or f"{folder}/".startswith(f"{up}/") for up in holding]
-        above = [path for path, is_near in zip(self._versions, near, strict=True) if is_near]
-        beyond = [path for path, is_near in zip(self._versions, near, strict=True) if not is_near]
-        above.sort(key=lambda path: -path.count("/"))
-        return above[:SYMBOL_FILES_MAX], beyond[:SYMBOL_FILES_MAX]
-
-    def _gives(self, path: str, stated: values.Version) -> bool:
-        found = self._version(path, stated.thing)
-        return found is not None and values.same_version(stated.version, found)
-
-    def _version(self, path: str, thing: str) -> str | None:
-        return values.version_in(path, self.text(path), thing)
-
-    def only_home(self, symbol: str) -> str | None:
-        """Return the one file that defines `symbol`; None when there is none, or several."""
-        if symbol not in self._homes:
-            defining = (path for path in self._few(symbol) if self._place(path, symbol))
-            first, second = next(defining, None), next(defining, None)
-            self._homes[symbol] = first if second is None else None
-        return self._homes[symbol]
-
-    def look_up(self, symbols: Iterable[str]) -> None:
-        """Look where many names are defined, file after file: to take one apart takes longest."""
-        wanted: dict[str, list[str]] = {}
-        for symbol in dict.fromkeys(symbols):
-            for path in self._few(symbol):
-                wanted.setdefault(path, []).append(symbol)
-        found: Counter[str] = Counter()
-        for path in sorted(wanted):
-            for symbol in wanted[path]:
-                if found[symbol] < 2 and self._place(path, symbol):
-                    found[symbol] += 1
-
-    def _few(self, symbol: str) -> list[str]:
-        """Return the files that may define a name, sorted; none where they are too many."""
-        named = self._in_code(last_part(symbol))
-        return named if len(named) <= SYMBOL_FILES_MAX else []
-
-    def word_home(self, word: str, named: Iterable[str]) -> str | None:
-        """Return the file in which a word is anchored; None when it is in no code, or everywhere.
-
-        One that the text names, else the one that is most likely its own: no test, high up.
-        """
-        standing = self._in_code(word)
-        if not standing or len(standing) > WORD_FILES_MAX:
-            return None
-        for path in named:
-            if path in standing:
-                return path
-        return min(standing, key=_remoteness)
-
-    def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
-        """Return what `file_state.define_in` does; a file is taken apart once for each name."""
-        if (path, symbol) not in self._places:
-            self._places[path, symbol] = file_state.define_in(self.view, path, symbol)
-        return self._places[path, symbol]
-
-    def _in_code(self, word: str) -> list[str]:
-        return [path for path in self.standing.get(word, ()) if file_state.is_code(path)]
-
-
-def _remoteness(path: str) -> tuple[bool, int, str]:
-    lower = path.lower()
-    return any(part in lower for part in _TESTS), path.count("/"), path
+def _add(one: Sought, made: Anchor | None) -> None:
+    """Note an anchor, once."""
+    key = (made.path, made.symbol) if made is not None else None
+    if made is not None and key not in {(has.path, has.symbol) for has in one.found}:
+        one.found.append(made)
