@@ -4,6 +4,7 @@ import gc
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.system.git.command import GitRunner
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and every command would inherit it from here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
