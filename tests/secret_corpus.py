@@ -463,7 +463,7 @@ LOOK_ALIKES = [
     "pw=12mm",
     "pw: 1080p",
     "pw: playwright1.40",
-    "pwd: ~/work/x2",
+    "pwd: ~/code/x2",
     "PWD=/srv/app2",
     "psk: WPA2-PSK",
     "the psk is 8 to 63 characters",

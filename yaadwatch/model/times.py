@@ -25,6 +25,11 @@ def instant(name: str, text: str) -> datetime:
         ) from None
 
 
+def told(at: datetime) -> str:
+    """Return a time as answers and hints tell it: UTC, with milliseconds and a Z."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def is_day(text: str) -> bool:
     """Return whether `text`, of which `instant` makes a time, names a day and no time of it."""
     return not {"T", "t", ":", " "} & set(text.strip())

@@ -74,12 +74,6 @@ def word_of(anchor: Anchor) -> str:
     return last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
 
 
-def _knows(anchor: Anchor, head: AtHead) -> bool:
-    """Return whether what happened since the anchor's commit can be told."""
-    since, until = anchor.commit, head.head.commit
-    return bool(since and until and since != until and head.history.has_commit(since))
-
-
 def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     """Return `seen` with how the places that speak of the anchor changed.
 
@@ -87,7 +81,7 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     many, and has as many now.
     """
     word = word_of(anchor)
-    if seen.unknown or not word or not _knows(anchor, head):
+    if seen.unknown or not word or not head.knows(anchor):
         return seen
     window = head.window(anchor.commit)
     uses, spread = _uses(anchor, head)
@@ -175,7 +169,7 @@ def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Se
         return seen
     if seen.place is None:
         return _followed(anchor, view, head)
-    if not _knows(anchor, head):
+    if not head.knows(anchor):
         return seen
     added = head.window(anchor.commit).changes.added
     split = successors.of_split(anchor.path, seen.place, added)
@@ -208,7 +202,7 @@ def _is_there(found: Successor, view: View) -> bool:
 
 
 def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
-    if not _knows(anchor, head):
+    if not head.knows(anchor):
         return None
     window = head.window(anchor.commit)
     changes = window.changes
@@ -254,16 +248,13 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
     if found is not None:
         return Seen(unknown=f"{as_name(anchor.path)} is a file now")
-    if not head.has_folder(anchor.path) and pattern_state.is_of_another_history(anchor, head):
-        return Seen(
-            unknown=f"{as_name(anchor.path)}/ is not there, and the commit it was remembered at "
-            f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where it went"
-        )
+    if not head.has_folder(anchor.path) and head.is_of_another_history(anchor):
+        return file_state.untold(anchor, f"{as_name(anchor.path)}/ is not there")
     return _followed(anchor, view, head)
 
 
 def _touched_inside(anchor: Anchor, head: AtHead) -> bool:
-    return _knows(anchor, head) and head.window(anchor.commit).touched_inside(anchor.path)
+    return head.knows(anchor) and head.window(anchor.commit).touched_inside(anchor.path)
 
 
 def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:

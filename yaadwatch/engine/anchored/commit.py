@@ -76,6 +76,18 @@ class AtHead:
             for path in touched
         )
 
+    def knows(self, anchor: Anchor) -> bool:
+        """Return whether what happened since the anchor's commit, an earlier one, can be told."""
+        return self._is_after(anchor) and self.history.has_commit(anchor.commit)
+
+    def is_of_another_history(self, anchor: Anchor) -> bool:
+        """Return whether the anchor's commit is not in this repository: it was rewritten, say."""
+        return self._is_after(anchor) and not self.history.has_commit(anchor.commit)
+
+    def _is_after(self, anchor: Anchor) -> bool:
+        since, until = anchor.commit, self.head.commit
+        return bool(since and until and since != until)
+
     def window(self, since: str) -> Window:
         """Return what happened between another commit, which is there, and this one."""
         if since not in self._windows:

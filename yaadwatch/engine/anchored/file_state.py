@@ -108,6 +108,14 @@ def _defining_line(data: bytes, symbol: str) -> int | None:
     return line if defines else None
 
 
+def untold(anchor: Anchor, what: str) -> Seen:
+    """Return that nobody can tell where it went: `what` is so, and the history was rewritten."""
+    return Seen(
+        unknown=f"{what}, and the commit it was remembered at ({anchor.commit[:8]}) is not in this "
+        "repository, so git cannot tell where it went"
+    )
+
+
 def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
     """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
     if view.find(anchor.path) is not None:
@@ -115,10 +123,7 @@ def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
     start: str | None = anchor.path
     if head.find(anchor.path) is None and anchor.commit and head.head.commit:
         if not head.history.has_commit(anchor.commit):
-            return Seen(
-                unknown=f"{as_name(anchor.path)} is not there, and the commit it was remembered at "
-                f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where it went"
-            )
+            return untold(anchor, f"{as_name(anchor.path)} is not there")
         start = head.renamed_to(anchor) if head.head.commit != anchor.commit else anchor.path
     if start is not None and view.find(start) is not None:
         return start

@@ -9,6 +9,7 @@ from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references import patterns
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth.verdict import Seen, Span
+from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import MOVED_INSIDE_MAX, View, WorkTree
 from yaadwatch.model.anchors import Anchor, Method
@@ -34,11 +35,8 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if view.matching(pattern):
         return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
     meant = _at_head(anchor, head)
-    if not meant and is_of_another_history(anchor, head):
-        return Seen(
-            unknown=f"no file matches {as_name(pattern)}, and the commit it was remembered at "
-            f"({anchor.commit[:8]}) is not in this repository, so git cannot tell where they went"
-        )
+    if not meant and head.is_of_another_history(anchor):
+        return file_state.untold(anchor, f"no file matches {as_name(pattern)}")
     went = _now(meant, view, head)
     named = Counter(
         found for old, new in went.items() if (found := patterns.following(pattern, old, new))
@@ -57,9 +55,7 @@ def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: A
 
     What a text says of all files of a pattern may not be so of those.
     """
-    since, until = anchor.commit, head.head.commit
-    is_known = since and until and since != until and not is_of_another_history(anchor, head)
-    came = set(head.window(since).changes.added) if is_known else set()
+    came = set(head.window(anchor.commit).changes.added) if head.knows(anchor) else set()
     there = head.listing()
     return bool(
         set(there.matching(pattern))
@@ -67,12 +63,6 @@ def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: A
         - came
         - set(went.values())
     )
-
-
-def is_of_another_history(anchor: Anchor, head: AtHead) -> bool:
-    """Return whether the commit of an anchor is not in this repository: it was rewritten, say."""
-    since, until = anchor.commit, head.head.commit
-    return bool(since and until and since != until and not head.history.has_commit(since))
 
 
 def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
@@ -83,10 +73,9 @@ def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
     here = sorted(head.listing().matching(anchor.symbol))[:MOVED_INSIDE_MAX]
     if here:
         return dict(zip(here, here, strict=True))
-    since, until = anchor.commit, head.head.commit
-    if not since or not until or since == until or is_of_another_history(anchor, head):
+    if not head.knows(anchor):
         return {}
-    changes = head.window(since).changes
+    changes = head.window(anchor.commit).changes
     left = Tree.of((*changes.renamed, *changes.removed)).matching(anchor.symbol)
     meant = sorted(left)[:MOVED_INSIDE_MAX]
     renamed = {path: changes.renamed.get(path) for path in meant}

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine.memories.links import given_kind, past, told_time
+from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember.drafts import clean_attributes
-from yaadwatch.model import events
+from yaadwatch.model import events, times
 from yaadwatch.model.edges import ACYCLIC, Edge, Interval, clash, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -148,7 +148,7 @@ def _there_already(
             attributes = edge.attributes or other.attributes
             return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
         if dated and begun and other.valid_until is not None and edge.valid_until is None:
-            return f"ended here at {told_time(other.valid_until)}"
+            return f"ended here at {times.told(other.valid_until)}"
         if dated and begun and other.valid_until is None and edge.valid_until is not None:
             edges.close(conn, other, edge.valid_until)
             body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
@@ -156,11 +156,11 @@ def _there_already(
             log.append(conn, ended)
             return CHANGED
         if other.valid_until is None and edge.valid_until is None:
-            since = told_time(other.valid_from)
+            since = times.told(other.valid_from)
             raise YaadError(
                 Code.CONFLICT,
                 f"{edge.from_node} {edge.kind} {edge.to_node} holds since {since} already (edge "
-                f"{other.id}), not since {told_time(edge.valid_from)}; nothing was stored.",
+                f"{other.id}), not since {times.told(edge.valid_from)}; nothing was stored.",
                 hint=f"Give it valid_from {since}, or delete that one first: "
                 f"yaadwatch graph delete-link {other.id}",
             )

@@ -6,14 +6,14 @@ A relation that ended stays, with the time in which it held; deleting one is for
 import json
 import shlex
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model import events
+from yaadwatch.model import events, times
 from yaadwatch.model.edges import Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -256,7 +256,7 @@ def _refuse_other_start(conn: Connection, edge: Edge) -> None:
     if there is not None and there.valid_from != edge.valid_from:
         raise YaadError(
             Code.CONFLICT,
-            f"They are linked since {told_time(there.valid_from)} already (edge {there.id}); "
+            f"They are linked since {times.told(there.valid_from)} already (edge {there.id}); "
             "nothing was changed.",
             hint=f"Delete that one first: yaadwatch graph delete-link {there.id}",
         )
@@ -295,7 +295,7 @@ def _close(
         if dated and there.valid_until != at:
             raise YaadError(
                 Code.CONFLICT,
-                f"Edge {number} ended at {told_time(there.valid_until)} already; "
+                f"Edge {number} ended at {times.told(there.valid_until)} already; "
                 "nothing was changed.",
                 hint="If that is wrong, delete it and link anew: yaadwatch graph delete-link "
                 f"{number}",
@@ -304,7 +304,7 @@ def _close(
     if dated and at < there.valid_from:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"Edge {number} holds since {told_time(there.valid_from)} and cannot end before that; "
+            f"Edge {number} holds since {times.told(there.valid_from)} and cannot end before that; "
             "nothing was changed.",
             hint=f"If it never held: yaadwatch graph delete-link {number}",
         )
@@ -343,16 +343,11 @@ def _again(edge: Edge, *, since: datetime | None = None) -> str:
     if edge.weight != 1.0:
         said += f" --weight {edge.weight:g}"
     if since is not None:
-        said += f" --since {told_time(since)}"
+        said += f" --since {times.told(since)}"
     if edge.attributes:
         told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
         said += f" --attributes {shlex.quote(told)}"
     return said
-
-
-def told_time(at: datetime) -> str:
-    """Return a time as answers tell it: UTC, with milliseconds and a Z."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:

@@ -1,10 +1,10 @@
 """What edges may not be: a circle of an acyclic kind, or two that hold at the same time."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 import apsw
 
+from yaadwatch.model import times
 from yaadwatch.model.edges import Edge, Interval, circle, clash, told_circle
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -78,16 +78,12 @@ def _apart(edge: Edge, other: Interval, number: int) -> str:
     """Return what keeps an edge apart from one of the same kind whose interval it overlaps."""
     if other.end is not None:
         return (
-            f"Begin it when that one ended, at {_told(other.end)}; or if that one never held: "
+            f"Begin it when that one ended, at {times.told(other.end)}; or if that one never held: "
             f"yaadwatch graph delete-link {number}"
         )
     if edge.valid_from > other.start:
         return (
             f"End that one when this one begins: yaadwatch graph close {number} --at "
-            f"{_told(edge.valid_from)}"
+            f"{times.told(edge.valid_from)}"
         )
-    return f"End this one by {_told(other.start)}, when that one begins."
-
-
-def _told(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"End this one by {times.told(other.start)}, when that one begins."
