@@ -5,16 +5,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.verdict import (
-    DOUBTS,
-    Seen,
-    Span,
-    combine,
-    judge,
-    proposal,
-    settle,
-    suggest,
-)
+from yaadwatch.core.truth.doubt.proposals import proposal, suggest
+from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, settle
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PATHS = ("src/net.py", "src/http.py", "net.py")

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from yaadwatch.core.references import targets
 from yaadwatch.core.references.commands import renamed
-from yaadwatch.core.truth.verdict import Seen, Span, judge, proposal, suggest
+from yaadwatch.core.truth.doubt.proposals import proposal, suggest
+from yaadwatch.core.truth.verdict import Seen, Span, judge
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 RENAMED = [

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge, proposal, suggest
+from yaadwatch.core.truth.doubt.proposals import proposal, suggest
+from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 
 PLACES = (None, "src/net.py", "src/http.py")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
-from yaadwatch.core.truth.doubt import weights
+from yaadwatch.core.truth.doubt import proposals, weights
 from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import anchor_state
@@ -91,7 +91,7 @@ def _worst(sights: Sequence[Sight]) -> Judgement:
 
 def _sight(text: str, anchor: Anchor, seen: Seen) -> Sight:
     judged = judging.judge(anchor, seen)
-    proposed = judging.suggest(text, judged)
+    proposed = proposals.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
     misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
     named_still = not misplaced and _is_named_still(text, judged)
@@ -114,7 +114,7 @@ def _is_named_still(text: str, judged: Judgement) -> bool:
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
     """Return what would mend the memory: what `worst` proposes, then what other anchors do."""
     every = [sight.judgement for sight in sights]
-    valued = any(map(judging.has_other_value, every))
+    valued = any(map(proposals.has_other_value, every))
     others = sorted(
         (
             one
@@ -125,7 +125,7 @@ def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggest
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
-    return judging.proposal(text, [worst, *(one for one in others if one is not worst)], every)
+    return proposals.proposal(text, [worst, *(one for one in others if one is not worst)], every)
 
 
 def _was_given(judgement: Judgement) -> bool:

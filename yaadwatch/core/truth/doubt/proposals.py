@@ -1,0 +1,257 @@
+"""What would make a memory true again? Its text, put as the code is now, where that is sure.
+
+What was judged of each anchor is in `verdict`; here it becomes one proposal for the whole text.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from yaadwatch.core.references import targets, values
+from yaadwatch.core.references.commands import renamed
+from yaadwatch.core.references.mentions import mentions
+from yaadwatch.core.truth.hunks import last_part
+from yaadwatch.core.truth.verdict import Judgement, counted
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggestion, Verdict
+
+_WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
+"""Values by which a text shows how its language writes such."""
+_PART = re.compile(r"[;\n]|[.!?](?=\s)")
+"""Where a part of a text ends that says one thing."""
+
+
+def suggest(text: str, judgement: Judgement) -> Suggestion | None:
+    """Return what would make a memory true again; None when there is nothing to propose.
+
+    The text is rewritten only where it names the old path, or its file name, in full: a longer path
+    that ends or begins like it is another file. What something else is used for now is named as
+    that wherever the text names it. A value is put in place of the old one where that stands right
+    behind the name, once.
+    """
+    new = judgement.place
+    old = judgement.anchor.path
+    if has_other_value(judgement):
+        revalued = _revalued(text, [judgement])
+        return Suggestion(path=None, text=revalued) if revalued else None
+    if judgement.heir and judgement.anchor.method is Method.TARGET:
+        rewritten = _commanded(text, judgement)
+        return Suggestion(path=None, text=rewritten) if rewritten else None
+    if judgement.heir and judgement.anchor.symbol:
+        rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
+        return Suggestion(path=None, text=rewritten) if rewritten != text else None
+    if judgement.heir:
+        new = judgement.heir
+    elif judgement.verdict is not Verdict.MOVED:
+        return None
+    if new is None:
+        places = judgement.places
+        return Suggestion(path=None, text=None, places=places) if places else None
+    if judgement.anchor.method is Method.GLOB:
+        rewritten = _repatterned(text, judgement.anchor.symbol, new)
+        if rewritten == text:  # it is a list in braces there, which no path is put into
+            return Suggestion(path=None, text=None, places=(new,))
+        return Suggestion(path=new, text=rewritten)
+    folder = judgement.anchor.method is Method.FOLDER
+    rewritten = _renamed(text, old, new, folder=folder, from_top=True)
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    if name != new_name and not folder:
+        rewritten = _renamed(rewritten, name, new_name)
+    return Suggestion(path=new, text=rewritten if rewritten != text else None)
+
+
+def proposal(
+    text: str, judgements: Sequence[Judgement], beside: Iterable[Judgement] = ()
+) -> Suggestion | None:
+    """Return what judgements of a memory propose together, the first for its path.
+
+    `beside`: its other ones, which propose nothing; what they say is there stays so in the text.
+
+    A longer path is rewritten before what is above it, and what was put into the text by one is
+    not rewritten by another: of two that changed names, the text keeps the second as it was. A file
+    that a definition left is rewritten only where the text names it for that definition. Where
+    a value that the text gives is another now, and cannot be put into it, or something else of it
+    changed besides, there is no text that is true for certain: then only places are told. So it is
+    where something else that it names is gone.
+    """
+    valued = [one for one in judgements if has_other_value(one)]
+    offers = [
+        (one, _where_sure(text, one, suggest(text, one), (*judgements, *beside)))
+        for one in judgements
+        if one not in valued
+    ]
+    said = text if not valued else _revalued(text, valued)
+    if said is None or (valued and _may_be_false(valued, offers)):
+        places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
+    accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    if accepted and _is_left([one for one, offer in offers if not offer], judgements):
+        places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
+    if valued and not accepted:
+        return Suggestion(path=None, text=said)
+    if not accepted:
+        return next((offer for _, offer in offers if offer), None)
+    put = set[str]()
+    deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
+    for judged, offer in deepest:
+        if offer.text is None or any(_stands_in(judged, new) for new in put):
+            continue
+        again = suggest(said, judged)
+        said = again.text if again and again.text else said
+        put.add(offer.path or judged.heir)
+    return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def _where_sure(
+    text: str, judged: Judgement, offer: Suggestion | None, every: Iterable[Judgement]
+) -> Suggestion | None:
+    """Return what is proposed for a judgement; of a definition that left its file maybe only where.
+
+    A text that names the file in another part than the definition, or beside one that is still in
+    it, says of the file what is as true as it was.
+    """
+    if not judged.left or offer is None or offer.text is None or offer.path is None:
+        return offer
+    path, name = judged.anchor.path, last_part(judged.anchor.symbol)
+    files = (path, path.rpartition("/")[2])
+    parts = [part for part in _PART.split(text) if any(file in part for file in files)]
+    stayed = [
+        last_part(one.anchor.symbol)
+        for one in every
+        if one.anchor.path == path and one.anchor.method in (Method.TREE, Method.HUNKS)
+        if one.verdict in (Verdict.FRESH, Verdict.TOUCHED, Verdict.CHANGED)
+    ]
+    said_of_it = name not in text or any(name in part for part in parts)
+    if said_of_it and not any(other in part for other in stayed for part in parts):
+        return offer
+    return Suggestion(path=None, text=None, places=(offer.path,))
+
+
+def has_other_value(judgement: Judgement) -> bool:
+    """Return whether the value that the text gives is another now, which is its heir."""
+    return judgement.anchor.method is Method.VALUE and bool(judgement.heir)
+
+
+def _may_be_false(
+    valued: Sequence[Judgement], offers: Sequence[tuple[Judgement, Suggestion | None]]
+) -> bool:
+    """Return whether something else than these values changed that no offer puts right."""
+    names = {last_part(one.anchor.name) for one in valued}
+    return any(
+        offer is None
+        and one.verdict in (Verdict.CHANGED, Verdict.GONE)
+        and last_part(one.anchor.name) not in names
+        for one, offer in offers
+    )
+
+
+def _is_left(others: Sequence[Judgement], judgements: Sequence[Judgement]) -> bool:
+    """Return whether one of these, for which nothing is proposed, is gone: the text names it."""
+    counting = counted(judgements)
+    return any(one.verdict is Verdict.GONE and one in counting for one in others)
+
+
+def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
+    """Return `text` with the values that are there now; None unless it is sure where each goes.
+
+    It goes where the text was understood to give the old one, which must be one place.
+    """
+    places: dict[tuple[int, int], str] = {}
+    for one in valued:
+        given = _given_by(one.anchor, text)
+        if len(given) != 1:
+            return None
+        span = (given[0].start, given[0].end)
+        written = text[slice(*span)]
+        if one.anchor.fingerprint not in (given[0].value, written, written.lower()):
+            return None
+        new = _written_as(written, one)
+        if not new or places.setdefault(span, new) != new:
+            return None
+    for (start, end), new in sorted(places.items(), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _written_as(written: str, judged: Judgement) -> str:
+    """Return the value that is there now as a text writes the old one; '' when that is not sure."""
+    now = judged.heir
+    if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
+        return ""  # each language has a word of its own for it
+    if now in ("true", "false"):
+        if written.lower() not in _WORDS_OF_CODE:
+            return ""
+        # Python's have a capital letter, and a text that says them so goes on to do so.
+        return now.capitalize() if written[:1].isupper() else now
+    if written[:1] == "'" and now[:1] == '"' and "'" not in now:
+        return f"'{now[1:-1]}'"
+    return now
+
+
+def _given_by(anchor: Anchor, text: str) -> list[values.Given]:
+    """Return where a text gives what is anchored its value."""
+    if anchor.symbol.endswith(RETURNED):
+        return values.returned_at(text, last_part(anchor.name))
+    if anchor.symbol.endswith(ASSIGNED):
+        return values.stated_at(text, last_part(anchor.name))
+    return values.version_at(text, anchor.symbol)
+
+
+def _said(anchor: Anchor) -> str:
+    """Return the path, or the pattern, that a text says."""
+    return anchor.symbol if anchor.method is Method.GLOB else anchor.path
+
+
+def _stands_in(judged: Judgement, put: str) -> bool:
+    """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
+    if has_other_value(judged):
+        return False
+    old, new = _said(judged.anchor), judged.heir or judged.place or ""
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
+
+
+def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: bool = False) -> str:
+    """Return `text` with the path `old` put as `new` wherever it stands for itself.
+
+    What is below a folder is renamed with it; the bare name of a folder may be any word. A whole
+    path, `from_top`, may have one slash before it.
+    """
+    longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
+    before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
+    alone = rf"(?<![\w/\\.~-])({before}){re.escape(old)}(?!{longer})"
+    return re.sub(alone, lambda found: found.group(1) + new, text)
+
+
+def _repatterned(text: str, old: str, new: str) -> str:
+    """Return `text` with the pattern `old` put as `new` wherever it stands for itself.
+
+    Where the text's own folder is left out of it, it is left out of the new one, which is in it.
+    """
+    parts = old.split("/")
+    for left_out in range(max(1, len(parts) - 1)):
+        above, tail = "/".join(parts[:left_out]), "/".join(parts[left_out:])
+        if "*" in above or not new.startswith(f"{above}/" if above else ""):
+            break
+        put = (new[len(above) + 1 :] if above else new).replace("\\", r"\\")
+        alone = rf"(?<![\w/\\.~*{{}}-])((?:\./)*){re.escape(tail)}(?![\w/\\~*{{-]|\.\w)"
+        rewritten = re.sub(alone, rf"\g<1>{put}", text)
+        if rewritten != text:
+            return rewritten
+    return text
+
+
+def _commanded(text: str, judgement: Judgement) -> str | None:
+    """Return `text` with its commands running the target that is there now; None unless all do.
+
+    None as well where the text runs that one already.
+    """
+    old, new = judgement.anchor.symbol, judgement.heir
+    tools = targets.tools_of(judgement.anchor.path)
+    rewritten = renamed(text, tools, old, new)
+    wanted = [
+        replace(one, target=new) if one.target == old and one.tool in tools else one
+        for one in mentions(text).commands
+    ]
+    said = mentions(rewritten).commands
+    return rewritten if rewritten != text and said == tuple(wanted) else None
