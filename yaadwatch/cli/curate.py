@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import confirm_later, count, folder, listed, short
 from yaadwatch.model.errors import Code, YaadError
 
@@ -317,5 +318,6 @@ def _told(
     terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     if confirm_later(answer):
         terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
+    contradicted.tell(answer, terminal)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import ago, folder, listed, place, short, tier
 from yaadwatch.model.errors import Code, YaadError
 
@@ -181,6 +182,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    contradicted.tell(answer, terminal)
     before = answer.get("supersedes")
     if before:
         terminal.line(f"before: {before['text']}", indent=2)

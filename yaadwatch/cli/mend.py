@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import confirm_later, count, listed, place, short
 from yaadwatch.model.errors import Code, YaadError
 
@@ -214,6 +215,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
         terminal.line("rests on no file, so no change will put it in doubt", indent=2)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    contradicted.tell(answer, terminal)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
@@ -228,5 +230,6 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"rests on {place(anchor)}", indent=10)
     if confirm_later(one):
         terminal.line(styled(confirm_later(one), "yellow"), indent=10)
+    contradicted.tell(one, terminal, indent=10)
     if one.get("undo"):
         terminal.line(f"Undo: {one['undo']}", indent=10)

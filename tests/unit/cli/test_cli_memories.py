@@ -83,6 +83,58 @@ def test_remembering_what_is_known_offers_no_undo():
     assert "Undo" not in ran.out
 
 
+CONTRADICTS = {
+    "id": "04994b3c",
+    "words": "client retries: 3 (ff44979b) or 5 (f2e4ab37)",
+    "subject": "client",
+    "attribute": "retries",
+    "place": "web",
+    "value": "5",
+    "against": [
+        {
+            "id": "01a21371-ff82-72f0-8ed3-6168ff44979b",
+            "value": "3",
+            "text": "The client retries 3 times",
+        }
+    ],
+    "more": 2,
+    "settle": "yaadwatch resolve 04994b3c --keep MEMORY, --both or --none",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "operation", "before"),
+    [
+        (("remember", "x"), "remember", "Undo: yaadwatch forget f2e4ab37"),
+        (("edit", "f2e4ab37", "x"), "update", "Undo: yaadwatch edit f2e4ab37 y"),
+        (("restore", "f2e4ab37"), "restore", "Undo: yaadwatch edit f2e4ab37 y"),
+        (("feedback", "f2e4ab37", "edit", "x"), "feedback", "Undo: yaadwatch edit f2e4ab37 y"),
+    ],
+)
+def test_what_a_statement_contradicts_is_said_with_what_to_do(words, operation, before):
+    undo = {} if operation == "remember" else {"undo": "yaadwatch edit f2e4ab37 y"}
+    answer = REMEMBERED | undo | {"contradicts": [CONTRADICTS]}
+
+    ran = command(*words, answers={operation: answer})
+
+    at = ran.lines.index(before)
+    assert ran.lines[at - 5 : at] == [
+        "  contradicts what is remembered of client retries in web/: 5 here, but",
+        "    3 in ff44979b  The client retries 3 times",
+        "    and in 2 more",
+        "  Settle it: yaadwatch resolve 04994b3c --keep MEMORY, --both or --none",
+        "  All of them: yaadwatch contradictions",
+    ]
+
+
+def test_what_a_statement_contradicts_is_in_the_answer_for_scripts():
+    ran = command(
+        "remember", "x", "--json", answers={"remember": REMEMBERED | {"contradicts": [CONTRADICTS]}}
+    )
+
+    assert json.loads(ran.out)["contradicts"] == [CONTRADICTS]
+
+
 def test_a_memory_that_nothing_can_put_in_doubt_says_so():
     ran = command("remember", "x", answers={"remember": REMEMBERED | {"anchors": []}})
 

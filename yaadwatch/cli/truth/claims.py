@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import ago, count, listed, short
 from yaadwatch.model.errors import Code, YaadError
 
@@ -269,6 +270,7 @@ def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
     if answer.get("masked"):
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    contradicted.tell(answer, terminal)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
@@ -294,6 +296,7 @@ def _add_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.table([_claim(answer)], indent=0)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    contradicted.tell(answer, terminal)
     terminal.line(f"Undo: {answer['undo']}")
     return 0
 

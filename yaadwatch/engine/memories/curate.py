@@ -11,7 +11,8 @@ from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.remember import preparing
-from yaadwatch.engine.store_lookup import shelves
+from yaadwatch.engine.store_lookup import Held, shelves
+from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -107,7 +108,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             )
         return node_changes.unarchive(conn, node, now, actor=call.origin)
 
-    return _change(home, call, id, change, undo="forget")
+    return _change(home, call, id, change, undo="forget", contradicts=True)
 
 
 def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -207,7 +208,8 @@ def tag(
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
 
-    before, after = _changed(home, call, id, change)
+    with shelves(home, call) as both:
+        before, after = _changed(home, both.find(id), change)
     return json_views.changed_row(after, undo=_untag(before, after)) | {
         "version": after.version,
         "tags": list(after.tags),
@@ -243,30 +245,39 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
 
 
 def _change(
-    home: Home, call: Call, fragment: str, change: _Change, *, undo: str
+    home: Home,
+    call: Call,
+    fragment: str,
+    change: _Change,
+    *,
+    undo: str,
+    contradicts: bool = False,
 ) -> dict[str, object]:
-    """Change one memory in a transaction; `undo` is the command that takes it back."""
-    before, after = _changed(home, call, fragment, change)
-    different = before.version != after.version
-    return json_views.changed_row(
-        after, undo=f"yaadwatch {undo} {called(after.id)}" if different else ""
-    )
+    """Change one memory in a transaction.
 
-
-def _changed(home: Home, call: Call, fragment: str, change: _Change) -> tuple[Node, Node]:
-    """Change one memory in a transaction; return it as it was and as it is."""
+    `undo` is the command that takes it back; `contradicts`: whether to tell what it contradicts.
+    """
     with shelves(home, call) as both:
         held = both.find(fragment)
-        now = home.clock.now()
+        before, after = _changed(home, held, change)
+        against = contradicting.told(home, held.shelf, after.id) if contradicts else {}
+    different = before.version != after.version
+    back = f"yaadwatch {undo} {called(after.id)}" if different else ""
+    return json_views.changed_row(after, undo=back) | against
 
-        def commit(conn: Connection) -> tuple[Node, Node]:
-            node = _require(conn, held.id)
-            done = change(conn, node, now)
-            if done.version != node.version:
-                session_text.around(conn, node.id, now)
-            return node, done
 
-        return held.db.write(commit)
+def _changed(home: Home, held: Held, change: _Change) -> tuple[Node, Node]:
+    """Change one memory in a transaction; return it as it was and as it is."""
+    now = home.clock.now()
+
+    def commit(conn: Connection) -> tuple[Node, Node]:
+        node = _require(conn, held.id)
+        done = change(conn, node, now)
+        if done.version != node.version:
+            session_text.around(conn, node.id, now)
+        return node, done
+
+    return held.db.write(commit)
 
 
 def _show(

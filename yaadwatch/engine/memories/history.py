@@ -7,6 +7,7 @@ from yaadwatch.engine import claiming, node_changes
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.store_lookup import shelves
+from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -113,9 +114,10 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             relating.relate(conn, home, back, named, now, known=hold, others=True)
 
         held.db.write(commit)
-    return mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=())) | {
-        "undo": f"yaadwatch restore {called(node.id)} --version {node.version}"
-    }
+        against = contradicting.told(home, held.shelf, back.id)
+    told = mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=()))
+    undo = f"yaadwatch restore {called(node.id)} --version {node.version}"
+    return told | against | {"undo": undo}
 
 
 def _named(node: Node, every: list[Version], number: int) -> Version:

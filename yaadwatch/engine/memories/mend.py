@@ -15,7 +15,8 @@ from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
-from yaadwatch.engine.store_lookup import shelves
+from yaadwatch.engine.store_lookup import Shelf, shelves
+from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.errors import Code, YaadError
@@ -72,7 +73,8 @@ def update(
         masked = clean(text)
         said = masked.text.strip()
         if version == node.version and said == node.text:
-            return updated(Mended(before=node, after=node, anchors=old, masked=masked.kinds))
+            same = Mended(before=node, after=node, anchors=old, masked=masked.kinds)
+            return updated(same) | contradicting.told(home, held.shelf, node.id)
         held.db.read(node_changes.refuse_said, node, said)
         kept = preparing.named_by(said, old)
         here = named_files.folder_of(call, space) if space is not None else ""
@@ -87,7 +89,7 @@ def update(
             lacking=rests_on.lacking,
         )
         held.db.write(_write, home, done, "edited", call.origin)
-    return updated(done)
+        return updated(done) | contradicting.told(home, held.shelf, node.id)
 
 
 def reanchor(
@@ -180,7 +182,8 @@ def _accept(
         space.db.read(node_changes.refuse_twin, worded)
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
-    return {
+    against = {} if dry_run else contradicting.told(home, Shelf(db=space.db, space=space), node.id)
+    return against | {
         "id": node.id,
         "before": node.text,
         "text": worded.text,

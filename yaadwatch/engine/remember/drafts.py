@@ -84,6 +84,7 @@ class Admitted:
     """What became of a draft; `decision` is 'new', 'same' or 'refines'.
 
     `before`: the memory as it was, when it was given other words. `lacking`: as of what is `Ready`.
+    `torn`: another memory claims something else of what this one claims something of.
     """
 
     node: Node
@@ -93,6 +94,7 @@ class Admitted:
     why: str
     before: Node | None = None
     lacking: str = ""
+    torn: bool = False
 
 
 def clean(raw: str) -> Masked:

@@ -10,10 +10,13 @@ from yaadwatch.engine import json_views
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files, preparing, storing
 from yaadwatch.engine.remember.drafts import Admitted, Draft, clean_key
+from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, USER, canonical_kind
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import contradictions
 
 
 def remember(
@@ -83,17 +86,18 @@ def remember(
     )
     if scope == USER:
         admitted = admit(home, None, [draft])[0]
-    else:
-        with home.space(call, to_write=True) as space:
-            learned = current.session_of(home, call, space, session)
-            placed = _placed(draft, call, space, learned)
-            admitted = admit(home, space, [placed])[0]
-    return _told(admitted)
+        return _told(home, admitted, Shelf(db=home.user, space=None))
+    with home.space(call, to_write=True) as space:
+        learned = current.session_of(home, call, space, session)
+        placed = _placed(draft, call, space, learned)
+        admitted = admit(home, space, [placed])[0]
+        return _told(home, admitted, Shelf(db=space.db, space=space))
 
 
-def _told(admitted: Admitted) -> dict[str, object]:
+def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
     before = admitted.before
-    return {
+    against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
+    return against | {
         "id": admitted.node.id,
         "kind": admitted.node.kind,
         "tier": admitted.node.tier,
@@ -131,7 +135,12 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
     db = home.user if space is None else space.db
 
     def commit(conn: Connection) -> list[Admitted]:
-        return [storing.store(conn, home, item, now) for item in ready]
+        stored = [storing.store(conn, home, item, now) for item in ready]
+        # Asked here: another connection would have to read anew what was just written.
+        return [
+            replace(one, torn=True) if contradictions.may_be_torn(conn, one.node.id) else one
+            for one in stored
+        ]
 
     return db.write(commit)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.engine.store_lookup import Shelf, shelves
+from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge
@@ -146,10 +147,15 @@ def add_claim(
     with shelves(home, call) as both:
         held = both.find(id)
         done = held.db.write(commit)
-    return claim_row(done, now) | {
-        "masked": masked,
-        "undo": f"yaadwatch claims end {done.id}",
-    }
+        against = contradicting.told(home, held.shelf, held.id)
+    return (
+        claim_row(done, now)
+        | against
+        | {
+            "masked": masked,
+            "undo": f"yaadwatch claims end {done.id}",
+        }
+    )
 
 
 def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:

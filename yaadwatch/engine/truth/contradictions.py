@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -80,6 +81,18 @@ def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
     )
 
 
+def of_memory(home: Home, shelf: Shelf, node: str, now: datetime) -> list[Contradiction]:
+    """Return those that `in_store` does in which a memory gives one of several values.
+
+    One query answers for most: nobody else says anything else. If somebody does, the branches
+    are looked at, too.
+    """
+    if not shelf.db.read(table.may_be_torn, node):
+        return []
+    away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
+    return shelf.db.read(_of_memory, node, now, shelf.worktree, away)
+
+
 def stores(both: Shelves) -> list[Shelf]:
     """Return the stores in which something may contradict: the project's, and the user's own."""
     return [shelf for shelf in (both.project, both.own) if shelf is not None]
@@ -123,14 +136,34 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
 def _open(
     conn: Connection, limit: int, now: datetime, worktree: int, away: Set[str]
 ) -> list[Contradiction]:
-    hidden = (provenance.hidden(conn, worktree) if worktree else set[str]()) | away
+    hidden = _hidden(conn, worktree) | away
     clashes = [
-        *table.values(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
+        *table.values(conn, now=now, differ=differ, hidden=hidden, limit=CONTRADICTIONS_MAX),
         *table.links(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
         *table.evidence(
             conn, now=now, after=EVIDENCE_NEWER, hidden=hidden, limit=CONTRADICTIONS_MAX
         ),
     ]
+    return _grouped(conn, clashes)[:limit]
+
+
+def _of_memory(
+    conn: Connection, node: str, now: datetime, worktree: int, away: Set[str]
+) -> list[Contradiction]:
+    hidden = _hidden(conn, worktree) | away
+    near = table.values(
+        conn, now=now, differ=differ, hidden=hidden, node=node, limit=CONTRADICTIONS_MAX
+    )
+    found = _grouped(conn, near) if near else []
+    return [one for one in found if any(side.node.id == node for side in one.sides)]
+
+
+def _hidden(conn: Connection, worktree: int) -> Set[str]:
+    return provenance.hidden(conn, worktree) if worktree else set()
+
+
+def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
+    """Return what cannot all be true, each thing once."""
     if not clashes:
         return []
     numbers = {one.claim for one in clashes} | {one.other for one in clashes if one.other}
@@ -143,9 +176,7 @@ def _open(
         claim = known[one.claim]
         about = (claim.subject, claim.attribute, claim.place) if one.kind == VALUES else (claim.id,)
         groups.setdefault((one.kind, *about), []).append(one)
-    return [
-        _told(key, tuple(group), known, memories) for key, group in list(groups.items())[:limit]
-    ]
+    return [_told(key, tuple(group), known, memories) for key, group in groups.items()]
 
 
 def _told(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from yaadwatch.core import privacy
+from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores
@@ -188,7 +189,11 @@ def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
     if decided.kept is None:
         return list(one.sides)
     kept = {side.claim.sense for side in one.sides if side.node.id == decided.kept.id}
-    return [side for side in one.sides if side.claim.sense not in kept]
+    return [
+        side
+        for side in one.sides
+        if all(differ(side.claim.attribute, side.claim.sense, sense) for sense in kept)
+    ]
 
 
 def _supersede(conn: Connection, losing: Iterable[Side], decided: _Decision) -> list[str]:

@@ -4,8 +4,9 @@ Only claims that hold now, of living memories that nothing supersedes, are looke
 never compared: without an equal subject and attribute there is no contradiction.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 import apsw
@@ -13,33 +14,101 @@ import apsw
 from yaadwatch.model.claims import EVIDENCE, LINK, VALUES, Clash, Settled
 from yaadwatch.store.codec import from_ms, json_list, to_ms
 
-_CURRENT: Final = """
+PAIRS_PER_CLASH: Final = 20
+"""Pairs with two values that are looked at for each one that is returned, at most."""
+
+_HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
+_ABOUT_THE_SAME: Final = """
+    claims.valid_until_ms IS NULL
+    AND (claims.subject, claims.attribute, claims.place) IN (
+        SELECT mine.subject, mine.attribute, mine.place FROM claims AS mine WHERE mine.node = :node)
+"""
+"""What a memory claims is few, and what others claim of the same is found by its index."""
+
+
+def _current(which: str = _HOLDS) -> str:
+    return f"""
     current AS MATERIALIZED (
         SELECT claims.id, claims.node, claims.subject, claims.attribute, claims.place,
                claims.sense, claims.edge, claims.evidence_ms, nodes.confirmed_ms
           FROM claims JOIN nodes ON nodes.id = claims.node
-         WHERE claims.valid_from_ms <= :now_ms
-           AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)
+         WHERE {which} AND claims.valid_from_ms <= :now_ms
            AND nodes.archived_ms IS NULL
            AND claims.node NOT IN (SELECT value FROM json_each(:hidden))
            AND NOT EXISTS (
                SELECT 1
                  FROM edges
                 WHERE to_node = claims.node AND kind = 'supersedes' AND valid_until_ms IS NULL))
-"""
+"""  # noqa: S608
+
+
+def may_be_torn(conn: apsw.Connection, node: str) -> bool:
+    """Return whether another memory claims something else of what this one claims something of.
+
+    That is quickly said, and mostly it does not. If it does, `values` knows whether it matters.
+    """
+    # Not joined: most claim nothing or one thing, and a join takes several times as long to begin.
+    mine = conn.execute(
+        """
+        SELECT subject, attribute, place, sense
+          FROM claims
+         WHERE node = ? AND valid_until_ms IS NULL
+        """,
+        (node,),
+    ).fetchall()
+    return any(
+        conn.execute(
+            """
+            SELECT EXISTS (
+                SELECT 1
+                  FROM claims
+                 WHERE subject = ? AND attribute = ? AND place = ? AND valid_until_ms IS NULL
+                   AND sense <> ? AND node <> ?)
+            """,
+            (*one, node),
+        ).get
+        for one in mine
+    )
 
 
 def values(
-    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), limit: int
+    conn: apsw.Connection,
+    *,
+    now: datetime,
+    differ: Callable[[str, str, str], bool],
+    hidden: Iterable[str] = (),
+    node: str | None = None,
+    limit: int,
 ) -> list[Clash]:
     """Return pairs of claims that give one thing two values, at most `limit`, oldest claims first.
 
-    A version that is the beginning of another (3 and 3.11) is none. Two claims about nothing in
-    particular are compared only if their memories rest on a file in common, or one on none.
+    Two claims about nothing in particular are compared only if their memories rest on a file in
+    common, or one on none.
+
+    Args:
+        conn: a snapshot.
+        now: what holds is what holds then.
+        differ: whether two values of an attribute, as they are compared, cannot both be right.
+        hidden: memories that are left out.
+        node: only what is claimed of something that this memory claims something of, and has no
+            end; None for all.
+        limit: how many at most.
     """
     rows = conn.execute(
-        f"""
-        WITH {_CURRENT},
+        _VALUES if node is None else _VALUES_NEAR,
+        _given(now, hidden, limit * PAIRS_PER_CLASH) | ({} if node is None else {"node": node}),
+    )
+    found = (
+        Clash(kind=VALUES, claim=claim, other=other)
+        for claim, other, attribute, sense, other_sense in rows
+        if differ(attribute, sense, other_sense)
+    )
+    return list(islice(found, limit))
+
+
+def _values(current: str) -> str:
+    return f"""
+        WITH {current},
         torn AS (
             SELECT subject, attribute, place
               FROM current
@@ -49,12 +118,9 @@ def values(
             SELECT current.id, current.node, current.subject, current.attribute, current.place,
                    current.sense
               FROM current JOIN torn USING (subject, attribute, place))
-        SELECT one.id, other.id
+        SELECT one.id, other.id, attribute, one.sense, other.sense
           FROM sides AS one JOIN sides AS other USING (subject, attribute, place)
          WHERE one.id < other.id AND one.sense <> other.sense AND one.node <> other.node
-           AND NOT (attribute = 'version'
-                    AND (instr(other.sense || '.', one.sense || '.') = 1
-                         OR instr(one.sense || '.', other.sense || '.') = 1))
            AND NOT (subject = 'project'
                     AND EXISTS (SELECT 1 FROM file_watch WHERE node = one.node)
                     AND EXISTS (SELECT 1 FROM file_watch WHERE node = other.node)
@@ -70,10 +136,11 @@ def values(
                        OR (claim = other.id AND contradictions.other = one.id)))
          ORDER BY one.id, other.id
          LIMIT :limit
-        """,  # noqa: S608
-        _given(now, hidden, limit),
-    )
-    return [Clash(kind=VALUES, claim=claim, other=other) for claim, other in rows]
+"""  # noqa: S608
+
+
+_VALUES: Final = _values(_current())
+_VALUES_NEAR: Final = _values(_current(_ABOUT_THE_SAME))
 
 
 def links(
@@ -82,7 +149,7 @@ def links(
     """Return claims whose relation has ended and was not begun again, at most `limit`."""
     rows = conn.execute(
         f"""
-        WITH {_CURRENT}
+        WITH {_current()}
         SELECT current.id, edges.valid_until_ms
           FROM current JOIN edges ON edges.id = current.edge
          WHERE edges.valid_until_ms <= :now_ms
@@ -122,7 +189,7 @@ def evidence(
     """
     rows = conn.execute(
         f"""
-        WITH {_CURRENT},
+        WITH {_current()},
         found AS (
             SELECT id, '' AS against, evidence_ms AS at_ms, confirmed_ms
               FROM current

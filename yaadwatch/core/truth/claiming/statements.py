@@ -19,7 +19,9 @@ from yaadwatch.core.truth.claiming.parts import (
     AMOUNT,
     QUALIFIER,
     UNIT,
+    VERSION,
     as_noun,
+    differ,
     may_hold,
     qualified,
     sense,
@@ -43,7 +45,6 @@ SENTENCES_MAX: Final = 200
 """Sentences of a text that are looked at."""
 CLAIMS_MAX: Final = 16
 """Claims taken from one text; a longer list of values is a document."""
-VERSION: Final = "version"
 VALUE: Final = "value"
 PROJECT: Final = "project"
 """The subject of what is said of nothing in particular."""
@@ -87,7 +88,7 @@ def extract(text: str, *, place: str = "", headings: Sequence[str] = ()) -> tupl
         if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and about:
             claim = replace(claim, subject=about)
         key = claim.subject, claim.attribute
-        if key in found and found[key].sense != claim.sense:
+        if key in found and differ(claim.attribute, found[key].sense, claim.sense):
             unsure.add(key)
         found.setdefault(key, replace(claim, place=place, evidence=sentence))
     return tuple(claim for key, claim in found.items() if key not in unsure)[:CLAIMS_MAX]

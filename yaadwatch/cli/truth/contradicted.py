@@ -1,0 +1,35 @@
+"""What a memory that was just stored contradicts, printed below what was made of it."""
+
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
+    """Print each contradiction with the memories against it, and how it is settled; or nothing."""
+    found = answer.get("contradicts") or ()
+    for one in found:
+        where = f" in {one['place']}/" if one.get("place") else ""
+        terminal.line(
+            styled(
+                f"contradicts what is remembered of {one['subject']} {one['attribute']}{where}: "
+                f"{one['value']} here, but",
+                "yellow",
+            ),
+            indent=indent,
+        )
+        for side in one["against"]:
+            terminal.line(
+                styled(side["value"], "yellow"),
+                f" in {short(side['id'])}  {side['text']}",
+                indent=indent + 2,
+                hang=4,
+            )
+        if one.get("more"):
+            terminal.line(f"and in {one['more']} more", indent=indent + 2)
+        terminal.line(f"Settle it: {one['settle']}", indent=indent)
+    if found:
+        terminal.line("All of them: yaadwatch contradictions", indent=indent)
