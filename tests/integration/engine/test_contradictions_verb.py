@@ -145,6 +145,34 @@ def test_a_bare_value_is_about_its_heading(repo):
     assert ("admin", "port", "9090", True) in claimed(repo)
 
 
+def test_what_stands_under_another_environment_or_part_is_about_another_thing(repo):
+    repo.write(
+        "CLAUDE.md",
+        "# Staging\n\n- The API port is 8080\n\n# Production\n\n- The API port is 9090\n\n"
+        "# Frontend\n\n- The request timeout is 30 s\n\n# Ports\n\n- The web port is 80\n",
+    )
+    repo.add()
+    repo.remember("The request timeout is 60 s")
+    assert shown(repo) == []
+
+    repo.remember("The API port is 7070 in production")
+    repo.remember("The web port is 90")
+
+    assert [row["subject"] for row in shown(repo)] == ["api in production", "web"]
+
+
+def test_who_keeps_a_value_keeps_what_says_the_same_without_its_unit(repo):
+    bare = repo.remember("The pool size is 20")
+    repo.remember("The pool size is 20 connections")
+    other = repo.remember("The pool size is 30 connections")
+    (row,) = shown(repo)
+
+    done = resolve(repo, row["id"], keep=bare)
+
+    assert done["superseded"] == [other]
+    assert [one[2] for one in claimed(repo)] == ["20", "20 connections"]
+
+
 def test_bare_values_of_memories_about_different_files_are_not_compared(repo):
     repo.remember("The timeout is 30 s", files=["src/net.py"])
     repo.remember("The timeout is 60 s", files=["notes.md"])

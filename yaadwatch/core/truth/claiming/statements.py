@@ -34,8 +34,11 @@ from yaadwatch.core.truth.claiming.words import (
     EMPTY_WORDS,
     ENVIRONMENTS,
     NAMED_VALUES,
+    OF_THE_PROJECT,
+    PARTS,
     PHRASES,
     TOOLS,
+    TOPICS,
     WORD_VALUES,
 )
 
@@ -76,17 +79,19 @@ def extract(text: str, *, place: str = "", headings: Sequence[str] = ()) -> tupl
         text: a statement, masked.
         place: the folder it holds for; '' for the whole project.
         headings: those that it stands under, outermost first: "the port is 80" is about the last.
+            What stands under a heading in the text, or under a line that ends with a colon, stands
+            under that, too.
     """
-    about = as_noun(headings[-1]) if headings else ""
     found: dict[tuple[str, str], Claim] = {}
     unsure = set()
-    around = (*headings, _intro(text)) if ":\n" in text else headings
-    for sentence in _sentences(text):
+    for sentence, intros in _placed(text):
+        around = (*headings, *intros)
         claim = _claim(sentence, around)
         if claim is None:
             continue
-        if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and about:
-            claim = replace(claim, subject=about)
+        if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and around:
+            claim = replace(claim, subject=as_noun(around[-1]) or PROJECT)
+        claim = _scoped(claim, around) if around else claim
         key = claim.subject, claim.attribute
         if key in found and differ(claim.attribute, found[key].sense, claim.sense):
             unsure.add(key)
@@ -149,7 +154,7 @@ _NOT_SURE = re.compile(
     r"|likely|consider|considering|try|trying|want|wants|plan|planned|propose|proposed|suggest"
     r"|either|or|between|at least|at most|up to|about|around|approximately|roughly|almost|over"
     r"|under|above|below|least|most|more|less|fewer|than|from|(?<!defaults )(?<!set )to|since"
-    r"|into|sometimes|usually|often|typically|normally|instead|temporarily|todo|fixme|example|e\.g|eg|and|but"
+    r"|into|also|additionally|sometimes|usually|often|typically|normally|instead|temporarily|todo|fixme|example|e\.g|eg|and|but"
     r"|supports?|tested|compatible|works?|introduced|removed|added|dropped|broke|broken|fails?"
     r"|upgrade|upgraded|migrate|migrated|moved|switched|changed|bumped|raised|increased|lowered"
     r"|reduced|other|others|another|some|any|each|every|per|both|all)\b|[?<>~≥≤±^]",
@@ -253,9 +258,49 @@ def _sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _intro(text: str) -> str:
-    """Return the line that a list in a text stands under."""
-    return text.partition(":\n")[0].rpartition("\n")[2]
+def _placed(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return the sentences of a text, each with the headings in it that it stands under."""
+    if ":\n" not in text and ("#" not in text or not _HEADED.search(text)):
+        for sentence in _sentences(text):
+            yield sentence, ()
+        return
+    if not _may_claim(text):
+        return
+    left = SENTENCES_MAX
+    for block, intros in _blocks(text):
+        for sentence in _sentences(block):
+            if not left:
+                return
+            left -= 1
+            yield sentence, intros
+
+
+def _blocks(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return what stands under each heading of a text, or under a line that ends with a colon.
+
+    What follows such a list after an empty line is not in it any more.
+    """
+    headings: list[tuple[int, str]] = []
+    for block in _BLOCK.split(text):
+        head, _, rest = block.partition("\n")
+        under = tuple(name for _, name in headings)
+        if marked := _HEADED.match(head):
+            level = marked[0].count("#")
+            headings = [one for one in headings if one[0] < level]
+            headings.append((level, head[marked.end() :].rstrip(" #")))
+            yield rest, tuple(name for _, name in headings)
+        elif head.endswith(":") and rest:
+            listed, *after = _LIST_END.split(rest, maxsplit=1)
+            yield listed, (*under, " ".join(_MARK.sub("", head).split()).rstrip(":"))
+            for paragraph in after:
+                yield paragraph, under
+        else:
+            yield block, under
+
+
+_HEADED = re.compile(r"^ {0,3}#{1,6} +(?=\S)", re.MULTILINE)
+_BLOCK = re.compile(r"\n(?= {0,3}#{1,6} +\S|[^\n]*:\n)")
+_LIST_END = re.compile(r"\n[ \t]*\n(?=[^\s\-*+\d•])")
 
 
 def _claim(sentence: str, around: Sequence[str]) -> Claim | None:
@@ -294,11 +339,33 @@ def _told(plain: str, around: Sequence[str]) -> Claim | None:
     elif found.vague:
         return None
     subject = qualified(subject or PROJECT, found.where)
-    if not found.where and (place := _environment(around)):
-        subject = qualified(subject, f"in {place}")
     return Claim(
         subject=subject, attribute=found.attribute, value=found.value, sense=sense(found.value)
     )
+
+
+def _scoped(claim: Claim, around: Sequence[str]) -> Claim:
+    """Return a claim about what it is about under headings: "api in production".
+
+    What the claim says itself is not said again, and what is the same in all of a project is not
+    qualified by a heading that may be its topic.
+    """
+    said = set(_LETTERS.findall(claim.subject))
+    subject = claim.subject
+    part = _part(around)
+    if part and said.isdisjoint(part.split()):
+        subject = qualified(subject, f"in {part}")
+    place = _environment(around)
+    topic = place in TOPICS and claim.attribute in OF_THE_PROJECT
+    if place and not topic and said.isdisjoint(ENVIRONMENTS):
+        subject = qualified(subject, f"in {place}")
+    return replace(claim, subject=subject)
+
+
+def _part(around: Sequence[str]) -> str:
+    """Return the innermost heading that names a part of the project; '' if none does."""
+    nouns = map(as_noun, reversed(around))
+    return next((noun for noun in nouns if noun.rpartition(" ")[2] in PARTS), "")
 
 
 def _environment(around: Sequence[str]) -> str:

@@ -140,8 +140,9 @@ _SETTING = _form(
 )
 _ON_PORT = _form(
     rf"{_WHO} (?P<verb>(?:is|are) (?:available|exposed|published|served|reachable|bound)|listens?"
-    r"|runs?|binds?|serves?|starts?|answers?) (?:on|at|to) (?:port (?P<port>\d{2,5})"
-    r"|(?:https?://)?(?P<host>localhost|127\.0\.0\.1|0\.0\.0\.0)?:(?P<host_port>\d{2,5})/?)"
+    rf"|runs?|binds?|serves?|starts?|answers?|(?:serves?|exposes?|publish(?:es)?) {_WHAT})"
+    r" (?:on|at|to) (?:port (?P<port>\d{2,5})"
+    r"|(?:http(?P<secure>s)?://)?(?P<host>localhost|127\.0\.0\.1|0\.0\.0\.0)?:(?P<host_port>\d{2,5})/?)"
 )
 _HAS = _form(
     rf"{_WHO} (?P<verb>has|have) an? (?:(?P<name>[a-z]+(?: [a-z]+)?) of"
@@ -179,6 +180,8 @@ def _checked(found: Match, read: _Read | None) -> Told | None:
     )
     if groups.get("host") in LOCAL:
         subject = qualified(subject, "on localhost")
+    if groups.get("secure"):  # beside the port for plain HTTP, as a rule
+        subject = qualified(subject, "over https")
     return Told(
         subject=subject,
         attribute=read.attribute,

@@ -191,3 +191,26 @@ ENVIRONMENTS: Final = {
     for name in _words(names)
 }
 """Words of a heading that say where what stands under it holds."""
+TOPICS: Final = frozenset(("development", "tests", "local", "examples"))
+"""Those that head what is true everywhere, too: "Development" stands over a Python version."""
+OF_THE_PROJECT: Final = frozenset(
+    (
+        *CHOICES.values(),
+        *_words(
+            """
+            version branch length width depth threshold coverage indent license encoding charset
+            """
+        ),
+    )
+)
+"""What is the same in each of the topics."""
+PARTS: Final = frozenset(
+    _words(
+        """
+        service server client worker app application frontend backend cluster gateway proxy database
+        job module package library plugin daemon bot website site dashboard lambda android ios
+        windows linux macos mobile desktop web api cli
+        """
+    )
+)
+"""The last word of a heading that names a part of a project: what stands under it is of that."""
