@@ -1,7 +1,8 @@
 """Which packages, addresses and ports does a text name? A plain capitalised word is none of them.
 
 Files and definitions are found in the tree, by the anchors. What counts here is written as such: an
-address, `port 8080`, what an install command installs, or a package that the project itself uses.
+address, `port 8080`, what an install command installs, what is called a package ("the npm package
+lodash"), or a package that the project itself uses.
 """
 
 import re
@@ -32,6 +33,16 @@ _INSTALL = re.compile(
     r"|(?P<cargo>cargo (?:add|install))|(?P<go>go (?:get|install)))(?P<rest> [^\n`;&|]{1,300})"
 )
 _OF_TOOL: Final = {"npm": NPM, "pip": PIP, "cargo": CARGO, "go": GO}
+# "the npm package lodash", "Rust crates serde and tokio", "npm `lodash`", "npm @acme/ui".
+_A_NAME = r"`?@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8}`?"
+_CALLED = re.compile(
+    r"\b(?:(?P<npm>npm)|(?P<pip>pip|PyPI)|(?P<cargo>cargo|Rust|crates\.io)|(?P<go>Go))"
+    r"(?P<sort> (?:package|module|crate|librar(?:y|ies))s?)? (?:(?:called|named) )?"
+    rf"(?P<names>{_A_NAME}(?:(?:, | and |, and ){_A_NAME}){{0,3}})"
+)
+_TOOLS: Final = ("npm", "pip", "PyPI", "cargo", "Rust", "crates.io", "Go ")
+"""Of these every match has one, and most texts have none."""
+_BETWEEN = re.compile(r", and |, | and ")
 _NAME = re.compile(r"@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8}")
 _PROSE = frozenset(
     (
@@ -62,6 +73,28 @@ _WORDS: Final = frozenset(
 )
 
 
+# What else is said behind "npm package", or behind "npm" in ticks.
+_NO_NAMES: Final = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    access account all also alone an any are as author authors both bump but cache caches can
+    cannot changes ci command data dependencies dependency dir directory do does docs documentation
+    downloads each ecosystem exec exports file files folder for format get had has have help here
+    imports index init install installs instead its itself json layout level levels link list lists
+    lock locks lockfile login ls maintainer maintainers management manager managers manifest may
+    metadata might mirror must name namespace names no not now of only our outdated owner owners
+    pack page paths per prefix proxies publish publisher registries registry release releases remove
+    repository resolution root run scope scopes script scripts search shall should site size sizes
+    so source sources still structure support system than that their there these they this those
+    token tokens too tree uninstall update updates upgrade upgrades usage users vendor version
+    versions view was we well were where while who why will without workspace workspaces would you
+    your
+    """,
+    )
+)
+
+
 def entities(text: str, known: Mapping[str, str]) -> list[str]:
     """Return what `text` names, each once and in its order, as the node of it is called.
 
@@ -85,6 +118,8 @@ def entities(text: str, known: Mapping[str, str]) -> list[str]:
         ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
         names = [_package(name, ecosystem) for name in _installed(match.group("rest"))]
         found.setdefault(match.start(), []).extend(names)
+    for start, name in _called(plain):
+        found.setdefault(start, []).append(name)
     for start, name in _used(plain, known):
         found.setdefault(start, []).append(_package(name, known[plain_name(name)]))
     ordered = (name for start in sorted(found) for name in found[start])
@@ -115,6 +150,29 @@ def _installed(rest: str) -> Iterator[str]:
         any_yet = True
         if bare != word:
             return
+
+
+def _called(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where a text says that something is a package, and the package.
+
+    Only a name in ticks or with a scope needs no "package" before it: "npm only" is none.
+    """
+    for match in _CALLED.finditer(text) if any(map(text.__contains__, _TOOLS)) else ():
+        ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
+        for name in _BETWEEN.split(match.group("names")):
+            bare = name.strip("`").rstrip(".-")
+            ticked = name.startswith("`") and name.endswith("`")
+            plain = ticked or bare.startswith("@") or (match.group("sort") and _is_name(bare))
+            if not plain or bare.lower() in _NO_NAMES or (ecosystem == GO and "/" not in bare):
+                break
+            yield match.start(), _package(bare, ecosystem)
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word behind "npm package" is its name: no other word of a sentence."""
+    if word != word.lower() or word in _PROSE or word in _WORDS:
+        return False
+    return not (word.isalpha() and word.endswith(("ed", "ing", "ly")))
 
 
 def _used(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
