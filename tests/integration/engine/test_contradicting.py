@@ -87,6 +87,20 @@ def test_new_words_say_what_they_contradict(repo):
     assert "contradicts" not in mend.update(repo.home, repo.call, id=memory, text="It is slow")
 
 
+def test_words_put_right_by_a_doubt_say_what_they_contradict(repo):
+    repo.remember(THREE)
+    memory = repo.remember(f"{FIVE}. Its code is in src/net.py.")
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("rename")
+
+    (tried,) = repo.reanchor(memory, dry_run=True)["reanchored"]
+    (done,) = repo.reanchor(memory)["reanchored"]
+
+    assert "contradicts" not in tried
+    assert done["text"] == f"{FIVE}. Its code is in src/http.py."
+    assert done["contradicts"][0]["value"] == "5"
+
+
 def test_what_comes_back_says_what_it_contradicts(repo):
     memory = repo.remember(FIVE)
     repo.forget(memory)
@@ -136,6 +150,17 @@ def test_a_long_memory_is_told_by_its_beginning(repo):
     (told,) = repo.remembered(FIVE)["contradicts"]
 
     assert told["against"][0]["text"] == f"{THREE}."
+
+
+def test_a_value_further_down_is_told_with_its_sentence(repo):
+    repo.remember(f"The client is old. It has few options. {THREE}.")
+
+    (told,) = repo.remembered(FIVE)["contradicts"]
+
+    (side,) = told["against"]
+    assert (side["text"], side["sentence"]) == ("The client is old.", THREE)
+    (back,) = repo.remembered(f"The client is old. It has few options. {THREE}.")["contradicts"]
+    assert back["against"][0]["sentence"] is None
 
 
 def test_several_values_are_told_one_by_one(repo):

@@ -22,9 +22,10 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
             indent=indent,
         )
         for side in one["against"]:
+            later = f" … {side['sentence']}" if side.get("sentence") else ""
             terminal.line(
                 styled(side["value"], "yellow"),
-                f" in {short(side['id'])}  {side['text']}",
+                f" in {short(side['id'])}  {side['text']}{later}",
                 indent=indent + 2,
                 hang=4,
             )

@@ -96,8 +96,7 @@ def remember(
 
 def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
     before = admitted.before
-    against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
-    return against | {
+    told: dict[str, object] = {
         "id": admitted.node.id,
         "kind": admitted.node.kind,
         "tier": admitted.node.tier,
@@ -114,6 +113,8 @@ def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
         if before is not None
         else None,
     }
+    against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
+    return told | against
 
 
 def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admitted]:

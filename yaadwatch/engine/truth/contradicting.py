@@ -10,6 +10,7 @@ from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.truth.contradictions import Contradiction, Side
 from yaadwatch.engine.workspace import Home
+from yaadwatch.store.truth.claims import TEXT
 
 AGAINST_MAX: Final = 5
 """Memories that are told for each value, at most."""
@@ -39,12 +40,21 @@ def _row(one: Contradiction, node: str) -> Mapping[str, object]:
         "attribute": first.attribute,
         "place": first.place or None,
         "value": first.value,
-        "against": [
-            {"id": side.node.id, "value": side.claim.value, "text": side.node.summary}
-            for side in others[:AGAINST_MAX]
-        ],
+        "against": [_side(side) for side in others[:AGAINST_MAX]],
         "more": more if more > 0 else None,
         "settle": f"yaadwatch resolve {one.name} --keep MEMORY, --both or --none",
+    }
+
+
+def _side(side: Side) -> Mapping[str, object]:
+    """Return a memory by its beginning, and the sentence that says the value if it is not there."""
+    beginning, sentence = side.node.summary, side.claim.evidence
+    later = side.claim.source == TEXT and sentence not in beginning
+    return {
+        "id": side.node.id,
+        "value": side.claim.value,
+        "text": beginning,
+        "sentence": sentence if later else None,
     }
 
 
