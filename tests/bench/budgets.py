@@ -12,6 +12,7 @@ Python took beside it: by that, runs on machines that differ, or had more to do,
 import argparse
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -72,6 +73,9 @@ async def main(path, way):
 asyncio.run(main(*sys.argv[1:]))
 """
 ECHOES = ("streams", "protocol", "thread")
+ON_ONE = "both on one processor"
+PLACES = {ON_ONE: (0, 0), "each on its own processor": (0, 1)}
+"""Where we are, and where the daemon is: the first, or the second of the processors."""
 TRIP_ROUNDS = 5
 QUIET_S = Watch().quiet_ms / 1000
 REFERENCE = "reference"
@@ -299,45 +303,80 @@ def trips():
     """Yield what the smallest requests take, beside echoes of asyncio: all of the same bytes, over
     a line without a client, in rounds one after the other.
 
-    `health` is told from memory; `projects` reads a store, in a thread.
+    `health` is told from memory; `projects` reads a store, in a thread. Where the system can say
+    which processors a process may use, those told from memory are asked three times: as the
+    scheduler places us and the daemon, and with both on one processor, and each on its own.
     """
     with living() as daemon, contextlib.ExitStack() as stack:
         daemon.settled()
         client = daemon.client(daemon.machine.home)
         lines = {
-            operation: (client.beside().connect(), line(_asking(operation)))
+            operation: (client.beside().connect(), line(_asking(operation)), daemon.daemon.pid)
             for operation in ("health", "projects")
         }
         for way in ECHOES:
-            echo = stack.enter_context(echoing(daemon.machine.home / f"{way}.sock", way))
-            lines[way] = (echo, b"x" * 200 + b"\n")
-        walls = {name: [] for name in (*lines, "client")}
+            connected, pid = stack.enter_context(echoing(daemon.machine.home / f"{way}.sock", way))
+            lines[way] = (connected, b"x" * 200 + b"\n", pid)
+        walls = {(name, ""): [] for name in (*lines, "client")}
+        placed = [(name, place) for name in ("health", "protocol") for place in PLACES]
+        walls |= {key: [] for key in placed if can_place()}
         cpu = {"health": [], "projects": []}
         for _ in range(TRIP_ROUNDS):
-            for name, (connected, asked) in lines.items():
+            for name, (connected, asked, _) in lines.items():
                 before = daemon.cpu_s()
-                walls[name] += [trip(connected, asked) for _ in range(TRIPS // TRIP_ROUNDS)]
+                walls[name, ""] += [trip(connected, asked) for _ in range(TRIPS // TRIP_ROUNDS)]
                 if name in cpu:
                     cpu[name].append((daemon.cpu_s() - before) / (TRIPS // TRIP_ROUNDS) * 1e6)
             for _ in range(TRIPS // TRIP_ROUNDS):
                 began = time.perf_counter()
                 client.call("projects")
-                walls["client"].append(time.perf_counter() - began)
-    half = {name: statistics.median(each) * 1e6 for name, each in walls.items()}
-    late = {name: sorted(each)[-TRIPS // 100] * 1e3 for name, each in walls.items()}
+                walls["client", ""].append(time.perf_counter() - began)
+            for name, place in placed if can_place() else ():
+                connected, asked, pid = lines[name]
+                with on_processors(pid, *PLACES[place]):
+                    took = [trip(connected, asked) for _ in range(TRIPS // TRIP_ROUNDS)]
+                walls[name, place] += took
+    half = {key: statistics.median(each) * 1e6 for key, each in walls.items()}
+    late = {key: sorted(each)[-TRIPS // 100] * 1e3 for key, each in walls.items()}
     bare = "bare echoes of asyncio in this run: " + ", ".join(
-        f"{half[way]:.0f} µs ({way})" for way in ECHOES
+        f"{half[way, '']:.0f} µs ({way})" for way in ECHOES
     )
-    bare_late = ", ".join(f"{late[way]:.1f} ms ({way})" for way in ECHOES)
+    bare_late = ", ".join(f"{late[way, '']:.1f} ms ({way})" for way in ECHOES)
     of = "a request over an open connection"
-    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["health"]], bare)
-    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["health"]], bare_late)
+    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["health", ""]], bare)
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["health", ""]], bare_late)
+    for place in PLACES if can_place() else ():
+        beside = f"a bare echo of asyncio, too: {half['protocol', place]:.0f} µs"
+        goal = 60.0 if place == ON_ONE else None
+        yield Figure("trip", f"{of}, p50, {place}", "µs", goal, [half["health", place]], beside)
     yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["health"])
     of = "a request that reads a store, in a thread"
-    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["projects"]])
-    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["projects"]])
+    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["projects", ""]])
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["projects", ""]])
     yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["projects"])
-    yield Figure("trip", f"{of}, by our client, p50", "µs", None, [half["client"]])
+    yield Figure("trip", f"{of}, by our client, p50", "µs", None, [half["client", ""]])
+
+
+def can_place():
+    """Return whether the system can say which processors a process may use, and has two."""
+    return hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > 1
+
+
+@contextlib.contextmanager
+def on_processors(pid, mine, its):
+    """Keep this process on the processor `mine`, and another one on `its`: 0 or 1, of those that
+    we may use.
+    """
+    may = sorted(os.sched_getaffinity(0))
+    threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    try:
+        os.sched_setaffinity(0, {may[mine]})
+        for thread in threads:
+            os.sched_setaffinity(thread, {may[its]})
+        yield
+    finally:
+        for thread in (0, *threads):
+            os.sched_setaffinity(thread, may)
 
 
 def _asking(operation):
@@ -354,14 +393,14 @@ def trip(connected, asked):
 
 @contextlib.contextmanager
 def echoing(path, way):
-    """Give a connection to a server that only says what it was told."""
+    """Give a connection to a server that only says what it was told, and the pid of that."""
     with (
         subprocess.Popen([sys.executable, "-c", ECHO, str(path), way]) as server,
         socket.socket(socket.AF_UNIX) as connected,
     ):
         wait_until(path.exists)
         wait_until(lambda: connected.connect_ex(str(path)) == 0)
-        yield connected
+        yield connected, server.pid
         server.terminate()
 
 

@@ -1,6 +1,7 @@
 """Words of a work tree are found without git, and what is found is what git finds."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -278,6 +279,31 @@ def test_attributes_that_git_does_not_track_are_obeyed_as_git_does(kept, runner,
 
     assert found == by_git
     assert "src/deep/er/five.py" not in found["retry"]
+
+
+def test_no_folder_without_the_word_is_looked_into_for_attributes(kept, runner, monkeypatch):
+    """What a statement costs would grow with the tree."""
+    for number in range(30):
+        kept.write(f"in{number}/a.py", "other\n")
+    kept.write("here/a.py", "retries\n")
+    kept.write("attributes/.gitattributes", "*.js binary\n")
+    kept.git("add", "-A")
+    opened, looked = kept.open(runner), []
+
+    def noting(ask):
+        def noted(place, *more):
+            looked.append(place)
+            return ask(place, *more)
+
+        return noted
+
+    monkeypatch.setattr(os.path, "lexists", noting(os.path.lexists))
+    monkeypatch.setattr(os, "access", noting(os.access))
+
+    assert opened.files_with(["retries"]) == {"retries": ["here/a.py"]}
+    asked_in = {Path(place).parent for place in looked if str(place).endswith(".gitattributes")}
+    top = Path(opened.layout.root)
+    assert asked_in == {top, top / "attributes", top / "here"}
 
 
 def test_a_tree_that_is_being_read_keeps_no_other_question_waiting(kept, new_repo, runner):

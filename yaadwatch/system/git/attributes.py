@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable
 from enum import IntEnum
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -20,7 +19,6 @@ from yaadwatch.system.git.words.texts import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
-_TREES_KEPT: Final = 2
 _TAKES: Final = frozenset(("binary", "-diff"))
 _TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
 _BUILT_IN: Final = frozenset(
@@ -79,15 +77,16 @@ def said(repository: Asked, commit: str, named: Named | None) -> Said:
     )
 
 
-def said_here(layout: Layout, paths: Iterable[str], tracked: Iterable[str]) -> Said:
-    """Return what attributes in the work tree say of some of its files.
+def said_here(layout: Layout, tracked: Iterable[str]) -> Said:
+    """Return what attributes in the work tree say that git tracks, and those at its top.
 
     Args:
         layout: the repository.
-        paths: the files; in their folders attributes count, whether git tracks them or not.
-        tracked: the files of attributes that git tracks.
+        tracked: the files of attributes that git tracks. New ones in other folders do not count:
+            to look for them costs a look at each folder; see `said_above`.
     """
-    return _said_of(layout, _folders(tuple(paths)), tracked)
+    tracked = tuple(tracked)
+    return _said_of(layout, _above(tracked), tracked)
 
 
 def among(paths: Iterable[str]) -> tuple[str, ...]:
@@ -160,11 +159,6 @@ def no_texts(output: bytes) -> set[str]:
 
 def _said(data: bytes | None) -> Said:
     return Said.MORE if data is None else lines_say(data)
-
-
-@lru_cache(maxsize=_TREES_KEPT)
-def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_above(paths))
 
 
 def _above(paths: Iterable[str]) -> dict[str, None]:

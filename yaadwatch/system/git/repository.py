@@ -7,7 +7,7 @@ renames. Nothing here lets git read a work-tree file through a filter of the rep
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
@@ -355,12 +355,16 @@ class Repository(Past):
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
             return None  # git takes their texts from elsewhere, or none
         others = self.untracked() if untracked and new is None else new
-        holding = self._tracked_attributes(index)
-        said = attributes.said_here(self.layout, (*paths, *others) if others else paths, holding)
+        said = attributes.said_here(self.layout, self._tracked_attributes(index))
         if said is Said.MORE:
             return None
         found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
-        return self._texts_of(found) if found is not None and said is Said.LESS else found
+        if found is None:
+            return None
+        said = max(said, attributes.said_above(self.layout, _paths_in(found)))
+        if said is Said.MORE:
+            return None
+        return self._texts_of(found) if said is Said.LESS else found
 
     def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         """Return what `files_with` does for those words that an index can answer for."""
@@ -378,8 +382,7 @@ class Repository(Past):
                 return {}  # the index goes by the bytes of a file
             with indexes.use(self.layout.common_dir) as kept:
                 found = word_index.files_with(kept, self, words, at=at, whole=whole)
-            paths = {path for own in found.values() for path in own}
-            said = max(self._said(at), attributes.said_above(self.layout, paths))
+            said = max(self._said(at), attributes.said_above(self.layout, _paths_in(found)))
             if said is Said.MORE:
                 return {}
             return self._texts_of(found) if said is Said.LESS else found
@@ -424,8 +427,7 @@ class Repository(Past):
 
     def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """Return what was found without the files that are no texts by their attributes."""
-        paths = dict.fromkeys(path for own in found.values() for path in own)
-        asked = [path for path in paths if path not in self._is_text]
+        asked = [path for path in _paths_in(found) if path not in self._is_text]
         if asked:
             given = b"".join(os.fsencode(path) + b"\0" for path in asked)
             told = self._git.ask(["check-attr", "-z", "--stdin", "diff"], given=given)
@@ -446,6 +448,11 @@ class Repository(Past):
         """Return commits for which all of the words are remembered."""
         near = self._runner.remembered.near(self.layout.common_dir, words)
         return [commit for commit in near if self.has_commit(commit)]
+
+
+def _paths_in(found: Mapping[str, Iterable[str]]) -> dict[str, None]:
+    """Return all files that hold words, each once."""
+    return dict.fromkeys(path for own in found.values() for path in own)
 
 
 def _is_same(one: Path, other: Path) -> bool:
