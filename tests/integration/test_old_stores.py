@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -17,11 +18,14 @@ import old_stores
 
 from yaadwatch.core.text import text_hash
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.store import events
 from yaadwatch.store.sqlite import migrations
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import versions
 
 NEWEST = old_stores.versions()[-1]
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 older = pytest.mark.parametrize("version", old_stores.versions()[:-1])
 
 
@@ -89,7 +93,7 @@ def _hash(said, version):
     return hashlib.sha256(said.encode()).hexdigest()[: 32 if version >= 9 else 64]
 
 
-@older
+@pytest.mark.parametrize("version", range(old_stores.versions()[0], 14))
 def test_a_full_stop_that_is_a_word_counts_after_an_upgrade(path, version):
     """The fourteenth step hashes those texts anew, and each can be said beside the other."""
     old_stores.make(path, version)
@@ -142,6 +146,41 @@ def test_what_a_memory_said_before_and_says_now_is_known_after_an_upgrade(path, 
             number: db.read(versions.of_node, node)[0].text for number, node in nodes_of.items()
         }
         assert again == said
+
+
+@pytest.mark.parametrize("version", range(old_stores.versions()[0], 15))
+@pytest.mark.parametrize("left", [0, 1])
+def test_no_number_of_an_event_is_given_out_twice_after_an_upgrade(path, version, left):
+    """Up to the fourteenth version the last event could be deleted, and followers had read it."""
+    old_stores.make(path, version)
+    with closing(apsw.Connection(str(path))) as conn:
+        last = conn.execute("SELECT max(seq) FROM events").get
+        conn.execute("DELETE FROM events WHERE seq > ?", (left,))
+
+    with closing(_opened(path)) as db:
+        assert db.read(events.last) == last
+        kept = [event.seq for event in db.read(events.after, 0, 9)]
+        assert kept == [*range(1, left + 1), last]
+        new = Event(kind="node.updated", at=NOW, subject="a")
+        assert db.write(events.append, new) == last + 1
+
+
+@pytest.mark.parametrize("version", range(old_stores.versions()[0], 15))
+def test_the_same_open_edge_stays_one_after_an_upgrade(path, version):
+    old_stores.make(path, version)
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("UPDATE edges SET valid_until_ms = NULL")
+
+    again = """
+        INSERT INTO edges (from_node, to_node, kind, created_ms, updated_ms, valid_from_ms,
+                           valid_until_ms)
+        SELECT from_node, to_node, kind, 1, 1, 1, ? FROM edges WHERE id = 1
+    """
+    with closing(_opened(path)) as db:
+        db.write(lambda conn: conn.execute(again, (5,)))
+        db.write(lambda conn: conn.execute(again, (5,)))
+        with pytest.raises(apsw.ConstraintError):
+            db.write(lambda conn: conn.execute(again, (None,)))
 
 
 @older

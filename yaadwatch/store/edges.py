@@ -194,7 +194,7 @@ def close_all(conn: apsw.Connection, ended: Iterable[Edge], at: datetime) -> Non
 _CLOSE = """
 UPDATE edges
    SET valid_until_ms = max(valid_from_ms, ?1), updated_ms = max(created_ms, ?1)
- WHERE from_node = ?2 AND kind = ?3 AND to_node = ?4 AND valid_until_ms IS NULL
+ WHERE from_node = ?2 AND kind = ?3 AND +to_node = ?4 AND valid_until_ms IS NULL
 """
 
 
@@ -216,7 +216,7 @@ def describe(
         """
         UPDATE edges
            SET attributes = ?, updated_ms = ?
-         WHERE from_node = ? AND kind = ? AND to_node = ? AND valid_until_ms IS NULL
+         WHERE from_node = ? AND kind = ? AND +to_node = ? AND valid_until_ms IS NULL
            AND attributes <> ?
         """,
         (said, to_ms(at), edge.from_node, edge.kind, edge.to_node, said),
@@ -230,7 +230,7 @@ def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
         """
         UPDATE edges
            SET weight = ?, updated_ms = ?
-         WHERE from_node = ? AND kind = ? AND to_node = ? AND valid_until_ms IS NULL
+         WHERE from_node = ? AND kind = ? AND +to_node = ? AND valid_until_ms IS NULL
            AND weight <> ?
         """,
         (edge.weight, to_ms(at), edge.from_node, edge.kind, edge.to_node, edge.weight),

@@ -83,6 +83,8 @@ def about(
 def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
     """Forget at most `limit` events from before a time that every follower has read.
 
+    The last one stays: the number of the next one follows from it.
+
     Returns:
         How many were forgotten.
     """
@@ -93,6 +95,7 @@ def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
                SELECT seq
                  FROM events
                 WHERE at_ms < ?1 AND seq <= (SELECT coalesce(min(seq), ?2) FROM cursors)
+                  AND seq < (SELECT max(seq) FROM events)
                 ORDER BY seq
                 LIMIT ?3)
         """,

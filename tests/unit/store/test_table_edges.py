@@ -179,6 +179,41 @@ def test_closing_says_whether_there_was_one(conn):
     assert not edges.close(conn, edge("a", "b"), NOW)
 
 
+def test_the_table_itself_takes_the_same_open_edge_once_and_ended_ones_as_they_come(conn):
+    ended = edge("a", "b", valid_until=NOW)
+    edges.add_all(conn, [ended, ended, edge("a", "b")])
+
+    with pytest.raises(apsw.ConstraintError, match="holds already"):
+        edges.add(conn, edge("a", "b"))
+    with pytest.raises(apsw.ConstraintError, match="holds already"):
+        conn.execute("UPDATE edges SET valid_until_ms = NULL")
+
+    assert [one.valid_until for one in edges.equal(conn, edge("a", "b"))] == [NOW, NOW, None]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda conn: edges.equal(conn, edge("a", "b")),
+        lambda conn: edges.close(conn, edge("a", "b"), NOW),
+        lambda conn: edges.describe(conn, edge("a", "b"), {}, NOW),
+        lambda conn: edges.weigh(conn, edge("a", "b"), NOW),
+        lambda conn: edges.holds_within(conn, ("a", "touches", "b"), (1, 2)),
+    ],
+    ids=["equal", "close", "describe", "weigh", "holds_within"],
+)
+def test_an_edge_is_looked_for_where_it_begins_because_thousands_may_end_in_one_file(conn, look):
+    ran = []
+    conn.exec_trace = lambda _cursor, sql, bound: ran.append((sql, bound)) or True
+
+    look(conn)
+
+    conn.exec_trace = None
+    [(sql, bound)] = ran
+    plan = conn.execute(f"EXPLAIN QUERY PLAN {sql}", bound).fetchall()
+    assert "edges_by_start (from_node=? AND kind=?)" in plan[0][-1]
+
+
 hours = st.integers(0, 8)
 spans = st.tuples(hours, st.none() | hours).filter(lambda one: one[1] is None or one[0] <= one[1])
 

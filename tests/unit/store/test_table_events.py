@@ -48,6 +48,18 @@ def test_a_follower_reads_on_from_where_it_was(conn):
     assert events.after(conn, 4, 2) == []
 
 
+def test_no_number_is_given_out_twice_when_all_events_are_old(conn):
+    numbers = [
+        events.append(conn, Event(kind="job.ran", at=NOW, subject=subject)) for subject in "ab"
+    ]
+
+    assert events.trim(conn, NOW + timedelta(days=1), 9) == 1
+
+    assert [event.subject for event in events.after(conn, 0, 9)] == ["b"]
+    assert events.last(conn) == numbers[-1]
+    assert events.append(conn, Event(kind="job.ran", at=NOW, subject="c")) == numbers[-1] + 1
+
+
 def test_a_new_follower_has_read_nothing(conn):
     assert cursors.get(conn, "reactions") == Cursor(seq=0, failed_seq=0, tries=0)
 

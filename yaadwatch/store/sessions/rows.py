@@ -56,6 +56,13 @@ def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
     Returns:
         Whether it is there.
     """
+    # Most go on: the index of open ones is written only for one that was over.
+    conn.execute(
+        "UPDATE sessions SET last_ms = max(last_ms, ?) WHERE id = ? AND end_ms IS NULL",
+        (to_ms(at), id),
+    )
+    if conn.changes() > 0:
+        return True
     conn.execute(
         """
         UPDATE sessions

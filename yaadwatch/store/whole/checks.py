@@ -159,10 +159,7 @@ def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
     rows = conn.execute(
         """
         SELECT name, cursors.seq, last
-          FROM cursors,
-               (SELECT max(coalesce((SELECT max(seq) FROM events), 0),
-                           coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0))
-                       AS last)
+          FROM cursors, (SELECT coalesce(max(seq), 0) AS last FROM events)
          WHERE cursors.seq > last
          ORDER BY name
         """
