@@ -208,6 +208,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             from yaadwatch.engine import moved
 
             moved.seek(home, project)
+            home.stores.withdraw()
         return list[WatchedTree](watch_list.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
@@ -354,7 +355,7 @@ def rest(home: Home) -> None:
 
     What a large piece of work took goes even while every store is in use.
     """
-    closed = home.stores.rest(STORE_IDLE)
+    closed = home.stores.withdraw() + home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
         text_cache.forget()
