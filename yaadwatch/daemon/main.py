@@ -368,6 +368,7 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     shown = "what was shown lately is not counted"
     flushes = [(upkeep.flush, shown), (ending.flush, shown)]
     if served:
+        flushes.append((parts.own_list.keep, "no copy knows the projects of now"))
         flushes.append((parts.firsts.keep, "a project has no backup yet"))
     for flush, effect in flushes:
         flushing = asyncio.wait_for(asyncio.to_thread(flush, parts.home), _FLUSH_S)

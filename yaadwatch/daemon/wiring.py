@@ -77,6 +77,7 @@ class Parts:
     socket: LocalSocket
     intake: Intake
     firsts: FirstCopies
+    own_list: own_store.KeptList
     services: tuple[Service, ...]
 
 
@@ -114,8 +115,8 @@ def build(
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    firsts = FirstCopies()
-    scheduler = _scheduler(home, intake, firsts, health)
+    firsts, own_list = FirstCopies(), own_store.KeptList()
+    scheduler = _scheduler(home, intake, firsts, own_list, health)
 
     def left(call: Call) -> None:
         loop = asyncio.get_running_loop()
@@ -185,6 +186,7 @@ def build(
         socket=socket,
         intake=intake,
         firsts=firsts,
+        own_list=own_list,
         services=(
             Service(name="intake", run=intake.run),
             Service(name="follower", run=follower.run),
@@ -304,7 +306,13 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
     return Follower(records.journal_of(home), handlers, health)
 
 
-def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) -> Scheduler:
+def _scheduler(
+    home: Home,
+    intake: Intake,
+    firsts: FirstCopies,
+    own_list: own_store.KeptList,
+    health: Health,
+) -> Scheduler:
     async def keep() -> None:
         from yaadwatch.engine import upkeep
         from yaadwatch.engine.sessions import ending
@@ -318,8 +326,6 @@ def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) 
         from yaadwatch.engine.sessions import ending
 
         await asyncio.to_thread(ending.expire, home)
-
-    own_list = own_store.KeptList()
 
     async def poll() -> None:
         await intake.poll()
