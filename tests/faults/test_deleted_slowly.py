@@ -7,6 +7,7 @@ import contextlib
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
@@ -79,6 +80,33 @@ class Deletion:
         _delete(self.root)
 
 
+class Building:
+    """A build that deletes one file after the other, for as long as it is entered."""
+
+    def __init__(self, shop):
+        for number in range(1_000):
+            shop.write(f"build/{number}", "")
+        self._files = sorted((shop.root / "build").iterdir())
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._build)
+
+    @property
+    def went_on(self):
+        """Say whether there was something to delete all the while."""
+        return bool(self._files)
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+    def _build(self):
+        while self._files and not self._over.wait(0.02):
+            self._files.pop().unlink()
+
+
 def _delete(path):
     is_folder = path.is_dir() and not path.is_symlink()
     with contextlib.suppress(OSError):
@@ -127,6 +155,40 @@ def test_what_was_put_back_while_one_name_took_long_goes_to_the_backups(machine,
     copies = sorted(places.backups(project).glob("*.db"))
     assert set(shop.said.values()) <= _memories(copies[-1])
     assert machine.logged("store.withdrawn") == 1
+
+
+def test_what_git_clean_took_is_in_a_backup_when_it_stops_while_a_build_deletes(machine, shop):
+    """Whether the project is being deleted cannot be told, and there is no time to wait."""
+    project = shop.ask("add")["id"]
+    shop.ask("backup")
+    last = shop.ask("remember", text="Said since the last backup")["id"]
+    builds = Building(shop)
+    with builds:
+        shop.git("clean", "-fdxq", "-e", "build")
+        assert machine.stop() == 0
+
+    copies = sorted(places.backups(project).glob("*.db"))
+    assert builds.went_on
+    assert last in _memories(shop.store if shop.store.exists() else copies[-1])
+
+
+def test_who_waits_to_put_a_store_back_keeps_no_one_from_stopping(machine, shop):
+    """It has the store; so nobody could copy it while it waits."""
+    project = shop.ask("add")["id"]
+    shop.ask("backup")
+    last = shop.ask("remember", text="Said since the last backup")["id"]
+    builds = Building(shop)
+    with builds, ThreadPoolExecutor(1) as agent:
+        shop.git("clean", "-fdxq", "-e", "build")
+        saying = agent.submit(shop.ask, "remember", text="Said after cleaning")
+        time.sleep(0.5)
+        assert machine.stop() == 0
+        with pytest.raises((YaadError, NobodyListens)):
+            saying.result()
+
+    copies = sorted(places.backups(project).glob("*.db"))
+    assert builds.went_on
+    assert last in _memories(shop.store if shop.store.exists() else copies[-1])
 
 
 @pytest.mark.usefixtures("asked")

@@ -70,6 +70,9 @@ class Stores:
         self._users: dict[str, int] = {}
         self._checking: dict[tuple[str, int], threading.Lock] = {}
         self._returned: dict[str, _Returned] = {}
+        self._hurries = 0
+        self._waits = True
+        self._copied: set[str] = set()
 
     @contextlib.contextmanager
     def use(self, project: Project, *, in_passing: bool = False) -> Iterator[Database]:
@@ -182,6 +185,33 @@ class Stores:
             self._used_last = None
             return True
 
+    def hurry(self) -> None:
+        """End the waits of those who want to put a store back now: they get an error.
+
+        What is deleted has to be copied, and they keep everybody else from it.
+        """
+        self._hurries += 1
+
+    def wait_no_more(self) -> None:
+        """Put no store back any more where that takes its time."""
+        self._waits = False
+
+    def keep_deleted(self) -> None:
+        """See that nothing is lost of those whose files were deleted, whatever ends the process.
+
+        All are copied first: to put one back takes its time.
+
+        Raises:
+            YaadError: UNAVAILABLE when one could neither be put back nor copied; the others were.
+        """
+        with self._lock:
+            found = [(self._projects[project], db) for project, db in self._open.items()]
+        deleted = [(project, db) for project, db in found if not os.path.lexists(db.path)]
+        copies = {project.id: _copied(project, db, self._clock.now()) for project, db in deleted}
+        self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
+        for project, db in deleted:
+            _put_back_or_leave(project, db, copies[project.id])
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:
@@ -190,7 +220,8 @@ class Stores:
             self._open.clear()
         for project, db in found:
             try:
-                self._keep(project, db)
+                if project.id not in self._copied or os.path.lexists(db.path):
+                    self._keep(project, db)
             except YaadError:
                 _log.exception("store.lost", extra={"project": project.id})
             db.close()
@@ -303,7 +334,10 @@ class Stores:
 
     def _may_return(self, project: Project) -> bool:
         """Return whether a store that was deleted may be put back; see `may_return_now`."""
-        may = may_return_now(project, self._clock)
+        hurries = self._hurries
+        may = may_return_now(
+            project, self._clock, patient=lambda: self._waits and self._hurries == hurries
+        )
         if may and project.store.parent.name == STORE_FOLDER:
             with contextlib.suppress(OSError):  # it is just being deleted, or no file may be opened
                 repository = dwindling.Held(project.store.parent.parent / ".git")
@@ -430,10 +464,36 @@ def keep_deleted(project: Project, db: Database, now: datetime) -> None:
     Raises:
         YaadError: UNAVAILABLE when it could neither be put back nor copied.
     """
+    if not os.path.lexists(db.path):
+        _put_back_or_leave(project, db, _copied(project, db, now))
+
+
+def _copied(project: Project, db: Database, now: datetime) -> Path | YaadError:
+    """Return where a copy was made of a store that was deleted, or why there is none.
+
+    First of all: until it shows whether it may be put back, the process may have to end.
+    """
+    target = backup_path(project, now)
+    try:
+        db.backup(target)
+    except YaadError as error:
+        return error
+    return target
+
+
+def _put_back_or_leave(project: Project, db: Database, copied: Path | YaadError) -> None:
+    """Put a store back that was deleted, if it may return; its copy is not needed then.
+
+    Raises:
+        YaadError: the given one, when it could not be put back, either.
+    """
     if may_return(project):
         put_back(db)
-    if not os.path.lexists(db.path):
-        db.backup(backup_path(project, now))
+    is_back = os.path.lexists(db.path)
+    if isinstance(copied, Path) and is_back:
+        copied.unlink(missing_ok=True)
+    elif isinstance(copied, YaadError) and not is_back:
+        raise copied
 
 
 def withdraw(project: Project, db: Database, now: datetime) -> None:
@@ -473,18 +533,26 @@ def may_return(project: Project) -> bool:
         return False
 
 
-def may_return_now(project: Project, clock: Clock) -> bool:
+def may_return_now(
+    project: Project, clock: Clock, *, patient: Callable[[], bool] = lambda: True
+) -> bool:
     """Return whether a store that was deleted may be put back, once nothing more is deleted there.
 
     `rm -rf` may take our folder first and `.git` last; what came back in between would stay behind.
 
+    Args:
+        project: whose.
+        clock: waits.
+        patient: asked again and again; False ends the wait.
+
     Raises:
-        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds.
+        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds, or
+            when nobody waits so long.
     """
     if project.store.parent.name != STORE_FOLDER:
         return may_return(project)
     folder = project.store.parent.parent
-    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project)):
+    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project), patient=patient):
         return True
     if not may_return(project):
         return False

@@ -19,7 +19,13 @@ _LARGE_IN_GIT: Final = ("objects", "modules", "lfs")
 """Where names go away for long when a repository is deleted. Others come and go as git works."""
 
 
-def is_left_alone(folder: Path, clock: Clock, *, stands: Callable[[], bool]) -> bool:
+def is_left_alone(
+    folder: Path,
+    clock: Clock,
+    *,
+    stands: Callable[[], bool],
+    patient: Callable[[], bool] = lambda: True,
+) -> bool:
     """Wait until nothing is being deleted in a folder; say whether that came about.
 
     Names that come are no deletion, so that a build may run. Links and network disks below are not
@@ -29,15 +35,20 @@ def is_left_alone(folder: Path, clock: Clock, *, stands: Callable[[], bool]) -> 
         folder: what may be in the middle of being deleted.
         clock: waits; with the time that looking takes, 5 s at most.
         stands: asked at each look; False ends the wait.
+        patient: asked at each folder, so it must be quick; False ends the wait.
     """
     until = clock.monotonic_s() + WAIT_S
+
+    def is_over() -> bool:
+        return not patient() or clock.monotonic_s() >= until
+
     apart = frozenset(map(str, mounts.networks(folder)))
-    names = _names(folder, apart, clock, until)
+    names = _names(folder, apart, is_over)
     quiet_since = clock.monotonic_s()
     while names is not None and stands():
         clock.pause(PAUSE_S)
         looks_at = clock.monotonic_s()
-        former, names = names, _names(folder, apart, clock, until)
+        former, names = names, _names(folder, apart, is_over)
         if names is not None and _have_gone(former, names):
             quiet_since = clock.monotonic_s()
         elif names is not None and looks_at - quiet_since >= QUIET_S:
@@ -74,17 +85,17 @@ class Held:
 
 
 def _names(
-    folder: Path, apart: frozenset[str], clock: Clock, until: float
+    folder: Path, apart: frozenset[str], is_over: Callable[[], bool]
 ) -> Mapping[str, int] | None:
     """Return how many names are in each folder, those near the top first.
 
-    Of git's own those that it has for a moment do not count. None: it is `until` before all is
+    Of git's own those that it has for a moment do not count. None: it `is_over` before all is
     looked at.
     """
     found: dict[str, int] = {}
     waiting, total = deque([str(folder)]), 0
     while waiting and total < NAMES_MAX:
-        if clock.monotonic_s() >= until:
+        if is_over():
             return None
         place = waiting.popleft()
         try:
