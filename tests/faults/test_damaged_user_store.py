@@ -197,3 +197,18 @@ def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine):
     assert "is read from a copy" in problem(machine)["what"]
     assert places.user_store().read_bytes() == left
     assert len(copies()) == 1
+
+
+def test_a_project_that_was_added_right_before_the_daemon_stopped_is_in_a_copy(machine):
+    """No poll came in between."""
+    places.home().mkdir(parents=True)
+    (places.home() / "config.toml").write_text("[watch]\npoll_s = 3600\n")
+    machine.live()
+    Shop.new(machine, files=1)
+    machine.stop()
+    machine.live()
+    Shop.new(machine, "other", files=1)
+    damage(machine)
+    machine.live()
+
+    assert len(machine.call("status")["projects"]) == 2

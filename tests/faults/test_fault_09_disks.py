@@ -38,6 +38,11 @@ def fill(folder):
     return folder / "filler"
 
 
+def told_of_disk(machine):
+    """Return what the daemon says of disks."""
+    return [one["what"] for one in machine.call("status")["problems"] if " disk " in one["what"]]
+
+
 def refusal(act, *given, **fields):
     with pytest.raises(YaadError) as raised:
         act(*given, **fields)
@@ -72,13 +77,16 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     told = shop.ask("stale")
     assert "space" in told["unchecked"]
     assert "Not checked now: There is no space" in machine.run("stale", cwd=root).out
-    assert machine.call("status")["daemon"]["running"]
+    assert told_of_disk(machine) == [
+        f"There is no space left on the disk of {root}/.yaad; nothing more can be stored there."
+    ]
     full = (root / "CLAUDE.md").read_bytes()
     assert full == before or said  # what was written whole may be there, half of it may not
     assert full.count(b"yaad:begin") == full.count(b"yaad:end") == 1
     assert [path.name for path in root.iterdir() if path.name.endswith(".yaad")] == [".yaad"]
 
     filler.unlink()
+    assert told_of_disk(machine) == []
     shop.ask("remember", text="The disk has room again")
     assert shop.ask("stale")["unchecked"] is None
     shop.edit(0, 7)
@@ -186,7 +194,8 @@ def test_on_a_disk_that_is_read_only_what_cannot_be_done_is_said_and_is_done_whe
     refused = refusal(shop.ask, "remember", text="Nobody can keep this")
     assert refused.code is Code.UNAVAILABLE
     assert str(root) in refused.message
-    assert machine.call("status")["daemon"]["running"]
+    told = [one["what"] for one in machine.call("status")["problems"]]
+    assert any(str(root) in what and "read-only" in what for what in told), told
 
     subprocess.run(["mount", "-o", "remount,rw", str(root)], check=True)
     shop.edit(0, 7)
@@ -215,7 +224,10 @@ def test_with_a_home_that_is_read_only_what_is_stored_is_read_all_the_same(
 
         told = machine.ask("recall", "which rate is applied", cwd=shop.root)
         refused = machine.run("remember", "Nobody can keep this", cwd=shop.root)
+        found = machine.run("doctor")
 
+        assert "is on a disk that is mounted read-only" in " ".join(found.out.split())
+        assert "chmod" not in found.out
         assert told["offline"]
         assert [row["id"] for row in told["results"]] == [shop.said[0]]
         assert refused.status == 3

@@ -7,7 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.doubts import tell_shallow
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, folder, short
+from yaadwatch.cli.words import count, folder, short, was_read
 from yaadwatch.model.agent_files import MODES
 
 _ANSWERS_MAX = 3
@@ -203,8 +203,8 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
         short(project["id"]),
         styled(folder(project["path"]), "bold"),
         str(project.get("branch") or "-"),
-        count(project["memories"], "memory"),
-        styled(stale, "yellow" if project["stale"] else ""),
+        count(project["memories"], "memory") if was_read(project) else "-",
+        styled(stale if was_read(project) else "-", "yellow" if project["stale"] else ""),
         styled(state, "" if state == "ok" else "red"),
     )
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli import doubts
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, folder, size
+from yaadwatch.cli.words import ago, count, folder, size, was_read
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.errors import Code, YaadError
 
@@ -204,6 +204,8 @@ def _is_notable(project: "dict[str, Any]") -> bool:
 def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
     watched = WATCHES.get(project["watch"], str(project["watch"]))
     lag = "" if project.get("lag_ms") is None else f", lag {project['lag_ms']} ms"
+    if not was_read(project):
+        return (styled(f"{project['state']}, {watched}", "red"),)
     return (
         f"{count(project['memories'], 'memory')}, ",
         styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),

@@ -87,6 +87,13 @@ def size(number: object) -> str:
     return f"{number / 1_000_000:.0f} MB"
 
 
+def was_read(project: dict[str, object]) -> bool:
+    """Return whether the store of a project could be read: else its counts say nothing."""
+    return project.get("state", "ok") == "ok" or bool(
+        project["memories"] or project.get("last_check")
+    )
+
+
 def folder(path: object) -> str:
     """Return a path with the home folder as "~"."""
     text = str(path)

@@ -41,14 +41,15 @@ class HomeFacts:
     Args:
         path: of it.
         state: 'absent', 'barred' (absent, and cannot be made), 'file' (no folder stands there),
-            'foreign' (of another user), 'closed' (it may not be written to) or 'ok'.
+            'foreign' (of another user), 'closed' (it may not be written to), 'read-only' (nor may
+            anything on its disk) or 'ok'.
         above: of one that is barred, what there is of the path to it.
         is_open: other users may look into it.
         free_bytes: on its disk; None when that is not known.
     """
 
     path: str
-    state: Literal["absent", "barred", "file", "foreign", "closed", "ok"]
+    state: Literal["absent", "barred", "file", "foreign", "closed", "read-only", "ok"]
     above: str = ""
     is_open: bool = False
     free_bytes: int | None = None
@@ -212,6 +213,10 @@ def _home(facts: Facts) -> Found:
             yield "problem", what, 'export YAAD_HOME="$HOME/.yaad-$(id -u)"', advice
         case "closed":
             yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}", ""
+        case "read-only":
+            what = f"{home.path} is on a disk that is mounted read-only; nothing can be stored."
+            advice = "Have it mounted for writing, or set YAAD_HOME to a folder elsewhere; "
+            yield "problem", what, "", advice + _IN_PROFILE
         case "absent":
             yield "todo", "No repository is watched yet.", "yaadwatch add .", "In the repository."
         case "barred":

@@ -43,6 +43,8 @@ _IDLE_ENDS_S: Final = 0.1
 """A thread with nothing to do ends within this, once it is told to."""
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
+_RETURN_S: Final = 0.9
+"""A store that was deleted, and has been copied, is put back if that takes no longer."""
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
@@ -352,29 +354,40 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
 
     A daemon that could not begin has `served` nobody, and leaves the projects' stores alone.
     """
-    import asyncio
     from datetime import timedelta
 
-    from yaadwatch.daemon.supervisor import attempt, log_crash
     from yaadwatch.engine import upkeep
     from yaadwatch.engine.sessions import ending
 
     parts.bell.close()
+    parts.home.stores.hurry()
     await parts.intake.stop()
     await parts.socket.close(timedelta(seconds=_ANSWER_S))
     # Whoever waits for git in a thread gets an error now, and ends.
     parts.home.git.close()
     parts.dispatcher.close()
+    if served:
+        await _finish(parts.home.stores.keep_deleted, _RETURN_S, "a deleted store is not put back")
+        parts.home.stores.wait_no_more()
     shown = "what was shown lately is not counted"
     flushes = [(upkeep.flush, shown), (ending.flush, shown)]
     if served:
+        flushes.append((parts.own_list.keep, "no copy knows the projects of now"))
         flushes.append((parts.firsts.keep, "a project has no backup yet"))
     for flush, effect in flushes:
-        flushing = asyncio.wait_for(asyncio.to_thread(flush, parts.home), _FLUSH_S)
-        error = await attempt(flushing)
-        if error is not None:
-            log_crash("daemon.not_flushed", error, effect=effect)
+        await _finish(partial(flush, parts.home), _FLUSH_S, effect)
     parts.home.close()
+
+
+async def _finish(work: Callable[[], object], limit_s: float, effect: str) -> None:
+    """Do what is left to be done, in a thread, for so long at most; tell the `effect` if not."""
+    import asyncio
+
+    from yaadwatch.daemon.supervisor import attempt, log_crash
+
+    error = await attempt(asyncio.wait_for(asyncio.to_thread(work), limit_s))
+    if error is not None:
+        log_crash("daemon.not_flushed", error, effect=effect)
 
 
 def _settings_file() -> "Path":

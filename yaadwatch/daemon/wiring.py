@@ -77,6 +77,7 @@ class Parts:
     socket: LocalSocket
     intake: Intake
     firsts: FirstCopies
+    own_list: own_store.KeptList
     services: tuple[Service, ...]
 
 
@@ -114,8 +115,8 @@ def build(
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    firsts = FirstCopies()
-    scheduler = _scheduler(home, intake, firsts, health)
+    firsts, own_list = FirstCopies(), own_store.KeptList()
+    scheduler = _scheduler(home, intake, firsts, own_list, health)
 
     def left(call: Call) -> None:
         loop = asyncio.get_running_loop()
@@ -185,6 +186,7 @@ def build(
         socket=socket,
         intake=intake,
         firsts=firsts,
+        own_list=own_list,
         services=(
             Service(name="intake", run=intake.run),
             Service(name="follower", run=follower.run),
@@ -208,6 +210,7 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             from yaadwatch.engine import moved
 
             moved.seek(home, project)
+            home.stores.withdraw()
         return list[WatchedTree](watch_list.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
@@ -303,7 +306,13 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
     return Follower(records.journal_of(home), handlers, health)
 
 
-def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) -> Scheduler:
+def _scheduler(
+    home: Home,
+    intake: Intake,
+    firsts: FirstCopies,
+    own_list: own_store.KeptList,
+    health: Health,
+) -> Scheduler:
     async def keep() -> None:
         from yaadwatch.engine import upkeep
         from yaadwatch.engine.sessions import ending
@@ -317,8 +326,6 @@ def _scheduler(home: Home, intake: Intake, firsts: FirstCopies, health: Health) 
         from yaadwatch.engine.sessions import ending
 
         await asyncio.to_thread(ending.expire, home)
-
-    own_list = own_store.KeptList()
 
     async def poll() -> None:
         await intake.poll()
@@ -354,7 +361,7 @@ def rest(home: Home) -> None:
 
     What a large piece of work took goes even while every store is in use.
     """
-    closed = home.stores.rest(STORE_IDLE)
+    closed = home.stores.withdraw() + home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
         text_cache.forget()

@@ -33,7 +33,7 @@ from yaadwatch.installing.standing import standing
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.whole import looking
-from yaadwatch.system import config, redacting
+from yaadwatch.system import config, mounts, redacting
 from yaadwatch.system.receipt_file import UnreadableError
 
 Ask = Callable[[str], dict[str, Any]]
@@ -96,6 +96,8 @@ def _home(path: Path) -> HomeFacts:
         return HomeFacts(path=str(path), state="file")
     if found.st_uid != os.geteuid():
         return HomeFacts(path=str(path), state="foreign")
+    if mounts.takes_nothing(path) == "read-only":
+        return HomeFacts(path=str(path), state="read-only")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return HomeFacts(path=str(path), state="closed")
     return HomeFacts(

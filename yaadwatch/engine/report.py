@@ -3,12 +3,14 @@
 import os
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, cast
 
 from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.engine import budget, json_views, store_lookup
+from yaadwatch.engine.stores import STORE_FOLDER
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
@@ -18,7 +20,7 @@ from yaadwatch.store import jobs, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.system import processes
+from yaadwatch.system import mounts, processes
 from yaadwatch.system.config import FILE, value_of
 from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT
 
@@ -33,6 +35,14 @@ _MEND_PARTIAL: Final = (
     "git -C {path} fetch --refetch --no-filter (this clone lacks older contents),"
     " then yaadwatch add {path}"
 )
+_DISKS: Final = {
+    "full": "There is no space left on the disk of {folder}",
+    "read-only": "{folder} is on a disk that is mounted read-only",
+}
+_MEND_DISKS: Final = {
+    "full": "df -h {folder} (then free some space there)",
+    "read-only": "df -h {folder} (then have that disk mounted for writing)",
+}
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
@@ -146,11 +156,41 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
             problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
+    problems += _disks(home, rows)
     own = budget.row(budget.of_store(home, home.user))
     problems += _full("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry_of_formats.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
+
+
+def _disks(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """Return which disks take nothing more, each once: of our home, and of stores that answer."""
+    found: dict[tuple[int, str], Path] = {}
+    stores = [Path(str(row["path"]), STORE_FOLDER) for row in rows if _answers(home, row)]
+    for folder in (places.home(), *stores):
+        why = mounts.takes_nothing(folder)
+        if why:
+            found.setdefault((_device(folder), why), folder)
+    quoted = {folder: shlex.quote(str(folder)) for folder in found.values()}
+    return [
+        {
+            "what": _DISKS[why].format(folder=folder) + "; nothing more can be stored there.",
+            "mend": _MEND_DISKS[why].format(folder=quoted[folder]),
+        }
+        for (_, why), folder in found.items()
+    ]
+
+
+def _device(folder: Path) -> int:
+    try:
+        return folder.stat().st_dev
+    except OSError:  # it was deleted just now
+        return 0
+
+
+def _answers(home: Home, row: dict[str, object]) -> bool:
+    return home.pulse is None or not home.pulse.hangs(str(row["id"]))
 
 
 def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:

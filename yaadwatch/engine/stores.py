@@ -8,6 +8,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
@@ -15,7 +16,7 @@ from typing import Final, TypeVar
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
+from yaadwatch.model.settings import STORE_CLOSING_S, STORE_RETURNED_S, STORES_OPEN_MAX
 from yaadwatch.store import meta
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import resting
@@ -30,13 +31,27 @@ R = TypeVar("R")
 STORE_FOLDER = ".yaad"
 EXCLUDED = f"/{STORE_FOLDER}/"
 """The line that keeps our folder out of git."""
+_OF_EACH_REPOSITORY: Final = ("HEAD", "objects", "refs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """A store that was put back, `at_s` on the clock, and what it was put back beside."""
+
+    repository: dwindling.Held
+    at_s: float
+
+    def was_wrong(self) -> bool:
+        """Return whether the repository was being deleted then, which shows only now."""
+        return self.repository.was_deleted()
 
 
 class Stores:
     """The open stores of projects: at most 16, the least recently used closed first.
 
     What was deleted underneath is put back before it is closed, or a backup is made of it where it
-    may not return: the open store is the last that has it.
+    may not return: the open store is the last that has it. One that was put back, and whose
+    repository was deleted right afterwards, is taken away again, into a backup.
 
     Args:
         on_commit: told the project's id after each transaction in its store.
@@ -54,6 +69,10 @@ class Stores:
         self._open: OrderedDict[str, Database] = OrderedDict()
         self._users: dict[str, int] = {}
         self._checking: dict[tuple[str, int], threading.Lock] = {}
+        self._returned: dict[str, _Returned] = {}
+        self._hurries = 0
+        self._waits = True
+        self._copied: set[str] = set()
 
     @contextlib.contextmanager
     def use(self, project: Project, *, in_passing: bool = False) -> Iterator[Database]:
@@ -125,17 +144,37 @@ class Stores:
         if db is not None:
             db.close()
             db.wait_until_unused(STORE_CLOSING_S)
+        self._drop_returned(project)
 
     def rest(self, idle: timedelta) -> int:
         """Close the stores that nobody used for so long; return how many those were."""
-        before = self._clock.monotonic_s() - idle.total_seconds()
+        now_s = self._clock.monotonic_s()
+        before = now_s - idle.total_seconds()
         with self._lock:
             resting = [
                 self._take(project)
                 for project in list(self._open)
-                if project not in self._users and self._used_at[project] <= before
+                if project not in self._users
+                and self._used_at[project] <= before
+                and not self._may_have_to_go(project, now_s)
             ]
         return self._put_to_rest(resting)
+
+    def withdraw(self) -> int:
+        """Take away what was put back into repositories that are deleted by now; return how many.
+
+        A backup keeps each. One that is in use is left for the next time.
+        """
+        with self._lock:
+            returned = dict(self._returned)
+        wrong = [project for project, store in returned.items() if store.was_wrong()]
+        with self._lock:
+            gone = [
+                self._take(project)
+                for project in wrong
+                if project in self._open and project not in self._users
+            ]
+        return self._put_to_rest(gone)
 
     def begins_long_rest(self, idle: timedelta) -> bool:
         """Return, once each time, whether nobody has used any store for so long."""
@@ -146,6 +185,33 @@ class Stores:
             self._used_last = None
             return True
 
+    def hurry(self) -> None:
+        """End the waits of those who want to put a store back now: they get an error.
+
+        What is deleted has to be copied, and they keep everybody else from it.
+        """
+        self._hurries += 1
+
+    def wait_no_more(self) -> None:
+        """Put no store back any more where that takes its time."""
+        self._waits = False
+
+    def keep_deleted(self) -> None:
+        """See that nothing is lost of those whose files were deleted, whatever ends the process.
+
+        All are copied first: to put one back takes its time.
+
+        Raises:
+            YaadError: UNAVAILABLE when one could neither be put back nor copied; the others were.
+        """
+        with self._lock:
+            found = [(self._projects[project], db) for project, db in self._open.items()]
+        deleted = [(project, db) for project, db in found if not os.path.lexists(db.path)]
+        copies = {project.id: _copied(project, db, self._clock.now()) for project, db in deleted}
+        self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
+        for project, db in deleted:
+            _put_back_or_leave(project, db, copies[project.id])
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:
@@ -154,10 +220,12 @@ class Stores:
             self._open.clear()
         for project, db in found:
             try:
-                keep_deleted(project, db, self._clock.now())
+                if project.id not in self._copied or os.path.lexists(db.path):
+                    self._keep(project, db)
             except YaadError:
                 _log.exception("store.lost", extra={"project": project.id})
             db.close()
+            self._drop_returned(project.id)
 
     def _borrow(self, project: Project, *, in_passing: bool) -> Database:
         with self._lock:
@@ -222,9 +290,10 @@ class Stores:
         for project, db in resting:
             kept = False
             try:
-                keep_deleted(project, db, self._clock.now())
+                self._keep(project, db)
                 kept = True
                 db.close()
+                self._drop_returned(project.id)
                 closed += 1
             except YaadError:
                 _log.exception("store.not_closed", extra={"project": project.id})
@@ -236,6 +305,47 @@ class Stores:
                     del self._closing[project.id]
                     self._lock.notify_all()
         return closed
+
+    def _keep(self, project: Project, db: Database) -> None:
+        """See that nothing is lost of an open store that is closed now, nor left where it is not
+        wanted.
+
+        Raises:
+            YaadError: UNAVAILABLE when it could neither be put back nor copied.
+        """
+        now = self._clock.now()
+        returned = self._returned.get(project.id)
+        if returned is not None and returned.was_wrong():
+            withdraw(project, db, now)
+            _log.warning("store.withdrawn", extra={"project": project.id})
+        else:
+            keep_deleted(project, db, now)
+
+    def _may_have_to_go(self, project: str, now_s: float) -> bool:
+        """Return whether a store was put back not long ago. It is locked."""
+        returned = self._returned.get(project)
+        return returned is not None and now_s - returned.at_s < STORE_RETURNED_S
+
+    def _drop_returned(self, project: str) -> None:
+        with self._lock:
+            returned = self._returned.pop(project, None)
+        if returned is not None:
+            returned.repository.close()
+
+    def _may_return(self, project: Project) -> bool:
+        """Return whether a store that was deleted may be put back; see `may_return_now`."""
+        hurries = self._hurries
+        may = may_return_now(
+            project, self._clock, patient=lambda: self._waits and self._hurries == hurries
+        )
+        if may and project.store.parent.name == STORE_FOLDER:
+            with contextlib.suppress(OSError):  # it is just being deleted, or no file may be opened
+                repository = dwindling.Held(project.store.parent.parent / ".git")
+                self._drop_returned(project.id)
+                with self._lock:
+                    at_s = self._clock.monotonic_s()
+                    self._returned[project.id] = _Returned(repository, at_s)
+        return may
 
     def _open_store(self, project: Project) -> Database:
         if not stands(project.store):
@@ -251,7 +361,7 @@ class Stores:
             project.store,
             role="project",
             on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: may_return_now(project, self._clock),
+            may_return=lambda: self._may_return(project),
         )
         try:
             found = db.read(meta.get, "project")
@@ -354,10 +464,49 @@ def keep_deleted(project: Project, db: Database, now: datetime) -> None:
     Raises:
         YaadError: UNAVAILABLE when it could neither be put back nor copied.
     """
+    if not os.path.lexists(db.path):
+        _put_back_or_leave(project, db, _copied(project, db, now))
+
+
+def _copied(project: Project, db: Database, now: datetime) -> Path | YaadError:
+    """Return where a copy was made of a store that was deleted, or why there is none.
+
+    First of all: until it shows whether it may be put back, the process may have to end.
+    """
+    target = backup_path(project, now)
+    try:
+        db.backup(target)
+    except YaadError as error:
+        return error
+    return target
+
+
+def _put_back_or_leave(project: Project, db: Database, copied: Path | YaadError) -> None:
+    """Put a store back that was deleted, if it may return; its copy is not needed then.
+
+    Raises:
+        YaadError: the given one, when it could not be put back, either.
+    """
     if may_return(project):
         put_back(db)
-    if not os.path.lexists(db.path):
-        db.backup(backup_path(project, now))
+    is_back = os.path.lexists(db.path)
+    if isinstance(copied, Path) and is_back:
+        copied.unlink(missing_ok=True)
+    elif isinstance(copied, YaadError) and not is_back:
+        raise copied
+
+
+def withdraw(project: Project, db: Database, now: datetime) -> None:
+    """Close a store that nobody uses, and take it away into a backup; its folder goes if empty.
+
+    Raises:
+        YaadError: UNAVAILABLE when no copy could be made, and then it is open and where it was; or
+            when its file could not be deleted.
+    """
+    db.backup(backup_path(project, now))
+    db.close_and_delete()
+    with contextlib.suppress(OSError):  # what else is in it was not ours to put there
+        project.store.parent.rmdir()
 
 
 def backup_path(project: Project, now: datetime) -> Path:
@@ -375,6 +524,8 @@ def may_return(project: Project) -> bool:
         found = project.common_dir.stat()
         if (found.st_dev, found.st_ino) != (project.device, project.inode):
             return False
+        if not all(os.path.lexists(project.common_dir / name) for name in _OF_EACH_REPOSITORY):
+            return False  # it is being deleted
         if project.store.parent.name != STORE_FOLDER:
             return True
         return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
@@ -382,18 +533,26 @@ def may_return(project: Project) -> bool:
         return False
 
 
-def may_return_now(project: Project, clock: Clock) -> bool:
+def may_return_now(
+    project: Project, clock: Clock, *, patient: Callable[[], bool] = lambda: True
+) -> bool:
     """Return whether a store that was deleted may be put back, once nothing more is deleted there.
 
     `rm -rf` may take our folder first and `.git` last; what came back in between would stay behind.
 
+    Args:
+        project: whose.
+        clock: waits.
+        patient: asked again and again; False ends the wait.
+
     Raises:
-        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds.
+        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds, or
+            when nobody waits so long.
     """
     if project.store.parent.name != STORE_FOLDER:
         return may_return(project)
     folder = project.store.parent.parent
-    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project)):
+    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project), patient=patient):
         return True
     if not may_return(project):
         return False

@@ -117,6 +117,9 @@ BURST: Final = timedelta(seconds=2)
 STORES_OPEN_MAX: Final = 16
 STORE_CLOSING_S: Final = 5.0
 """What is in progress in a store that is being closed is waited for so long."""
+STORE_RETURNED_S: Final = 600.0
+"""A store that was put back stays open for so long: if its repository was being deleted then, that
+shows when it is gone, and the store is taken away again."""
 STORE_IDLE: Final = timedelta(seconds=30)
 """A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
 LONG_REST: Final = timedelta(minutes=10)

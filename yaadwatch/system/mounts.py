@@ -19,6 +19,8 @@ _NETWORK_FILE_SYSTEMS: Final = frozenset({
 # fmt: on
 """Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
 
+_ROOM_MIN: Final = 256 * 1024
+"""With less room than this a change of some memories may not fit."""
 _TABLE: Final = Path("/proc/self/mounts")
 _ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 
@@ -73,6 +75,21 @@ def near(places: Iterable[Path]) -> list[Path]:
     root = Path("/")
     afar = networks(root) - {root}
     return [place for place in places if not any(place.is_relative_to(one) for one in afar)]
+
+
+def takes_nothing(path: Path) -> str:
+    """Return why nothing can be stored at `path`: "full", "read-only"; '' if it can, or unknown.
+
+    A disk that does not answer keeps whoever asks waiting.
+    """
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return ""
+    if found.f_flag & os.ST_RDONLY:
+        return "read-only"
+    is_full = found.f_blocks > 0 and found.f_bavail * found.f_frsize < _ROOM_MIN
+    return "full" if is_full else ""
 
 
 def _is_network_kind(kind: str) -> bool:

@@ -227,6 +227,29 @@ def test_list_lines_the_repositories_up():
     ]
 
 
+def unread(state, why):
+    """Return a project whose store could not be read."""
+    counts = {"memories": 0, "stale": 0, "last_check": None, "watch": "off", "files": []}
+    return counts | {"id": "p-3", "path": "/srv/old", "state": state, "reason": why}
+
+
+def test_list_counts_nothing_where_nothing_could_be_read():
+    rows = [unread("broken", "it is damaged")]
+
+    ran = command("list", answers={"projects": {"projects": rows}})
+
+    assert ran.lines == ["p-3  /srv/old  -  -  -  broken: it is damaged"]
+
+
+def test_status_counts_nothing_where_nothing_could_be_read():
+    rows = [unread("broken", "it is damaged")]
+
+    ran = command("status", answers={"status": STATUS | {"projects": rows}, "stale": STALE})
+
+    at = ran.lines.index("Projects")
+    assert ran.lines[at + 1 : at + 3] == ["  /srv/old", "    broken, not watched"]
+
+
 def test_an_empty_list_says_how_to_begin():
     ran = command("list", answers={"projects": {"projects": []}})
 

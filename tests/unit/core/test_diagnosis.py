@@ -74,6 +74,12 @@ def test_where_all_is_well_nothing_is_found():
             "may not be written to",
             f"chmod u+rwx {HOME}",
         ),
+        (
+            {"home": HomeFacts(path=HOME, state="read-only")},
+            "home",
+            "is on a disk that is mounted read-only",
+            "Have it mounted for writing, or set YAAD_HOME",
+        ),
         ({"home": HomeFacts(path=HOME, state="file")}, "home", "is no folder", f"mv -n {HOME} "),
         (
             {"home": HomeFacts(path=HOME, state="barred", above="/")},
@@ -361,7 +367,7 @@ PARTS = {
     "home": [
         *(
             HomeFacts(path=ODD, state=state)
-            for state in ("absent", "barred", "file", "foreign", "closed")
+            for state in ("absent", "barred", "file", "foreign", "closed", "read-only")
         ),
         HomeFacts(path=ODD, state="ok", is_open=True, free_bytes=0),
     ],

@@ -108,6 +108,58 @@ def test_a_disk_that_takes_too_long_to_look_at_is_not_said_to_be_left_alone(wide
     assert not dwindling.is_left_alone(wide, clock, stands=lambda: True)
 
 
+@pytest.fixture
+def loose(wide):
+    """The files of a repository's objects."""
+    folder = wide / ".git" / "objects" / "ab"
+    folder.mkdir(parents=True)
+    (wide / ".git" / "rebase-merge").mkdir()
+    files = [folder / str(number) for number in range(200)]
+    for path in files:
+        path.touch()
+    return files
+
+
+def test_a_repository_whose_objects_go_away_is_not_left_alone(wide, loose):
+    assert not left_alone(wide, lambda: loose.pop().unlink())[0]
+
+
+def test_one_of_a_submodule_is_not_left_alone(wide):
+    below = wide / ".git" / "modules" / "lib" / "objects"
+    below.mkdir(parents=True)
+    names = [below / str(number) for number in range(200)]
+    for name in names:
+        name.touch()
+
+    assert not left_alone(wide, lambda: names.pop().unlink())[0]
+
+
+@pytest.mark.parametrize(
+    "place", ["index.lock", "MERGE_HEAD", "rebase-merge/done", "objects/ab/tmp_obj_a1"]
+)
+@pytest.mark.usefixtures("loose")
+def test_what_git_has_for_a_moment_is_no_deletion(wide, place):
+    path = wide / ".git" / place
+
+    def works():
+        path.unlink() if path.exists() else path.touch()
+
+    assert left_alone(wide, works)[0]
+
+
+def test_objects_that_are_elsewhere_are_not_looked_at(wide, tmp_path):
+    """A link leads there; whatever goes away in them is another one's."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    names = [outside / str(number) for number in range(100)]
+    for name in names:
+        name.touch()
+    (wide / ".git").mkdir()
+    (wide / ".git" / "objects").symlink_to(outside, target_is_directory=True)
+
+    assert left_alone(wide, lambda: names.pop().unlink())[0]
+
+
 def test_links_are_not_followed(tmp_path):
     top, outside = tmp_path / "repo", tmp_path / "outside"
     top.mkdir()
@@ -131,3 +183,58 @@ def test_a_folder_that_is_not_there_is_left_alone(tmp_path):
     clock = Meanwhile(lambda: None)
 
     assert dwindling.is_left_alone(tmp_path / "nowhere", clock, stands=lambda: True)
+
+
+@pytest.fixture(params=["folder", "file"])
+def place(request, tmp_path):
+    path = tmp_path / ".git"
+    if request.param == "folder":
+        (path / "objects").mkdir(parents=True)
+    else:
+        path.write_text("gitdir: elsewhere\n")
+    return path
+
+
+@pytest.fixture
+def held(place):
+    held = dwindling.Held(place)
+    yield held
+    held.close()
+
+
+def delete(place):
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink()
+
+
+def test_what_stands_there_was_not_deleted(held):
+    assert not held.was_deleted()
+
+
+def test_what_is_gone_was_deleted(place, held):
+    delete(place)
+
+    assert held.was_deleted()
+
+
+def test_what_has_another_name_now_was_not_deleted(place, held):
+    place.rename(place.with_name("away"))
+
+    assert not held.was_deleted()
+
+
+def test_what_something_else_took_the_place_of_was_not_deleted(place, held):
+    delete(place)
+    place.mkdir()
+
+    assert not held.was_deleted()
+
+
+def test_a_link_is_not_held(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    with pytest.raises(OSError, match="link"):
+        dwindling.Held(tmp_path / "link")

@@ -16,7 +16,14 @@ from yaadwatch.model.events import STORE_RESTORED, Event
 from yaadwatch.store import codec, events, meta
 from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import refused, told, unavailable
-from yaadwatch.store.sqlite.files import Place, StoreFile, drop_logs, make_folder, put_in_place
+from yaadwatch.store.sqlite.files import (
+    Place,
+    StoreFile,
+    delete,
+    drop_logs,
+    make_folder,
+    put_in_place,
+)
 from yaadwatch.store.sqlite.group import Group
 from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
 
@@ -307,6 +314,17 @@ class Database:
             self._closed = True
             self._changes += 2
             self._pool.close()
+
+    def close_and_delete(self) -> None:
+        """Close the store, which nobody uses, and delete its file; another one there is left alone.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be deleted, and is open still; or was closed.
+        """
+        with self._writing:
+            if self._pool.place() is Place.HERE:
+                delete(self._pool.path, "it was not deleted")
+            self.close()
 
     def strange(self) -> list[str]:
         """Return the triggers and views that no version of ours made: they would run with ours.

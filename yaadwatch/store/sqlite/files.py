@@ -81,6 +81,17 @@ def drop_logs(path: Path) -> None:
         _beside(path, ending).unlink(missing_ok=True)
 
 
+def delete(path: Path, outcome: str) -> None:
+    """Delete a database with its logs; whoever has it open still has what was in it.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be deleted; the message ends with `outcome`.
+    """
+    with _telling(path, outcome):
+        path.unlink()
+        drop_logs(path)
+
+
 @contextmanager
 def put_in_place(path: Path, outcome: str, content: bytes = b"") -> Iterator[Path]:
     """Give a file beside `path`, 0600; it takes the place of `path` when all went well.

@@ -1,0 +1,181 @@
+"""A store that was put back while its repository was being deleted goes, once that is gone."""
+
+import shutil
+import subprocess
+
+import pytest
+from engine_world import World
+
+from yaadwatch import places
+from yaadwatch.daemon import wiring
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import STORE_IDLE, STORE_RETURNED_S
+
+IDLE_S = STORE_IDLE.total_seconds()
+SAID = "Retry five times"
+
+
+@pytest.fixture
+def world(environment, tmp_path):
+    world = World(tmp_path / "work")
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def returned(world):
+    """A project whose store was deleted and put back."""
+    tree = world.repo()
+    tree.add()
+    tree.remember(SAID)
+    shutil.rmtree(tree.store.parent)
+    tree.remember("Said afterwards")
+    assert tree.store.exists()
+    return tree
+
+
+def copies(tree, project):
+    return sorted(places.backups(project).glob("*.db"))
+
+
+def project_of(tree):
+    return tree.home.project_at(tree.path)[0].id
+
+
+def test_it_goes_into_a_backup(world, returned):
+    project = project_of(returned)
+    before = copies(returned, project)
+    shutil.rmtree(returned.path / ".git")
+
+    assert world.home.stores.withdraw() == 1
+
+    assert not returned.store.parent.exists()
+    assert len(copies(returned, project)) == len(before) + 1
+    assert world.home.stores.withdraw() == 0
+
+
+def test_what_it_held_can_be_had_back(world, returned):
+    source = returned.copy("source")
+    shutil.rmtree(returned.path / ".git")
+    world.home.stores.withdraw()
+    shutil.rmtree(returned.path)
+    returned.path.mkdir()
+    returned.git("clone", "-q", f"file://{source.path}", ".")
+
+    returned.add(restore=True)
+
+    assert sorted(returned.memories()) == [SAID, "Said afterwards"]
+
+
+def test_what_else_is_in_its_folder_stays(world, returned):
+    other = returned.store.parent / "config.toml"
+    other.write_text("")
+    shutil.rmtree(returned.path / ".git")
+
+    world.home.stores.withdraw()
+
+    assert list(returned.store.parent.iterdir()) == [other]
+
+
+def test_it_stays_while_the_repository_is_there(world, returned):
+    assert world.home.stores.withdraw() == 0
+    assert sorted(returned.memories()) == [SAID, "Said afterwards"]
+
+
+def test_it_stays_when_the_repository_only_moved_for_a_while(world, returned):
+    git, away = returned.path / ".git", returned.path / "away"
+    git.rename(away)
+
+    assert world.home.stores.withdraw() == 0
+    assert returned.store.exists()
+
+    away.rename(git)
+    assert sorted(returned.memories()) == [SAID, "Said afterwards"]
+
+
+def test_one_that_was_never_deleted_stays_when_the_repository_goes(world):
+    """As it did before: who deletes `.git` alone may still want what is beside it."""
+    tree = world.repo()
+    tree.add()
+    tree.remember(SAID)
+    shutil.rmtree(tree.path / ".git")
+
+    assert world.home.stores.withdraw() == 0
+    assert tree.store.exists()
+
+
+def test_it_is_not_closed_before_it_shows_whether_the_repository_stays(world, returned):
+    project = project_of(returned)
+
+    world.clock.wait(STORE_RETURNED_S - 1)
+    wiring.rest(world.home)
+    before = world.home.stores.opened(project)
+    world.clock.wait(1)
+    wiring.rest(world.home)
+
+    assert before is not None
+    assert world.home.stores.opened(project) is None
+    assert returned.store.exists()
+
+
+def test_who_ends_takes_it_away_too(world, returned):
+    shutil.rmtree(returned.path / ".git")
+
+    world.reopen()
+
+    assert not returned.store.parent.exists()
+
+
+def test_it_stays_where_no_copy_can_be_made(world, returned):
+    project = project_of(returned)
+    backups = places.backups(project)
+    shutil.rmtree(backups, ignore_errors=True)
+    backups.parent.mkdir(parents=True, exist_ok=True)
+    backups.write_text("no folder")
+    shutil.rmtree(returned.path / ".git")
+
+    assert world.home.stores.withdraw() == 0
+    assert returned.store.exists()
+    assert world.home.stores.opened(project) is not None
+
+    backups.unlink()
+    assert world.home.stores.withdraw() == 1
+    assert not returned.store.exists()
+
+
+def test_one_that_cannot_be_deleted_is_open_still(world, returned):
+    project = project_of(returned)
+    shutil.rmtree(returned.path / ".git")
+    done = subprocess.run(["chattr", "+i", returned.store], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("no file can be made unchangeable here")
+    try:
+        assert world.home.stores.withdraw() == 0
+    finally:
+        subprocess.run(["chattr", "-i", returned.store], check=True)
+
+    assert world.home.stores.opened(project) is not None
+    assert world.home.stores.withdraw() == 1
+
+
+def test_it_stays_while_it_is_in_use(world, returned):
+    project = world.home.project_at(returned.path)[0]
+    with world.home.stores.use(project):
+        shutil.rmtree(returned.path / ".git")
+        assert world.home.stores.withdraw() == 0
+        assert returned.store.exists()
+
+    assert world.home.stores.withdraw() == 1
+
+
+def test_nothing_is_put_back_where_the_repository_has_lost_what_each_has(world):
+    tree = world.repo()
+    tree.add()
+    tree.remember(SAID)
+    shutil.rmtree(tree.store.parent)
+    shutil.rmtree(tree.path / ".git" / "objects")
+
+    with pytest.raises(YaadError):
+        tree.remember("Said afterwards")
+
+    assert not tree.store.parent.exists()
