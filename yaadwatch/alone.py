@@ -24,7 +24,8 @@ from yaadwatch.api.frames import decode, to_error
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.core.privacy import mask_tree
 from yaadwatch.engine.inout import spool
-from yaadwatch.engine.stores import Stores, refuse_unsafe
+from yaadwatch.engine.stores.open_stores import Stores
+from yaadwatch.engine.stores.store_places import refuse_unsafe
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project

@@ -23,7 +23,7 @@ from yaadwatch import places
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.inout import importing
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.settings import Settings
 from yaadwatch.store.sqlite import migrations

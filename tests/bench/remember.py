@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.engine import projects
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Settings

@@ -23,7 +23,7 @@ from yaadwatch import places
 from yaadwatch.bench.kept_vectors import KeptVectors
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.embeddings import Model

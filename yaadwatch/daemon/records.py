@@ -8,7 +8,7 @@ from typing import TypeVar
 from yaadwatch.daemon.follower import CURSOR, Journal
 from yaadwatch.daemon.scheduler import LastRun, Runs
 from yaadwatch.daemon.stream import Logs
-from yaadwatch.engine.stores import lacking
+from yaadwatch.engine.stores.store_places import lacking
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event

@@ -34,7 +34,7 @@ from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
 from yaadwatch.engine.inout.first_backup import FirstCopies
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError

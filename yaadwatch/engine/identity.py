@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.stores import (
+from yaadwatch.engine.stores.deleted_stores import keep_deleted
+from yaadwatch.engine.stores.store_places import (
     EXCLUDED,
     STORE_FOLDER,
     exclude_file,
-    keep_deleted,
     refuse_unsafe,
     stands,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.stores import lacking
+from yaadwatch.engine.stores.store_places import lacking
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict

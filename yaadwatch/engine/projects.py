@@ -12,10 +12,10 @@ from typing import Final
 from yaadwatch.engine import baseline, identity, json_views, stale
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.stores import (
+from yaadwatch.engine.stores.deleted_stores import backup_path
+from yaadwatch.engine.stores.store_places import (
     EXCLUDED,
     STORE_FOLDER,
-    backup_path,
     exclude_file,
     lacking,
     leads_away,

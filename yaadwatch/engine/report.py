@@ -10,7 +10,7 @@ from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.engine import budget, json_views, store_lookup
-from yaadwatch.engine.stores import STORE_FOLDER
+from yaadwatch.engine.stores.store_places import STORE_FOLDER
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError

@@ -15,7 +15,8 @@ from typing import Protocol
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import past_questions
-from yaadwatch.engine.stores import Stores, lacking
+from yaadwatch.engine.stores.open_stores import Stores
+from yaadwatch.engine.stores.store_places import lacking
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key

@@ -19,7 +19,7 @@ from yaadwatch.engine import branch_ancestry, projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.stores import Stores
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.workspace import Call, Home

@@ -13,7 +13,7 @@ from repositories import Kept
 
 from yaadwatch import places
 from yaadwatch.engine import moved, projects, report
-from yaadwatch.engine.stores import backup_path
+from yaadwatch.engine.stores.deleted_stores import backup_path
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes

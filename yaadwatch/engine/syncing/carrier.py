@@ -17,7 +17,7 @@ from yaadwatch.core.quoting import as_line
 from yaadwatch.core.sync.budget import fit
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
-from yaadwatch.engine.stores import exclude_file
+from yaadwatch.engine.stores.store_places import exclude_file
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Home, Space

@@ -10,7 +10,7 @@ from bridges.block import Malformed, Refused
 from yaadwatch import places
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
-from yaadwatch.engine.stores import exclude_file
+from yaadwatch.engine.stores.store_places import exclude_file
 from yaadwatch.engine.syncing import acting, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space

@@ -4,16 +4,22 @@ import contextlib
 import logging
 import os
 import shlex
-import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
-from yaadwatch import places
+from yaadwatch.engine.stores.deleted_stores import (
+    copied,
+    keep_deleted,
+    may_return_now,
+    put_back_or_leave,
+    withdraw,
+)
+from yaadwatch.engine.stores.store_places import STORE_FOLDER, refuse_unsafe, stands
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORE_RETURNED_S, STORES_OPEN_MAX
@@ -21,17 +27,12 @@ from yaadwatch.store import meta
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import resting
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.system import dwindling, files
+from yaadwatch.system import dwindling
 from yaadwatch.system.clock import Clock
 
 _log: Final = logging.getLogger(__name__)
 
 R = TypeVar("R")
-
-STORE_FOLDER = ".yaad"
-EXCLUDED = f"/{STORE_FOLDER}/"
-"""The line that keeps our folder out of git."""
-_OF_EACH_REPOSITORY: Final = ("HEAD", "objects", "refs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +208,10 @@ class Stores:
         with self._lock:
             found = [(self._projects[project], db) for project, db in self._open.items()]
         deleted = [(project, db) for project, db in found if not os.path.lexists(db.path)]
-        copies = {project.id: _copied(project, db, self._clock.now()) for project, db in deleted}
+        copies = {project.id: copied(project, db, self._clock.now()) for project, db in deleted}
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
         for project, db in deleted:
-            _put_back_or_leave(project, db, copies[project.id])
+            put_back_or_leave(project, db, copies[project.id])
 
     def close(self) -> None:
         """Close every store."""
@@ -377,192 +378,3 @@ class Stores:
                 f"yaadwatch add {shlex.quote(str(project.root))}",
             )
         return db
-
-
-def refuse_unsafe(store: Path) -> None:
-    """Refuse a store that somebody else may have put there.
-
-    Raises:
-        YaadError: REFUSED when the store or its folder is a link, belongs to another user, or is
-            something else altogether.
-    """
-    for place in (store.parent, store):
-        try:
-            found = place.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        if stat.S_ISLNK(found.st_mode):
-            what = "is a link"
-        elif place == store.parent and not stat.S_ISDIR(found.st_mode):
-            what = "is not a folder"
-        elif found.st_uid != os.getuid():
-            what = "belongs to another user"
-        else:
-            continue
-        raise YaadError(
-            Code.REFUSED,
-            f"{place} {what}; nothing was read from it or written to it.",
-            hint="Remove it, then try again.",
-        )
-
-
-def stands(path: Path) -> bool:
-    """Return whether something is at `path`.
-
-    Raises:
-        YaadError: UNAVAILABLE when that cannot be found out.
-    """
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be looked at ({error.strerror}).",
-            hint="Look at the permissions of the folders above it.",
-        ) from error
-    return True
-
-
-def lacking(project: Project) -> str:
-    """Return why the repository of a project is not at its place, '' when it is there.
-
-    Raises:
-        YaadError: UNAVAILABLE when that cannot be found out.
-    """
-    if not stands(project.common_dir):
-        return f"{project.common_dir} is not there"
-    if leads_away(project):
-        return f"a link leads from {project.common_dir} to {os.path.realpath(project.common_dir)}"
-    return ""
-
-
-def leads_away(project: Project) -> bool:
-    """Return whether a link stands in the path of a repository, which had none when it was added.
-
-    What it leads to is another place: not the project's are the store there, and what git excludes.
-    """
-    place = project.common_dir
-    return os.path.lexists(place) and os.path.realpath(place) != str(place)
-
-
-def put_back(db: Database) -> None:
-    """Have an open store put its file back if that was deleted underneath, and if that can be."""
-    if not os.path.lexists(db.path):
-        # Any write puts the file back first; this one has nothing to add.
-        with contextlib.suppress(YaadError):
-            db.write(lambda _: None)
-
-
-def keep_deleted(project: Project, db: Database, now: datetime) -> None:
-    """See that nothing is lost of an open store whose file was deleted underneath.
-
-    After `git clean -fdx` it is put back. With another clone at its place, or none, there is
-    nothing to put it back into; then a backup keeps it.
-
-    Raises:
-        YaadError: UNAVAILABLE when it could neither be put back nor copied.
-    """
-    if not os.path.lexists(db.path):
-        _put_back_or_leave(project, db, _copied(project, db, now))
-
-
-def _copied(project: Project, db: Database, now: datetime) -> Path | YaadError:
-    """Return where a copy was made of a store that was deleted, or why there is none.
-
-    First of all: until it shows whether it may be put back, the process may have to end.
-    """
-    target = backup_path(project, now)
-    try:
-        db.backup(target)
-    except YaadError as error:
-        return error
-    return target
-
-
-def _put_back_or_leave(project: Project, db: Database, copied: Path | YaadError) -> None:
-    """Put a store back that was deleted, if it may return; its copy is not needed then.
-
-    Raises:
-        YaadError: the given one, when it could not be put back, either.
-    """
-    if may_return(project):
-        put_back(db)
-    is_back = os.path.lexists(db.path)
-    if isinstance(copied, Path) and is_back:
-        copied.unlink(missing_ok=True)
-    elif isinstance(copied, YaadError) and not is_back:
-        raise copied
-
-
-def withdraw(project: Project, db: Database, now: datetime) -> None:
-    """Close a store that nobody uses, and take it away into a backup; its folder goes if empty.
-
-    Raises:
-        YaadError: UNAVAILABLE when no copy could be made, and then it is open and where it was; or
-            when its file could not be deleted.
-    """
-    db.backup(backup_path(project, now))
-    db.close_and_delete()
-    with contextlib.suppress(OSError):  # what else is in it was not ours to put there
-        project.store.parent.rmdir()
-
-
-def backup_path(project: Project, now: datetime) -> Path:
-    """Return where a copy of a project's store that is made now goes."""
-    return places.backups(project.id) / f"{now:%Y%m%dT%H%M%S%f}.db"
-
-
-def may_return(project: Project) -> bool:
-    """Return whether a store that was deleted may be put back into the repository at its place.
-
-    After `git clean -fdx` it may. Another clone lacks our line in its exclude file, and says so
-    also where the system gave its folder the number that the former one had.
-    """
-    try:
-        found = project.common_dir.stat()
-        if (found.st_dev, found.st_ino) != (project.device, project.inode):
-            return False
-        if not all(os.path.lexists(project.common_dir / name) for name in _OF_EACH_REPOSITORY):
-            return False  # it is being deleted
-        if project.store.parent.name != STORE_FOLDER:
-            return True
-        return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
-    except OSError:
-        return False
-
-
-def may_return_now(
-    project: Project, clock: Clock, *, patient: Callable[[], bool] = lambda: True
-) -> bool:
-    """Return whether a store that was deleted may be put back, once nothing more is deleted there.
-
-    `rm -rf` may take our folder first and `.git` last; what came back in between would stay behind.
-
-    Args:
-        project: whose.
-        clock: waits.
-        patient: asked again and again; False ends the wait.
-
-    Raises:
-        YaadError: UNAVAILABLE when the repository is still being deleted after some seconds, or
-            when nobody waits so long.
-    """
-    if project.store.parent.name != STORE_FOLDER:
-        return may_return(project)
-    folder = project.store.parent.parent
-    if dwindling.is_left_alone(folder, clock, stands=lambda: may_return(project), patient=patient):
-        return True
-    if not may_return(project):
-        return False
-    raise YaadError(
-        Code.UNAVAILABLE,
-        f"{project.store} was deleted, and more is being deleted in {folder}; nothing was written.",
-        hint="Try again when that is over.",
-    )
-
-
-def exclude_file(common_dir: Path) -> Path:
-    """Return the file that tells git, and nobody else, what to leave alone."""
-    return common_dir / "info" / "exclude"

@@ -1,0 +1,85 @@
+"""Where a project's store is, and what stands there: is it ours, is it there, was it moved?"""
+
+import os
+import stat
+from pathlib import Path
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
+
+STORE_FOLDER = ".yaad"
+EXCLUDED = f"/{STORE_FOLDER}/"
+"""The line that keeps our folder out of git."""
+
+
+def refuse_unsafe(store: Path) -> None:
+    """Refuse a store that somebody else may have put there.
+
+    Raises:
+        YaadError: REFUSED when the store or its folder is a link, belongs to another user, or is
+            something else altogether.
+    """
+    for place in (store.parent, store):
+        try:
+            found = place.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            what = "is a link"
+        elif place == store.parent and not stat.S_ISDIR(found.st_mode):
+            what = "is not a folder"
+        elif found.st_uid != os.getuid():
+            what = "belongs to another user"
+        else:
+            continue
+        raise YaadError(
+            Code.REFUSED,
+            f"{place} {what}; nothing was read from it or written to it.",
+            hint="Remove it, then try again.",
+        )
+
+
+def stands(path: Path) -> bool:
+    """Return whether something is at `path`.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be looked at ({error.strerror}).",
+            hint="Look at the permissions of the folders above it.",
+        ) from error
+    return True
+
+
+def lacking(project: Project) -> str:
+    """Return why the repository of a project is not at its place, '' when it is there.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    if not stands(project.common_dir):
+        return f"{project.common_dir} is not there"
+    if leads_away(project):
+        return f"a link leads from {project.common_dir} to {os.path.realpath(project.common_dir)}"
+    return ""
+
+
+def leads_away(project: Project) -> bool:
+    """Return whether a link stands in the path of a repository, which had none when it was added.
+
+    What it leads to is another place: not the project's are the store there, and what git excludes.
+    """
+    place = project.common_dir
+    return os.path.lexists(place) and os.path.realpath(place) != str(place)
+
+
+def exclude_file(common_dir: Path) -> Path:
+    """Return the file that tells git, and nobody else, what to leave alone."""
+    return common_dir / "info" / "exclude"
