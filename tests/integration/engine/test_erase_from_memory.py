@@ -41,7 +41,6 @@ KEPT_ELSEWHERE = {
     "store/sqlite/migrations.py": "steps of the schema",
     "store/vectors/scan.py": "whether a package is there",
     "store/whole/rows.py": "times, and statements by columns",
-    "system/git/attributes.py": "paths that git tracks",
     "system/git/command.py": "whether git can be run",
     "system/git/layout.py": "paths of repositories, and how they are set up",
     "system/git/words/texts.py": "endings of file names",
