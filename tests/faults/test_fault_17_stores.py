@@ -106,6 +106,33 @@ def test_git_clean_on_the_first_day_after_it_was_stopped(machine):
     comes_back(machine, shop)
 
 
+def test_git_clean_between_two_daily_copies_after_it_was_stopped(machine, shop):
+    """What was said since the newest copy is in another one; who stops with nothing new makes none.
+
+    It stops in time, and so without a copy where the machine is too busy.
+    """
+    copies = copies_of(shop)
+    shop.ask("backup")
+    later = shop.ask("remember", text="The rates are read once, at the start")["id"]
+
+    def stops_with_another():
+        machine.stop()
+        if len(copies()) < 2:
+            machine.live()
+            shop.ask("pin", id=later)
+            shop.ask("unpin", id=later)
+        return len(copies()) > 1
+
+    wait_until(stops_with_another, "a backup of what was said since")
+    comes_back(machine, shop)
+    assert shop.ask("show", id=later)["id"] == later
+    had = copies()
+    shop.edit(0, 7)
+    shop.settles()
+    machine.stop()
+    assert copies() == had
+
+
 def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machine, shop):
     other = Shop.new(machine, "other", files=2)
     machine.stop()

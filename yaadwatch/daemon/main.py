@@ -374,6 +374,7 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     if served:
         flushes.append((parts.own_list.keep, "no copy knows the projects of now"))
         flushes.append((parts.firsts.keep, "a project has no backup yet"))
+        flushes.append((parts.lasts.keep, "the newest backup lacks what was said since"))
     for flush, effect in flushes:
         await _finish(partial(flush, parts.home), _FLUSH_S, effect)
     parts.home.close()

@@ -34,6 +34,7 @@ from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
 from yaadwatch.engine.inout.first_backup import FirstCopies
+from yaadwatch.engine.inout.last_backup import LastCopies
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
@@ -77,6 +78,7 @@ class Parts:
     socket: LocalSocket
     intake: Intake
     firsts: FirstCopies
+    lasts: LastCopies
     own_list: own_store.KeptList
     services: tuple[Service, ...]
 
@@ -115,7 +117,7 @@ def build(
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    firsts, own_list = FirstCopies(), own_store.KeptList()
+    firsts, lasts, own_list = FirstCopies(), LastCopies(), own_store.KeptList()
     scheduler = _scheduler(home, intake, firsts, own_list, health)
 
     def left(call: Call) -> None:
@@ -176,6 +178,7 @@ def build(
             looker.wake(store)
             intake.store_written(store)
             firsts.written(store)
+            lasts.written(store)
 
     bell.answer(written)
     return Parts(
@@ -186,6 +189,7 @@ def build(
         socket=socket,
         intake=intake,
         firsts=firsts,
+        lasts=lasts,
         own_list=own_list,
         services=(
             Service(name="intake", run=intake.run),

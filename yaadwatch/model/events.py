@@ -46,6 +46,20 @@ EVENTS: Final = (
     STORE_RESTORED,
 )
 
+SAID: Final = (
+    NODE_CREATED,
+    NODE_UPDATED,
+    NODE_ARCHIVED,
+    NODE_RESTORED,
+    NODE_ERASED,
+    EDGE_CREATED,
+    EDGE_CLOSED,
+    SESSION_ENDED,
+    CONTRADICTION_RESOLVED,
+    GAP_APPROVED,
+)
+"""Those of what people and agents said and decided: nothing that can be worked out again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

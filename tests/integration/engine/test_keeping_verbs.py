@@ -1,5 +1,6 @@
 """verify, compact, backup, trim: a store stays whole, and what is not is found."""
 
+import resource
 import stat
 from collections import Counter
 from contextlib import closing
@@ -13,6 +14,7 @@ from yaadwatch import places
 from yaadwatch.engine import budget, report
 from yaadwatch.engine.inout import backups, verifying
 from yaadwatch.engine.inout.first_backup import AGAIN_AFTER_S, FirstCopies
+from yaadwatch.engine.inout.last_backup import LastCopies
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
@@ -504,3 +506,71 @@ def test_a_store_that_is_nearly_full_is_a_problem_before_it_is(world):
     problems = report.status(repo.home, repo.call)["problems"]
 
     assert ["reaches its budget about" in one["what"] for one in problems] == [True]
+
+
+# the last backup
+
+
+def last_copies(repo):
+    """Return what `LastCopies` leaves of a project that was written."""
+    lasts = LastCopies()
+    lasts.written(repo.home.project_at(repo.path)[0].id)
+    repo.world.clock.wait(1)
+    lasts.keep(repo.home)
+    return copies_of(repo)
+
+
+def test_the_last_backup_has_what_was_said_since_the_newest_one(repo):
+    memory = repo.remember()
+    before = last_copies(repo)
+    backup(repo)
+    same = last_copies(repo)
+    repo.remember("The queue holds a thousand jobs")
+    more = last_copies(repo)
+    repo.pin(memory)
+
+    assert before == []  # the first one is for others to make
+    assert [len(same), len(more), len(last_copies(repo))] == [1, 2, 3]
+
+
+def test_a_project_that_was_not_written_gets_no_last_backup(repo):
+    backup(repo)
+    repo.remember()
+
+    LastCopies().keep(repo.home)
+
+    assert len(copies_of(repo)) == 1
+
+
+def test_verdicts_alone_are_no_reason_for_a_last_backup(repo):
+    repo.remember()
+    backup(repo)
+    repo.write("src/net.py", "other = 1\n")
+    repo.check_tree()
+    with repo.db() as db:
+        raised = db.read(events.last_of, ["stale.raised"])
+
+    assert raised > 0
+    assert len(last_copies(repo)) == 1
+
+
+def test_beside_a_copy_that_cannot_be_read_there_is_a_last_one(repo):
+    repo.remember()
+    backup(repo)
+    (broken,) = copies_of(repo)
+    broken.write_bytes(b"no store")
+
+    assert len(last_copies(repo)) == 2
+
+
+def test_a_last_backup_that_could_not_be_made_is_said(full):
+    backup(full)
+    full.remember("One more than the copy has")
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, room[1]))
+    try:
+        with pytest.raises(YaadError, match="could not be copied"):
+            last_copies(full)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+    assert len(copies_of(full)) == 1

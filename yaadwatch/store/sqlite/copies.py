@@ -1,13 +1,19 @@
 """Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 import apsw
 
 from yaadwatch.model.errors import YaadError
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import damaged, refused, told
+
+T = TypeVar("T")
 
 
 def is_users(path: Path) -> bool:
@@ -59,16 +65,39 @@ def check(path: Path, *, role: str, project: str = "") -> None:
     outcome = "it is no copy to go back to"
     with told(path, outcome):
         migrations.check(path, connections.probe(path), migrations.chain())
-        conn = apsw.Connection(
-            f"file:{quote(str(path))}?immutable=1",
-            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
-        )
-        try:
+        with _opened(path) as conn:
             found = conn.execute("PRAGMA quick_check(1)").get
             if found != "ok":
                 raise damaged(path, str(found), outcome)
             meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
-        finally:
-            conn.close()
     if meta.get("role") != role or project not in {"", meta.get("project")}:
         raise refused(f"{path} is of another store; {outcome}.", "Take it away.")
+
+
+def ask(path: Path, question: Callable[[Connection], T]) -> T:
+    """Return what `question` finds in a copy, which is not checked first.
+
+    Args:
+        path: a single file, to which nobody writes.
+        question: reads with the connection it is given.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read.
+    """
+    with told(path, "nothing was read from it"), _opened(path) as conn:
+        try:
+            return question(conn)
+        except apsw.SQLError as error:  # of an older version, or no store
+            raise damaged(path, str(error), "nothing was read from it") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Connection]:
+    conn = apsw.Connection(
+        f"file:{quote(str(path))}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
+    )
+    try:
+        yield conn
+    finally:
+        conn.close()
