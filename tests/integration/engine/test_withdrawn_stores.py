@@ -126,6 +126,27 @@ def test_it_stays_when_git_alone_is_deleted_to_begin_anew(world, returned):
     assert sorted(returned.memories()) == [SAID, "Said afterwards"]
 
 
+def test_it_stays_where_a_branch_without_the_submodule_is_looked_at(world):
+    source, outer = world.repo("source"), world.repo("outer")
+    outer.git("branch", "without")
+    allowed = ("-c", "protocol.file.allow=always")
+    outer.git(*allowed, "submodule", "--quiet", "add", f"file://{source.path}", "inner")
+    outer.commit("inner")
+    inner = world.tree("outer/inner")
+    inner.add()
+    inner.remember(SAID)
+    shutil.rmtree(inner.store.parent)
+    inner.remember("Said afterwards")
+
+    outer.git("-c", "submodule.recurse=true", "checkout", "-q", "without")
+    assert list(inner.path.iterdir()) == [inner.store.parent]
+    assert world.home.stores.withdraw() == 0
+    world.reopen()
+
+    outer.git("-c", "submodule.recurse=true", "checkout", "-q", "main")
+    assert sorted(inner.memories()) == [SAID, "Said afterwards"]
+
+
 def test_it_is_not_closed_before_it_shows_whether_the_repository_stays(world, returned):
     project = project_of(returned)
 

@@ -45,15 +45,20 @@ class _Returned:
     """A store that was put back, `at_s` on the clock, and what it was put back beside."""
 
     repository: dwindling.Held
-    folder: Path
+    project: Project
     at_s: float
 
     def was_wrong(self) -> bool:
         """Return whether the repository was being deleted then, which shows only now.
 
         Who deletes `.git` alone, to begin anew, keeps what is beside it, and the store with that.
+        Of a submodule `.git` is a file, which git takes away where a branch has no such submodule.
         """
-        return self.repository.was_deleted() and holds_nothing_else(self.folder)
+        return (
+            self.repository.was_deleted()
+            and not os.path.lexists(self.project.common_dir)
+            and holds_nothing_else(self.project.store.parent.parent)
+        )
 
 
 class Stores:
@@ -351,12 +356,11 @@ class Stores:
         )
         if may and project.store.parent.name == STORE_FOLDER:
             with contextlib.suppress(OSError):  # it is just being deleted, or no file may be opened
-                folder = project.store.parent.parent
-                repository = dwindling.Held(folder / ".git")
+                repository = dwindling.Held(project.store.parent.parent / ".git")
                 self._drop_returned(project.id)
                 with self._lock:
                     at_s = self._clock.monotonic_s()
-                    self._returned[project.id] = _Returned(repository, folder, at_s)
+                    self._returned[project.id] = _Returned(repository, project, at_s)
         return may
 
     def _open_store(self, project: Project) -> Database:
