@@ -68,16 +68,21 @@ class Held:
         self._path = path
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._descriptor = os.open(path, flags)
+        found = os.fstat(self._descriptor)
+        self._is = (found.st_dev, found.st_ino)
 
     def was_deleted(self) -> bool:
         """Return whether it is gone for good, and nothing else stands in its place.
 
-        Some file systems never say so of a folder; there it counts as moved.
+        Some file systems never say so of a folder; there it counts as moved. Nothing is known of
+        one that was let go, whatever its descriptor is of by now.
         """
         try:
-            return os.fstat(self._descriptor).st_nlink == 0 and not os.path.lexists(self._path)
-        except OSError:  # a network disk that let it go
+            found = os.fstat(self._descriptor)
+        except OSError:  # it was let go, by a network disk or by us
             return False
+        is_it = (found.st_dev, found.st_ino) == self._is
+        return is_it and found.st_nlink == 0 and not os.path.lexists(self._path)
 
     def close(self) -> None:
         """Let it go."""

@@ -1,5 +1,6 @@
 """Who stores a memory hears at once what it contradicts: what `contradictions` lists, no more."""
 
+import math
 import random
 from datetime import timedelta
 
@@ -8,6 +9,8 @@ from engine_world import table
 
 from yaadwatch.engine.memories import curate, feedback, history, mend
 from yaadwatch.engine.truth import claims, contradicting, contradictions, resolving
+from yaadwatch.model.settings import CONTRADICTIONS_MAX
+from yaadwatch.store.truth import contradictions as table_of
 
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
 
@@ -161,6 +164,24 @@ def test_a_value_further_down_is_told_with_its_sentence(repo):
     assert (side["text"], side["sentence"]) == ("The client is old.", THREE)
     (back,) = repo.remembered(f"The client is old. It has few options. {THREE}.")["contradicts"]
     assert back["against"][0]["sentence"] is None
+
+
+def test_many_values_that_go_together_hide_no_contradiction(repo):
+    """More pairs of them than are looked at in one go."""
+    for number in range(2 * math.isqrt(CONTRADICTIONS_MAX * table_of.PAIRS_PER_CLASH) + 4):
+        memory = repo.remember(f"Tool {number} is one of ours")
+        value = ("3", "3.11")[number % 2]
+        claims.add_claim(
+            repo.home, repo.call, id=memory, subject="python", attribute="version", value=value
+        )
+    assert listed(repo) == []
+
+    repo.remember(THREE)
+    (five,) = repo.remembered(FIVE)["contradicts"]
+    (two,) = repo.remembered("We use Python 2.7")["contradicts"]
+
+    assert (five["value"], two["value"]) == ("5", "2.7")
+    assert {row["id"] for row in listed(repo)} == {five["id"], two["id"]}
 
 
 def test_several_values_are_told_one_by_one(repo):

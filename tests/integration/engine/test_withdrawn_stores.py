@@ -34,6 +34,15 @@ def returned(world):
     return tree
 
 
+def delete_all_else(tree):
+    """Leave only what came back."""
+    for one in tree.path.iterdir():
+        if one.is_dir() and one != tree.store.parent:
+            shutil.rmtree(one)
+        elif not one.is_dir():
+            one.unlink()
+
+
 def copies(tree, project):
     return sorted(places.backups(project).glob("*.db"))
 
@@ -45,7 +54,7 @@ def project_of(tree):
 def test_it_goes_into_a_backup(world, returned):
     project = project_of(returned)
     before = copies(returned, project)
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
 
     assert world.home.stores.withdraw() == 1
 
@@ -56,7 +65,7 @@ def test_it_goes_into_a_backup(world, returned):
 
 def test_what_it_held_can_be_had_back(world, returned):
     source = returned.copy("source")
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
     world.home.stores.withdraw()
     shutil.rmtree(returned.path)
     returned.path.mkdir()
@@ -70,7 +79,7 @@ def test_what_it_held_can_be_had_back(world, returned):
 def test_what_else_is_in_its_folder_stays(world, returned):
     other = returned.store.parent / "config.toml"
     other.write_text("")
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
 
     world.home.stores.withdraw()
 
@@ -104,6 +113,40 @@ def test_one_that_was_never_deleted_stays_when_the_repository_goes(world):
     assert tree.store.exists()
 
 
+def test_it_stays_when_git_alone_is_deleted_to_begin_anew(world, returned):
+    (returned.path / "notes.txt").write_text("kept\n")
+    shutil.rmtree(returned.path / ".git")
+
+    assert world.home.stores.withdraw() == 0
+    world.reopen()
+
+    assert returned.store.exists()
+    returned.git("init", "-q")
+    returned.add()
+    assert sorted(returned.memories()) == [SAID, "Said afterwards"]
+
+
+def test_it_stays_where_a_branch_without_the_submodule_is_looked_at(world):
+    source, outer = world.repo("source"), world.repo("outer")
+    outer.git("branch", "without")
+    allowed = ("-c", "protocol.file.allow=always")
+    outer.git(*allowed, "submodule", "--quiet", "add", f"file://{source.path}", "inner")
+    outer.commit("inner")
+    inner = world.tree("outer/inner")
+    inner.add()
+    inner.remember(SAID)
+    shutil.rmtree(inner.store.parent)
+    inner.remember("Said afterwards")
+
+    outer.git("-c", "submodule.recurse=true", "checkout", "-q", "without")
+    assert list(inner.path.iterdir()) == [inner.store.parent]
+    assert world.home.stores.withdraw() == 0
+    world.reopen()
+
+    outer.git("-c", "submodule.recurse=true", "checkout", "-q", "main")
+    assert sorted(inner.memories()) == [SAID, "Said afterwards"]
+
+
 def test_it_is_not_closed_before_it_shows_whether_the_repository_stays(world, returned):
     project = project_of(returned)
 
@@ -119,7 +162,7 @@ def test_it_is_not_closed_before_it_shows_whether_the_repository_stays(world, re
 
 
 def test_who_ends_takes_it_away_too(world, returned):
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
 
     world.reopen()
 
@@ -132,7 +175,7 @@ def test_it_stays_where_no_copy_can_be_made(world, returned):
     shutil.rmtree(backups, ignore_errors=True)
     backups.parent.mkdir(parents=True, exist_ok=True)
     backups.write_text("no folder")
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
 
     assert world.home.stores.withdraw() == 0
     assert returned.store.exists()
@@ -145,7 +188,7 @@ def test_it_stays_where_no_copy_can_be_made(world, returned):
 
 def test_one_that_cannot_be_deleted_is_open_still(world, returned):
     project = project_of(returned)
-    shutil.rmtree(returned.path / ".git")
+    delete_all_else(returned)
     done = subprocess.run(["chattr", "+i", returned.store], capture_output=True, check=False)
     if done.returncode:
         pytest.skip("no file can be made unchangeable here")
@@ -161,7 +204,7 @@ def test_one_that_cannot_be_deleted_is_open_still(world, returned):
 def test_it_stays_while_it_is_in_use(world, returned):
     project = world.home.project_at(returned.path)[0]
     with world.home.stores.use(project):
-        shutil.rmtree(returned.path / ".git")
+        delete_all_else(returned)
         assert world.home.stores.withdraw() == 0
         assert returned.store.exists()
 

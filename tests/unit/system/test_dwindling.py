@@ -1,6 +1,7 @@
 """Whether a folder is being deleted: real folders, and a clock that the test moves."""
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,15 @@ def test_what_something_else_took_the_place_of_was_not_deleted(place, held):
     place.mkdir()
 
     assert not held.was_deleted()
+
+
+def test_what_was_let_go_says_nothing_of_what_has_its_descriptor_now(place, tmp_path):
+    held = dwindling.Held(place)
+    held.close()
+    with tempfile.TemporaryFile(dir=tmp_path):  # no name leads to it
+        place.rename(tmp_path / "elsewhere")
+
+        assert not held.was_deleted()
 
 
 def test_a_link_is_not_held(tmp_path):

@@ -19,7 +19,12 @@ from yaadwatch.engine.stores.deleted_stores import (
     put_back_or_leave,
     withdraw,
 )
-from yaadwatch.engine.stores.store_places import STORE_FOLDER, refuse_unsafe, stands
+from yaadwatch.engine.stores.store_places import (
+    STORE_FOLDER,
+    holds_nothing_else,
+    refuse_unsafe,
+    stands,
+)
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORE_RETURNED_S, STORES_OPEN_MAX
@@ -40,11 +45,20 @@ class _Returned:
     """A store that was put back, `at_s` on the clock, and what it was put back beside."""
 
     repository: dwindling.Held
+    project: Project
     at_s: float
 
     def was_wrong(self) -> bool:
-        """Return whether the repository was being deleted then, which shows only now."""
-        return self.repository.was_deleted()
+        """Return whether the repository was being deleted then, which shows only now.
+
+        Who deletes `.git` alone, to begin anew, keeps what is beside it, and the store with that.
+        Of a submodule `.git` is a file, which git takes away where a branch has no such submodule.
+        """
+        return (
+            self.repository.was_deleted()
+            and not os.path.lexists(self.project.common_dir)
+            and holds_nothing_else(self.project.store.parent.parent)
+        )
 
 
 class Stores:
@@ -52,7 +66,8 @@ class Stores:
 
     What was deleted underneath is put back before it is closed, or a backup is made of it where it
     may not return: the open store is the last that has it. One that was put back, and whose
-    repository was deleted right afterwards, is taken away again, into a backup.
+    repository was deleted right afterwards with all that was beside it, is taken away again, into a
+    backup.
 
     Args:
         on_commit: told the project's id after each transaction in its store.
@@ -345,7 +360,7 @@ class Stores:
                 self._drop_returned(project.id)
                 with self._lock:
                     at_s = self._clock.monotonic_s()
-                    self._returned[project.id] = _Returned(repository, at_s)
+                    self._returned[project.id] = _Returned(repository, project, at_s)
         return may
 
     def _open_store(self, project: Project) -> Database:

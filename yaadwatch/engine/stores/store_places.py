@@ -80,6 +80,15 @@ def leads_away(project: Project) -> bool:
     return os.path.lexists(place) and os.path.realpath(place) != str(place)
 
 
+def holds_nothing_else(folder: Path) -> bool:
+    """Return whether nothing but our own folder is in one; False when that cannot be found out."""
+    try:
+        with os.scandir(folder) as entries:
+            return all(entry.name == STORE_FOLDER for entry in entries)
+    except OSError:
+        return False
+
+
 def exclude_file(common_dir: Path) -> Path:
     """Return the file that tells git, and nobody else, what to leave alone."""
     return common_dir / "info" / "exclude"

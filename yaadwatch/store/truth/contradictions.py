@@ -6,16 +6,15 @@ never compared: without an equal subject and attribute there is no contradiction
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any, Final
 
 import apsw
 
 from yaadwatch.model.claims import EVIDENCE, LINK, VALUES, Clash, Settled
-from yaadwatch.store.codec import from_ms, json_list, to_ms
+from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
 
 PAIRS_PER_CLASH: Final = 20
-"""Pairs with two values that are looked at for each one that is returned, at most."""
+"""Pairs with two values that are looked at in one go for each one that is returned, at most."""
 
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
 _ABOUT_THE_SAME: Final = """
@@ -94,16 +93,22 @@ def values(
             end; None for all.
         limit: how many at most.
     """
-    rows = conn.execute(
-        _VALUES if node is None else _VALUES_NEAR,
-        _given(now, hidden, limit * PAIRS_PER_CLASH) | ({} if node is None else {"node": node}),
-    )
-    found = (
-        Clash(kind=VALUES, claim=claim, other=other)
-        for claim, other, attribute, sense, other_sense in rows
-        if differ(attribute, sense, other_sense)
-    )
-    return list(islice(found, limit))
+    looked_at = limit * PAIRS_PER_CLASH
+    asked = _VALUES if node is None else _VALUES_NEAR
+    given = _given(now, hidden, looked_at) | ({} if node is None else {"node": node})
+    alike: set[tuple[str, str, str]] = set()
+    while True:
+        said = given | {"alike": to_json(sorted(alike))}
+        rows: list[tuple[Any, ...]] = conn.execute(asked, said).fetchall()
+        found = [
+            Clash(kind=VALUES, claim=claim, other=other)
+            for claim, other, attribute, sense, other_sense in rows
+            if differ(attribute, sense, other_sense)
+        ]
+        if len(found) >= limit or len(rows) < looked_at:
+            return found[:limit]
+        # Nearly all were alike, and may hide others that are not: next time without these.
+        alike |= {pair for pair in {row[2:] for row in rows} if not differ(*pair)}
 
 
 def _values(current: str) -> str:
@@ -121,6 +126,8 @@ def _values(current: str) -> str:
         SELECT one.id, other.id, attribute, one.sense, other.sense
           FROM sides AS one JOIN sides AS other USING (subject, attribute, place)
          WHERE one.id < other.id AND one.sense <> other.sense AND one.node <> other.node
+           AND (attribute, one.sense, other.sense) NOT IN (
+               SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alike))
            AND NOT (subject = 'project'
                     AND EXISTS (SELECT 1 FROM file_watch WHERE node = one.node)
                     AND EXISTS (SELECT 1 FROM file_watch WHERE node = other.node)
