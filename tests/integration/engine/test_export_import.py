@@ -112,6 +112,21 @@ def test_a_text_that_is_stored_longer_than_it_was_said_comes_in(world):
     assert there.show(memory)["text"] == repo.show(memory)["text"]
 
 
+@pytest.mark.parametrize("how", ["jsonl", "markdown"])
+def test_a_memory_of_long_ago_comes_in(full, how):
+    """A year of fewer than four digits goes out with four."""
+    given = [GivenNode(id="old-1", text="Bees know the way", created_at="0033-04-05T06:07:08Z")]
+    inject.inject(full.home, full.call, nodes=given)
+    path = full.path.parent / ("out.jsonl" if how == "jsonl" else "out")
+    ask(full, "export", path, "--format", how)
+    there = other(full.world)
+
+    answer = ask(there, "import", path)
+
+    assert answer["left_out"] == []
+    assert there.show("old-1")["created_at"] == datetime(33, 4, 5, 6, 7, 8, tzinfo=UTC)
+
+
 def test_notes_that_say_the_same_at_the_same_time_are_as_many_afterwards(world):
     repo, there = world.repo(), world.repo("there")
     repo.add()

@@ -17,6 +17,7 @@ from yaadwatch.engine.inout.row_import import Told
 from yaadwatch.engine.inout.stores import Meant, roots
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.times import told
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
@@ -135,7 +136,7 @@ def _line(value: Mapping[str, object]) -> bytes:
 def _told_time(value: object) -> str:
     if not isinstance(value, datetime):
         raise TypeError(f"no JSON: {value!r}")
-    return f"{value:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    return told(value)
 
 
 def _going_out(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:

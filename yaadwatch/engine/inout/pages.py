@@ -6,7 +6,6 @@ They come back as they went out: pages that came into an empty store go out of i
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +23,7 @@ from yaadwatch.engine.inout.incoming import (
 )
 from yaadwatch.model.nodes import NOT_GIVEN, Node, Version, canonical_key
 from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.times import told
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import versions
@@ -78,7 +78,7 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
         "name": node.summary,
         "type": node.kind,
         "description": node.summary,
-        "created": _time(node.created_at),
+        "created": told(node.created_at),
         "id": node.id,
         "tier": node.tier,
         "key": node.key,
@@ -86,8 +86,8 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
         "attributes": dict(sorted(node.attributes.items())) or None,
         "pinned": True if node.pinned else None,
         "version": node.version,
-        "updated": _time(node.updated_at),
-        "archived": _time(node.archived_at) if node.archived_at else None,
+        "updated": told(node.updated_at),
+        "archived": told(node.archived_at) if node.archived_at else None,
         "reason": node.archive_reason,
     }
     return Page(fields=fields, text=node.text, relations=tuple(relations))
@@ -100,7 +100,7 @@ def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, st
             "name": f"version {version.version}",
             "type": version.kind,
             "description": version.change,
-            "created": _time(version.at),
+            "created": told(version.at),
             "by": version.actor.removeprefix(FROM),
             "of": node.id,
             "version": version.version,
@@ -114,10 +114,6 @@ def _reworded(past: Sequence[Version], now: str) -> Iterator[tuple[Version, str]
     for version, text in zip(past, after, strict=False):
         if version.text != text:
             yield version, version.text
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
 
 
 def of_folder(path: Path) -> Coming:

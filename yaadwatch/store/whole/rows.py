@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from yaadwatch.model.times import told
 from yaadwatch.store.codec import from_ms, to_json, to_ms
 
 STAYS: Final = {
@@ -180,9 +181,7 @@ def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if name.endswith("_ms") and isinstance(value, int) and _MS_MIN <= value <= _MS_MAX:
-            line[_AT if name == _AT_MS else f"{name[:-3]}_at"] = (
-                f"{from_ms(value):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
-            )
+            line[_AT if name == _AT_MS else f"{name[:-3]}_at"] = told(from_ms(value))
         elif name in table.trees and isinstance(value, str):
             line[name] = json.loads(value)
         elif isinstance(value, bytes):
