@@ -803,6 +803,21 @@ class TestTasks:
         assert refusal(claude.task).code is Code.BAD_REQUEST
         assert refusal(claude.task, id=other).code is Code.BAD_REQUEST
 
+    @pytest.mark.parametrize("odd", ["flying", 5, ["done"], {"done": True}, True, ""])
+    def test_a_task_in_no_state_that_there_is_stays_in_sight(self, repo, claude, odd):
+        given = {"state": odd, "priority": odd}
+        odd_one = repo.remember("Stop the leak", kind="task", attributes=given)
+        after = claude.task(text="Release it")["id"]
+        repo.link(after, "depends_on", odd_one)
+
+        listed = tasks.tasks(repo.home, repo.call)
+
+        told = [(row["id"], row["state"], row["priority"]) for row in listed["tasks"]]
+        assert told == [(odd_one, "open", "normal"), (after, "open", "normal")]
+        assert listed["tasks"][1]["waits_for"] == [odd_one]
+        assert listed["counts"] == {"open": 2, "doing": 0, "done": 0, "dropped": 0}
+        assert claude.context()["tasks"] == 2
+
     def test_an_archived_task_is_refused(self, repo, claude):
         task = claude.task(text="Stop the leak")["id"]
         repo.forget(task)

@@ -1,11 +1,15 @@
-"""Tasks: what is to be done, how far it is, and what comes first. They are nodes of kind 'task'."""
+"""Tasks: what is to be done, how far it is, and what comes first. They are nodes of kind 'task'.
+
+State and priority are attributes, which callers and imports may write: what is none counts as none,
+so that no task is out of sight.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import apsw
 
-from yaadwatch.model.tasks import NORMAL, OPEN, PRIORITIES
+from yaadwatch.model.tasks import NORMAL, OPEN, PRIORITIES, STATES
 from yaadwatch.store.codec import json_list, to_json
 
 
@@ -34,8 +38,7 @@ def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[
                          WHERE edges.from_node = nodes.id AND edges.kind = 'depends_on'
                            AND edges.valid_until_ms IS NULL
                            AND other.kind = 'task' AND other.archived_ms IS NULL
-                           AND coalesce(json_extract(other.attributes, '$.state'), 'open')
-                               IN ('open', 'doing')
+                           AND {_WAITED_FOR} IN ('open', 'doing')
                          ORDER BY other.id)) AS waits_for
           FROM nodes
          WHERE kind = 'task' AND archived_ms IS NULL
@@ -96,8 +99,16 @@ def put(conn: apsw.Connection, id: str, *, state: str, priority: str) -> None:
     )
 
 
-_STATE = f"coalesce(json_extract(nodes.attributes, '$.state'), '{OPEN}')"
-_PRIORITY = f"coalesce(json_extract(nodes.attributes, '$.priority'), '{NORMAL}')"
+def _one_of(known: Iterable[str], node: str, name: str, other: str) -> str:
+    """Return SQL for an attribute of a node: one of the `known` words, else `other`."""
+    value = f"json_extract({node}.attributes, '$.{name}')"
+    words = ", ".join(f"'{word}'" for word in known)
+    return f"iif({value} IN ({words}), {value}, '{other}')"
+
+
+_STATE = _one_of(STATES, "nodes", "state", OPEN)
+_WAITED_FOR = _one_of(STATES, "other", "state", OPEN)
+_PRIORITY = _one_of(PRIORITIES, "nodes", "priority", NORMAL)
 
 
 def _read(array: str) -> list[str]:
