@@ -495,6 +495,19 @@ class TestEnd:
 
         assert claude.sessions() == first
 
+    def test_what_is_said_in_it_after_its_end_is_told_too(self, claude):
+        claude.remember("Sign tokens with jose")
+        (found,) = claude.sessions()
+        claude.end(session=found["id"])
+
+        claude.remember("Never log a token", session=found["id"])
+
+        (after,) = claude.sessions(query="never log")
+        assert (after["id"], after["learned"]) == (found["id"], 2)
+        assert "Sign tokens with jose" in after["summary"]
+        assert "Never log a token" in after["summary"]
+        assert "Never log a token" in claude.context()["brief"]
+
     def test_a_repository_without_a_commit_has_sessions_too(self, world):
         tree = world.tree("unborn")
         tree.git("init", "-q", "-b", "main")

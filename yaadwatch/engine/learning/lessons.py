@@ -4,7 +4,7 @@ from datetime import datetime
 
 from yaadwatch.core import text
 from yaadwatch.engine import node_changes
-from yaadwatch.engine.learning import current
+from yaadwatch.engine.learning import current, session_text
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
@@ -32,7 +32,8 @@ def learned(
     """Relate a memory to the session that it was said in, inside a transaction.
 
     Edges never cross stores: a memory of the user's own store keeps the id of the session alone.
-    One that is `fresh`, stored in this transaction, has no such edge, and nothing leads to it.
+    One that is `fresh`, stored in this transaction, has no such edge, and nothing leads to it. A
+    session that has ended gets its words anew.
     """
     if session is None or node.scope != "project":
         return
@@ -50,6 +51,8 @@ def learned(
     if fresh or edges.begin(conn, edge):
         body: dict[str, object] = {"to": session, "kind": KIND}
         log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
+    if found.ended_at is not None:
+        session_text.retell(conn, session, now)
 
 
 def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
