@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
-from yaadwatch.model.nodes import THINGS, canonical_key, canonical_kind
+from yaadwatch.model.nodes import NOT_GIVEN, canonical_key, canonical_kind
 from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX
 from yaadwatch.model.times import instant
 
@@ -27,8 +27,9 @@ class GivenNode:
 
     def __post_init__(self) -> None:
         _id("id", self.id)
-        if self.kind is not None and canonical_kind(self.kind) in THINGS:
-            raise ValueError(f"the kind {self.kind} is kept for what memories touch")
+        kept_for = NOT_GIVEN.get(canonical_kind(self.kind)) if self.kind is not None else None
+        if kept_for is not None:
+            raise ValueError(f"the kind {self.kind} is kept for {kept_for}")
         if self.tier is not None and self.tier not in (1, 2, 3):
             raise ValueError(f"tier must be 1, 2 or 3, got {self.tier}")
         if len(self.tags) > TAGS_MAX:

@@ -13,8 +13,8 @@ from in_process import command
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine import recall
-from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -183,15 +183,6 @@ def test_what_two_memories_of_a_batch_had_in_common_ends_once(repo):
     assert len(ended) == 3, "two memories touched the port, and were related by it"
 
 
-def test_a_memory_that_becomes_a_session_is_found_by_no_word_any_more(repo):
-    inject(repo, [LOGIN])
-
-    inject(repo, [LOGIN | {"kind": "session"}])
-
-    assert recall.recall(repo.home, repo.call, query="login by mail")["results"] == []
-    assert verifying.verify(repo.home, repo.call)["sound"] is True
-
-
 def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):
     lost = LED | {"to": "req-9"}
 
@@ -287,11 +278,28 @@ def test_an_edge_that_ended_and_is_given_twice_in_one_batch_is_stored_once(repo)
     [
         ([LOGIN, LOGIN], [], "nodes[1] has the id of a node before it, req-1"),
         ([LOGIN, SIGNUP | {"id": TOKEN}], [], "The id of nodes[1] looks like a secret"),
-        ([LOGIN, SIGNUP | {"text": " "}], [], "The text is empty"),
+        ([LOGIN, SIGNUP | {"text": " "}], [], "nodes[1], req-2: The text is empty; nothing was"),
+        ([LOGIN, SIGNUP | {"text": "x" * 64_001}], [], "nodes[1], req-2: The text has 64001"),
+        ([LOGIN, SIGNUP | {"key": TOKEN}], [], "nodes[1], req-2: The key looks like a secret"),
+        (
+            [LOGIN, SIGNUP | {"attributes": {"a": "x" * 9_000}}],
+            [],
+            "nodes[1], req-2: The attributes have 9009 bytes, more than 8192",
+        ),
+        (
+            [LOGIN, SIGNUP],
+            [LED | {"attributes": {"a": "x" * 9_000}}],
+            "edges[0]: The attributes have 9009 bytes",
+        ),
         ([LOGIN | {"kind": "file"}], [], "nodes[0]: the kind file is kept for what"),
+        ([LOGIN | {"kind": "session"}], [], "nodes[0]: the kind session is kept for sessions"),
         ([LOGIN | {"created_at": "2999-01-01"}], [], "nodes[0].created_at is 2999-01-01"),
         ([LOGIN | {"colour": "red"}], [], "nodes[0]: there is no field 'colour'"),
-        ([LOGIN, SIGNUP], [LED | {"kind": "touches"}], "made by yaadwatch alone"),
+        (
+            [LOGIN, SIGNUP],
+            [LED | {"kind": "touches"}],
+            "edges[0]: Edges of the kind touches",
+        ),
         ([LOGIN, SIGNUP], [LED | {"weight": 2}], "edges[0]: weight must be above 0"),
         ([LOGIN, SIGNUP], [LED | {"to": "req-1"}], "edges[0]: from and to must be two"),
         ([LOGIN, SIGNUP], [LED | {"valid_until": OLD}], "edges[0]: an edge that has ended"),
@@ -325,6 +333,16 @@ def test_what_a_persons_own_file_says_gets_no_other_words(world):
         )
 
     assert refusal(repo, [{"id": found, "text": "Never run it"}]).code is Code.REFUSED
+
+
+def test_a_session_gets_no_other_words(repo):
+    repo.remember("Sign tokens with jose")
+    (session,) = [row["id"] for row in sessions.sessions(repo.home, repo.call)["sessions"]]
+
+    refused = refusal(repo, [{"id": session, "text": "Nothing happened"}])
+
+    assert refused.code is Code.BAD_REQUEST
+    assert refused.message.startswith(f"{session} is the id of a session, which is no memory")
 
 
 def test_an_agent_gives_what_a_person_said_no_other_words(repo):

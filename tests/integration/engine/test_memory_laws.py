@@ -45,7 +45,7 @@ batches = st.lists(
         GivenNode,
         id=st.sampled_from("abcdefghijkl"),
         text=st.sampled_from(TEXTS),
-        kind=st.sampled_from([None, "decision", "task", "session"]),
+        kind=st.sampled_from([None, "decision", "task"]),
         key=st.sampled_from([None, None, None, "one", "two"]),
         tags=st.sampled_from([(), ("go", "getUserName")]),
         attributes=st.sampled_from([None, {"by": "Ada"}]),
@@ -271,7 +271,7 @@ def told(repo):
         GivenNode(id="l", text="src/net.py"),
     ],
 )
-@example(before=many(RETRY, API), batch=many(API, "x y", kind="session"))
+@example(before=many(RETRY, API), batch=many(API, "x y", kind="task"))
 def test_a_batch_leaves_what_its_memories_leave_one_by_one(repos, before, batch):
     """Down to the number of each row and event: what a batch shares, nobody can tell."""
     whole, single = repos(), repos()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
@@ -23,6 +23,7 @@ from yaadwatch.engine.remember.drafts import (
     Draft,
     Ready,
     clean,
+    clean_attributes,
     clean_key,
     merged,
 )
@@ -33,9 +34,12 @@ from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import PROJECT, THINGS, Node, canonical_key, canonical_kind
+from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, Node, canonical_key, canonical_kind
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
+
+Found = TypeVar("Found")
 
 LEFT_OUT_TOLD_MAX: Final = 2_000
 """Told one by one: each may name four ids, and an answer is 4 MiB at most."""
@@ -151,12 +155,24 @@ def inject_and(
         now = home.clock.now()
         created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
         _refuse_ids(nodes)
-        texts = {one.id: clean(one.text) for one in nodes}
+        texts = _each(nodes, lambda one: clean(one.text))
         said_now = {one: said.text for one, said in texts.items()}
         differ = space.db.read(_different, nodes, said_now, call.origin)
         there, absent = _files_there(home, space, files)
-        drafts = [_draft(one, call.origin, texts[one.id], there.get(one.id, ())) for one in differ]
-        ready = preparing.prepare(home, space, drafts) if drafts else []
+        keys = _each(nodes, lambda one: None if one.key is None else clean_key(one.key))
+        drafts = [
+            _draft(one, call.origin, texts[one.id], keys[one.id], there.get(one.id, ()))
+            for one in differ
+        ]
+        try:
+            ready = preparing.prepare(home, space, drafts) if drafts else []
+        except YaadError as error:
+            if error.code is Code.TOO_LARGE:
+                _each(
+                    nodes,
+                    lambda one: clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX),
+                )
+            raise
         batch = _Batch(
             nodes=created,
             ready={one.id: item for one, item in zip(differ, ready, strict=True)},
@@ -184,6 +200,26 @@ def inject_and(
 
 def _nothing(conn: Connection, made: Collection[str]) -> None:
     """Do no more than what was asked."""
+
+
+def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dict[str, Found]:
+    """Return what comes of each node, by its id.
+
+    Raises:
+        YaadError: as `work`; the message begins with which node it is.
+    """
+    found: dict[str, Found] = {}
+    for place, one in enumerate(given):
+        try:
+            found[one.id] = work(one)
+        except YaadError as error:
+            told = f"nodes[{place}], {called(one.id)}: {error.message}"
+            raise YaadError(error.code, told, hint=error.hint) from error
+    return found
+
+
+def _fitting_attributes(one: GivenNode) -> Mapping[str, object]:
+    return clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX)
 
 
 def _created(place: int, one: GivenNode, now: datetime) -> datetime:
@@ -237,14 +273,16 @@ def _files_there(
     return there, absent
 
 
-def _draft(one: GivenNode, origin: str, cleaned: Masked, files: tuple[str, ...]) -> Draft:
+def _draft(
+    one: GivenNode, origin: str, cleaned: Masked, key: str | None, files: tuple[str, ...]
+) -> Draft:
     return Draft(
         text=one.text,
         origin=origin,
         cleaned=cleaned,
         kind=one.kind,
         tier=one.tier,
-        key=None if one.key is None else clean_key(one.key),
+        key=key,
         tags=one.tags,
         attributes=one.attributes or {},
         files=files,
@@ -323,7 +361,7 @@ def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
     Raises:
         YaadError: BAD_REQUEST, CONFLICT.
     """
-    if node is not None and node.kind in THINGS:
+    if node is not None and node.kind in NOT_GIVEN:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{one.id} is the id of a {node.kind}, which is no memory; nothing was stored.",

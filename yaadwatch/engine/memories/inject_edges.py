@@ -40,12 +40,18 @@ def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
 
     created = time("created_at", one.created_at, now)
     until = one.valid_until
+    try:
+        kind = given_kind(one.kind)
+        attributes = clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX)
+    except YaadError as error:
+        told = f"edges[{place}]: {error.message}"
+        raise YaadError(error.code, told, hint=error.hint) from error
     edge = Edge(
         from_node=one.from_,
         to_node=one.to,
-        kind=given_kind(one.kind),
+        kind=kind,
         weight=one.weight,
-        attributes=clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
+        attributes=attributes,
         created_at=created,
         updated_at=now,
         valid_from=time("valid_from", one.valid_from, created),
