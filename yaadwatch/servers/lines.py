@@ -215,8 +215,34 @@ class Lines(asyncio.Protocol, ABC):
             if self._thrown_away >= _DISCARD_BYTES_MAX:
                 self.close()
             return
+        if self._is_one_line(data):
+            self._take_one(data)
+            return
         self._read += data
         self.go_on()
+
+    def _is_one_line(self, data: bytes) -> bool:
+        """Return whether a line came in whole, alone, and may be taken at once.
+
+        Mostly it does: a client asks, and waits. Then nothing has to be put together.
+        """
+        return (
+            not self._read
+            and data.find(b"\n") == len(data) - 1 <= self._limits.frame_bytes_max
+            and not (self._in_turn or self._turn_is_due or self.is_closing)
+            and self._may_write.is_set()
+            and self.is_taking()
+        )
+
+    def _take_one(self, line: bytes) -> None:
+        self._stop_the_clock()
+        self._in_turn = True
+        try:
+            self.take(line)
+        except YaadError as error:
+            self.part(error)
+        finally:
+            self._in_turn = False
 
     def eof_received(self) -> bool:
         """Note that the client has said everything; it may still wait for answers."""
@@ -288,8 +314,9 @@ class Lines(asyncio.Protocol, ABC):
             )
 
     def _stop_the_clock(self) -> None:
-        self._cancel(self._late)
-        self._late = None
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
     def _took_too_long(self) -> None:
         self.part(
