@@ -211,6 +211,20 @@ def test_it_stays_while_it_is_in_use(world, returned):
     assert world.home.stores.withdraw() == 1
 
 
+def test_one_that_is_deleted_again_while_the_daemon_stops_is_kept(world, returned):
+    shutil.rmtree(returned.store.parent)
+    world.home.stores.keep_deleted()
+    assert returned.store.exists()
+    shutil.rmtree(returned.store.parent)
+
+    world.home.stores.wait_no_more()
+    world.reopen()
+
+    if not returned.store.exists():
+        returned.add(restore=True)
+    assert sorted(returned.memories()) == [SAID, "Said afterwards"]
+
+
 def test_nothing_is_put_back_where_the_repository_has_lost_what_each_has(world):
     tree = world.repo()
     tree.add()

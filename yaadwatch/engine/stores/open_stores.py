@@ -227,6 +227,8 @@ class Stores:
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
         for project, db in deleted:
             put_back_or_leave(project, db, copies[project.id])
+            if os.path.lexists(db.path):
+                self._copied.discard(project.id)  # its copy went, and it may be deleted again
 
     def close(self) -> None:
         """Close every store."""
