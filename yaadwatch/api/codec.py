@@ -20,7 +20,7 @@ from yaadwatch.places import PROTOCOL
 
 Message = TypeVar("Message")
 
-_ENVELOPE: Final = ("jsonrpc", "id", "method", "params")
+_ENVELOPE: Final = dict.fromkeys(("jsonrpc", "id", "method", "params")).keys()
 _PROJECT: Final = "project"
 NESTED_MAX: Final = 100
 """So many objects and lists may stand in each other in what a caller says besides the words."""
@@ -133,7 +133,8 @@ def nearest(name: str, known: Collection[str]) -> str | None:
 
 
 def _request(frame: Mapping[str, object]) -> Request:
-    _refuse_unknown(frame, _ENVELOPE)
+    if frame.keys() != _ENVELOPE:
+        _refuse_unknown(frame, _ENVELOPE)
     if frame.get("jsonrpc") != "2.0":
         raise ValueError('jsonrpc must be "2.0"')
     identity = request_id(frame)

@@ -215,24 +215,20 @@ class Lines(asyncio.Protocol, ABC):
             if self._thrown_away >= _DISCARD_BYTES_MAX:
                 self.close()
             return
-        if self._is_one_line(data):
+        one_line = not self._read and data.find(b"\n") == len(data) - 1
+        if one_line and len(data) <= self._limits.frame_bytes_max and self._is_at_rest():
             self._take_one(data)
             return
         self._read += data
         self.go_on()
 
-    def _is_one_line(self, data: bytes) -> bool:
-        """Return whether a line came in whole, alone, and may be taken at once.
+    def _is_at_rest(self) -> bool:
+        """Return whether a line that came in whole, and alone, may be taken as it is.
 
-        Mostly it does: a client asks, and waits. Then nothing has to be put together.
+        Mostly it may: a client asks, and waits. Then nothing has to be put together.
         """
-        return (
-            not self._read
-            and data.find(b"\n") == len(data) - 1 <= self._limits.frame_bytes_max
-            and not (self._in_turn or self._turn_is_due or self.is_closing)
-            and self._may_write.is_set()
-            and self.is_taking()
-        )
+        busy = self._in_turn or self._turn_is_due or not self._may_write.is_set()
+        return not busy and self.is_taking() and not self.is_closing
 
     def _take_one(self, line: bytes) -> None:
         self._stop_the_clock()
