@@ -5,10 +5,10 @@ a wrong type are each refused by name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, fields
 from functools import cache
 from math import isfinite
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar, cast
 
 from yaadwatch.api.frames import kind_of
 from yaadwatch.api.messages.checks import check_folder
@@ -20,14 +20,13 @@ from yaadwatch.places import PROTOCOL
 
 Message = TypeVar("Message")
 
-_ENVELOPE: Final = ("jsonrpc", "id", "method", "params")
+_ENVELOPE: Final = dict.fromkeys(("jsonrpc", "id", "method", "params")).keys()
 _PROJECT: Final = "project"
 NESTED_MAX: Final = 100
 """So many objects and lists may stand in each other in what a caller says besides the words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """A request that makes sense: the row it asks for, its message, the folder if it named one."""
 
     id: int | str
@@ -87,6 +86,8 @@ def message(kind: type[Message], given: Mapping[str, object]) -> Message:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.
     """
     known, needed = _form(kind)  # type: ignore[arg-type]
+    if not given and not needed:
+        return cast("Message", _usual(kind))  # type: ignore[arg-type]
     _refuse_unknown(given, known)
     if not all(map(given.__contains__, needed)):
         missing = [name for name in needed if name not in given]
@@ -103,6 +104,12 @@ def _form(kind: type[object]) -> tuple[dict[str, Field[object]], tuple[str, ...]
     # A field called `from_` is `from` on the wire: that one is no name in Python.
     known = {field.name.removesuffix("_"): field for field in fields(kind)}  # type: ignore[arg-type]
     return known, tuple(name for name, field in known.items() if field.default is MISSING)
+
+
+@cache
+def _usual(kind: type[object]) -> object:
+    """Return the dataclass `kind` with nothing given; it cannot be changed, so one is enough."""
+    return kind()
 
 
 def fields_of(message: object) -> dict[str, object]:
@@ -126,13 +133,16 @@ def nearest(name: str, known: Collection[str]) -> str | None:
 
 
 def _request(frame: Mapping[str, object]) -> Request:
-    _refuse_unknown(frame, _ENVELOPE)
+    if frame.keys() != _ENVELOPE:
+        _refuse_unknown(frame, _ENVELOPE)
     if frame.get("jsonrpc") != "2.0":
         raise ValueError('jsonrpc must be "2.0"')
     identity = request_id(frame)
     if identity is None:
         raise ValueError(f"id must be a number or text, got {kind_of(frame.get('id'))}")
-    operation = _operation(_text("method", frame.get("method")))
+    method = frame.get("method")
+    operation = BY_NAME.get(method) if isinstance(method, str) else None
+    operation = operation or _operation(_text("method", method))
     params = frame.get("params", {})
     if not isinstance(params, dict):
         raise ValueError(f"params must be an object, got {kind_of(params)}")
@@ -149,8 +159,6 @@ def _request(frame: Mapping[str, object]) -> Request:
 
 
 def _operation(name: str) -> Operation:
-    if name in BY_NAME:
-        return BY_NAME[name]
     meant = nearest(name, BY_NAME)
     raise YaadError(
         Code.NOT_FOUND,

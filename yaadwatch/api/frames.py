@@ -54,7 +54,7 @@ def decode(line: bytes) -> dict[str, object]:
         ValueError: it is not UTF-8, not JSON, not an object, or says one name twice.
     """
     try:
-        found = _strict.decode(line.decode("utf-8"))
+        found = _whole(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("a line must be UTF-8") from None
     except json.JSONDecodeError as error:
@@ -114,6 +114,19 @@ def to_error(found: object) -> YaadError:
     if found.get("again") is True:
         return Stopping()
     return YaadError(code, str(found.get("message", "")), str(found.get("hint") or ""))
+
+
+def _whole(text: str) -> object:
+    """Return the one value in `text`.
+
+    Raises:
+        ValueError: as for `decode`.
+    """
+    if text[:1] == "{":  # without a look for blanks before it, and behind
+        found, end = _strict.raw_decode(text)
+        if text[end:] == "\n":
+            return found
+    return _strict.decode(text)
 
 
 def _time(value: object) -> str:

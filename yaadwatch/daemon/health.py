@@ -59,5 +59,7 @@ class Health:
 
     def problems(self) -> list[Problem]:
         """Return what is degraded now, in the order of the parts' names."""
+        if not self._problems:  # mostly
+            return []
         with self._lock:
             return [problem for _, problem in sorted(self._problems.items())]

@@ -6,6 +6,7 @@ from pathlib import Path
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.watching.intake import Intake
+from yaadwatch.model import times
 
 
 class Pulse:
@@ -24,6 +25,7 @@ class Pulse:
         self._scheduler = scheduler
         self._health = health
         self._started_at = started_at
+        self._since = times.told(started_at)
         self._socket = socket
 
     def watch(self, project: str) -> tuple[str, int | None]:
@@ -48,6 +50,10 @@ class Pulse:
     def started_at(self) -> datetime:
         """Return when the daemon was started."""
         return self._started_at
+
+    def since(self) -> str:
+        """Return that time as answers tell it."""
+        return self._since
 
     def socket(self) -> str:
         """Return the path that the daemon listens on."""

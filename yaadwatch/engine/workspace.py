@@ -74,6 +74,9 @@ class Pulse(Protocol):
     def started_at(self) -> datetime:
         """Return when the daemon was ready."""
 
+    def since(self) -> str:
+        """Return that time as answers tell it; made once, for `health` is asked often."""
+
     def socket(self) -> str:
         """Return the path that the daemon listens on."""
 

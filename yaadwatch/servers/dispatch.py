@@ -43,7 +43,7 @@ STUCK_MAX: Final = 32
 _log: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Late:
     """The verb `name` of an engine module, which is imported when it is first asked for."""
 

@@ -215,8 +215,30 @@ class Lines(asyncio.Protocol, ABC):
             if self._thrown_away >= _DISCARD_BYTES_MAX:
                 self.close()
             return
+        one_line = not self._read and data.find(b"\n") == len(data) - 1
+        if one_line and len(data) <= self._limits.frame_bytes_max and self._is_at_rest():
+            self._take_one(data)
+            return
         self._read += data
         self.go_on()
+
+    def _is_at_rest(self) -> bool:
+        """Return whether a line that came in whole, and alone, may be taken as it is.
+
+        Mostly it may: a client asks, and waits. Then nothing has to be put together.
+        """
+        busy = self._in_turn or self._turn_is_due or not self._may_write.is_set()
+        return not busy and self.is_taking() and not self.is_closing
+
+    def _take_one(self, line: bytes) -> None:
+        self._stop_the_clock()
+        self._in_turn = True
+        try:
+            self.take(line)
+        except YaadError as error:
+            self.part(error)
+        finally:
+            self._in_turn = False
 
     def eof_received(self) -> bool:
         """Note that the client has said everything; it may still wait for answers."""
@@ -288,8 +310,9 @@ class Lines(asyncio.Protocol, ABC):
             )
 
     def _stop_the_clock(self) -> None:
-        self._cancel(self._late)
-        self._late = None
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
     def _took_too_long(self) -> None:
         self.part(

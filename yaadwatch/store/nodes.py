@@ -8,6 +8,7 @@ from typing import Any, Final
 import apsw
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import ID_CHARS_MAX
 from yaadwatch.store.codec import (
@@ -417,9 +418,10 @@ def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> 
         return _not_found(id)
     return YaadError(
         Code.CONFLICT,
-        f"{id} was changed by somebody else: it is at version {there.version}, not {expected}, and"
-        f' reads "{there.text}"; nothing was written.',
-        "Look at it again, then repeat the change.",
+        f"{called(id)} was changed by somebody else: it is at version {there.version}, not"
+        f' {expected}, and reads "{there.text}"; nothing was written.',
+        f"If the change is still right, repeat it for version {there.version}. "
+        f"What was changed: yaadwatch history {called(id)}",
     )
 
 

@@ -127,6 +127,8 @@ class TestUpdate:
         assert refused.code is Code.CONFLICT
         assert "version 2, not 1" in refused.message
         assert LAST in refused.message
+        assert retry not in refused.message
+        assert f"yaadwatch history {retry[-8:]}" in refused.hint
         assert repo.show(retry)["text"] == LAST
         assert repo.edit(retry, "Something else", expected_version=2)["version"] == 3
 

@@ -26,6 +26,9 @@ class Watching:
     def started_at(self):
         return datetime(2029, 1, 1, tzinfo=UTC)
 
+    def since(self):
+        return "2029-01-01T00:00:00.000Z"
+
     def socket(self):
         return "/run/daemon.sock"
 

@@ -87,7 +87,9 @@ def _read(path: str, terminal: Terminal) -> "dict[str, Any]":
             f"{path} cannot be read ({error.strerror}). Nothing was stored.",
             hint="Name a file of JSON, or - for standard input.",
         ) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise _usage(f"{path} nests too deeply") from None
+    except ValueError as error:
         raise _usage(f"{path} is not JSON in UTF-8 ({error})") from None
     if found is None and len(text) > FRAME_BYTES_MAX:
         raise YaadError(
