@@ -173,13 +173,18 @@ def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def of_process() -> Terminal:
-    """Return the terminal of this process."""
+    """Return the terminal of this process; a stream that it was started without takes nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115  (until its end)
+    # Where the locale is C, bytes that are no text would come in as something else.
+    sys.stdin.reconfigure(errors="strict")  # type: ignore[union-attr]
     for stream in (sys.stdout, sys.stderr):
         # A memory may hold any character; a locale that lacks it must not end the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     seen = sys.stdout.isatty()
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Terminal(sys.stdout, sys.stderr, width=columns(), colour=seen and wanted)
+    return Terminal(sys.stdout, sys.stderr, keys=sys.stdin, width=columns(), colour=seen and wanted)
 
 
 def columns() -> int:

@@ -1,6 +1,7 @@
 """What a terminal shows: lines that fit, nothing that steers it, colours where they are welcome."""
 
 import io
+import sys
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from recording import NOW
 
 from yaadwatch.cli import words
-from yaadwatch.cli.terminal import Terminal, columns, styled
+from yaadwatch.cli.terminal import Terminal, columns, of_process, styled
 
 widths = st.integers(min_value=40, max_value=120)
 
@@ -163,3 +164,29 @@ def test_the_home_folder_is_a_tilde(monkeypatch):
     assert words.folder("/home/ada/src") == "~/src"
     assert words.folder("/home/ada") == "~"
     assert words.folder("/home/adam/src") == "/home/adam/src"
+
+
+def stream(held=b"", **options):
+    return io.TextIOWrapper(io.BytesIO(held), encoding="utf-8", **options)
+
+
+def test_what_is_no_text_is_not_read_as_something_else(monkeypatch):
+    """In the locale C, Python reads a byte that is no UTF-8 as half a character."""
+    monkeypatch.setattr(sys, "stdin", stream(b"caf\xe9", errors="surrogateescape"))
+    monkeypatch.setattr(sys, "stdout", stream())
+    monkeypatch.setattr(sys, "stderr", stream())
+
+    with pytest.raises(UnicodeDecodeError):
+        of_process().keys.read()
+
+
+def test_a_command_may_be_started_without_streams(monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+
+    terminal = of_process()
+
+    terminal.line("told to nobody")
+    terminal.progress("still at it")
+    assert terminal.keys.read() == ""
+    assert terminal.can_ask() is False
