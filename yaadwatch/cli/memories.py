@@ -1,6 +1,6 @@
 """Commands that put memories in and show one: remember, show."""
 
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
@@ -79,7 +79,7 @@ def add_remember(commands: Commands) -> Parser:
         type=_attribute,
         action="append",
         default=[],
-        help="extra data to keep with it; without VALUE, remove it; may be repeated",
+        help="extra data to keep with it; NAME= removes it; may be repeated",
     )
     command.add_argument(
         "--tag",
@@ -198,7 +198,7 @@ def _undo(before: "dict[str, Any]") -> str:
 
     words = str(before["text"])
     if len(words) > _UNDO_CHARS_MAX or "\n" in words:
-        return f"yaadwatch show {short(before['id'])}"
+        return f"yaadwatch restore {short(before['id'])} --version {before['version']}"
     return f"yaadwatch edit {short(before['id'])} {shlex.quote(words)}"
 
 
@@ -206,11 +206,11 @@ def _attribute(given: str) -> "tuple[str, str | None]":
     """Return the name and the value of NAME=VALUE; None for no value.
 
     Raises:
-        ValueError: there is no name, or no "=".
+        ArgumentTypeError: there is no name, or no "=".
     """
     name, equals, value = given.partition("=")
     if not equals or not name.strip():
-        raise ValueError(given)
+        raise ArgumentTypeError(f"must be NAME=VALUE, or NAME= to remove it, got {given!r}")
     return name.strip(), value or None
 
 

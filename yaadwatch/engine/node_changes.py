@@ -106,11 +106,18 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
 
 
 def refuse_said(conn: Connection, node: Node, said: str) -> None:
-    """Refuse to reword what a person's own file says.
+    """Refuse to reword what a person's own file says, and a session.
 
     Raises:
         YaadError: REFUSED, with the place and the words that belong there.
     """
+    if node.kind == "session":
+        raise YaadError(
+            Code.REFUSED,
+            f"{called(node.id)} is a session: its words are made of what happened in it, so "
+            "nothing was changed.",
+            hint=f"Say it beside them: yaadwatch sessions note --session {called(node.id)} TEXT",
+        )
     for place in provenance.of_node(conn, node.id):
         if place.line is not None:
             raise YaadError(

@@ -5,7 +5,9 @@ import shlex
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
+from yaadwatch.engine.memories import history
 from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.model.errors import Code, YaadError
 
 LAST = "`last` in src/net.py takes one away"
@@ -99,6 +101,27 @@ class TestUpdate:
         command, verb, identity, words = shlex.split(answer["undo"])
         assert (command, verb) == ("yaadwatch", "edit")
         assert repo.edit(identity, words)["text"] == RETRY
+
+    @pytest.mark.parametrize("words", ["Retry twice.\n\nThen stop.", "Retry twice. " * 40])
+    def test_words_that_are_no_argument_come_back_by_their_version(self, repo, words):
+        found = repo.remember(words)
+
+        undo = shlex.split(repo.edit(found, "Retry once")["undo"])
+
+        assert undo == ["yaadwatch", "restore", found[-8:], "--version", "1"]
+        history.restore(repo.home, repo.call, id=undo[2], version=int(undo[4]))
+        assert repo.show(found)["text"] == words.strip()
+
+    def test_the_words_of_a_session_are_its_own(self, repo):
+        """They are made of what happened in it, and made anew when it ends."""
+        repo.remember("Sign tokens with jose")
+        (session,) = [row["id"] for row in sessions.sessions(repo.home, repo.call)["sessions"]]
+
+        refused = refusal(repo.edit, session, "Nothing happened")
+
+        assert refused.code is Code.REFUSED
+        assert "is a session" in refused.message
+        assert repo.show(session)["version"] == 1
 
     def test_secrets_are_masked_before_anything_is_stored(self, repo, retry):
         secret = "sk-ant-api03-" + "Zq7xW2vB9" * 5

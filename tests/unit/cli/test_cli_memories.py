@@ -370,12 +370,23 @@ def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():
     ]
 
 
+@pytest.mark.parametrize("words", ["Use\njose", "Use jose " * 40])
+def test_words_that_are_no_argument_come_back_by_their_version(words):
+    before = {"id": ID, "version": 3, "text": words}
+    answer = REMEMBERED | {"decision": "refines", "supersedes": before}
+
+    ran = command("remember", "Use jose", answers={"remember": answer})
+
+    assert ran.lines[-1] == "Undo: yaadwatch restore f2e4ab37 --version 3"
+
+
 @pytest.mark.parametrize("given", ["ticket", "=SEC-12"])
 def test_an_attribute_is_a_name_and_a_value(given):
     ran = command("remember", "Use jose", "--attribute", given, answers={"remember": REMEMBERED})
 
     assert ran.status == 2
     assert ran.calls == []
+    assert f"must be NAME=VALUE, or NAME= to remove it, got '{given}'" in ran.err
 
 
 def test_tag_says_which_tags_a_memory_has_now():

@@ -261,5 +261,5 @@ def _undo(done: Mended) -> str:
     if before.text == done.after.text:
         return ""
     if len(before.text) > UNDO_CHARS_MAX or "\n" in before.text:
-        return f"yaadwatch show {called(before.id)}"
+        return f"yaadwatch restore {called(before.id)} --version {before.version}"
     return f"yaadwatch edit {called(before.id)} {shlex.quote(before.text)}"
