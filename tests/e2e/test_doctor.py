@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -143,8 +144,10 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm
     if with_copy:
         machine.ask("backup", "--user")
     machine.run("stop")
-    harm(Path(machine.env["YAAD_HOME"]) / "yaad.db")
+    home = Path(machine.env["YAAD_HOME"])
+    harm(home / "yaad.db")
     if not with_copy:
+        shutil.rmtree(home / "backups" / "user")  # it was made when the daemon stopped
         listed = machine.run("list")
         assert (listed.status, "What to do: yaadwatch doctor" in listed.err) == (3, True), listed
         machine.run("stop")

@@ -168,10 +168,7 @@ def inject_and(
             ready = preparing.prepare(home, space, drafts) if drafts else []
         except YaadError as error:
             if error.code is Code.TOO_LARGE:
-                _each(
-                    nodes,
-                    lambda one: clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX),
-                )
+                _each(nodes, _fitting_attributes)
             raise
         batch = _Batch(
             nodes=created,
