@@ -522,6 +522,28 @@ def test_a_link_is_never_written_through(full):
     assert target.read_text() == "theirs"
 
 
+def test_pages_do_not_go_where_a_file_is(full):
+    file = full.path.parent / "notes.md"
+    file.write_text("theirs")
+
+    ran = command(full, "export", file, "--format", "markdown", "--force")
+
+    assert ran.status == 4
+    assert f"{file.name} is no folder. Nothing was written" in " ".join(ran.err.split())
+    assert file.read_text() == "theirs"
+
+
+@pytest.mark.parametrize("how", ["jsonl", "markdown", "store"])
+def test_the_files_of_one_import_are_exported_raw_only(full, how):
+    path = full.path.parent / "out"
+
+    ran = command(full, "export", path, "--format", how, "--import-id", "01234567")
+
+    assert ran.status == 2
+    assert f"raw exports, not {how}. Nothing was exported." in " ".join(ran.err.split())
+    assert not path.exists()
+
+
 def test_standard_output_gets_the_lines_alone(full):
     ran = command(full, "export", "-")
 

@@ -138,10 +138,13 @@ def write_folder(
         ours: keep a list of what we wrote; without it no file is written over at all.
 
     Raises:
-        YaadError: REFUSED when the folder is a link; UNAVAILABLE when a file cannot be written.
+        YaadError: REFUSED when it is a link, or no folder; UNAVAILABLE when a file cannot be
+            written.
     """
     if os.path.islink(folder):
         raise _refused(folder, "is a link")
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise _refused(folder, "is no folder")
     known = _manifest(folder) if ours else {}
     now: dict[str, str] = {}
     written, same, left_alone = 0, 0, []

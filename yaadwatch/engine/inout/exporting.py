@@ -69,6 +69,12 @@ def export(
 def _fill(
     home: Home, store: Meant, made: Spool, format: str, import_id: str | None
 ) -> Mapping[str, int]:
+    if import_id is not None and format != "raw":
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The files of one import are what raw exports, not {format}. Nothing was exported.",
+            hint="Add --format raw, or leave --import-id out.",
+        )
     if format == "store":
         store.db.backup(made.path())
         return {}
