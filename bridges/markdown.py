@@ -86,7 +86,7 @@ _CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
 _LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
-_TASK_BOX = re.compile(r"\[[ xX]\]\s+")
+_TASK_BOX = re.compile(r"\A\s*\[[ xX]\]\s+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COLON_AT_END = re.compile(r"[:：][*_]*$")
 _SENTENCE_INSIDE = re.compile(r"[.!?][*_)\"”`]*\s|[。！？]")

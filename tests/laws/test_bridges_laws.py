@@ -130,6 +130,8 @@ def test_statements_lie_in_the_file_in_order_and_apart(text):
 
 
 @given(text=texts)
+@example(text="- 表[ ] 1. ")
+@example(text="- [ ] one")
 def test_a_statement_is_one_line_of_words_that_stand_in_the_file_up_to_it(text):
     lines = re.split(r"\r\n?|\n", text)
 
