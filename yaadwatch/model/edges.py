@@ -30,7 +30,8 @@ def canonical_kind(kind: str) -> str:
     canonical = re.sub(r"[\s_.-]+", "_", kind.strip().lower()).strip("_")
     if not _KIND_FORM.fullmatch(canonical):
         raise ValueError(
-            f"a kind of edge is a word of 1 to 32 letters, digits and '_', got {kind!r}"
+            f"a kind of edge is a word of 1 to 32 letters, digits and '_', beginning with a letter,"
+            f" got {kind!r}"
         )
     return canonical
 

@@ -48,7 +48,10 @@ def canonical_kind(kind: str) -> str:
     """
     canonical = re.sub(r"[\s_.-]+", "-", kind.strip().lower()).strip("-")
     if not _KIND_FORM.fullmatch(canonical):
-        raise ValueError(f"a kind is a word of 1 to 32 letters, digits and '-', got {kind!r}")
+        raise ValueError(
+            f"a kind is a word of 1 to 32 letters, digits and '-', beginning with a letter, got "
+            f"{kind!r}"
+        )
     return canonical
 
 

@@ -266,7 +266,7 @@ def test_the_store_is_for_its_owner_alone(repo, world):
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
-@pytest.mark.parametrize("text", ["", "   \n\t "])
+@pytest.mark.parametrize("text", ["", "   \n\t ", "\u200b\u200e", "\ufeff \u00ad\u2060\n"])
 def test_an_empty_text_is_refused(repo, text):
     with pytest.raises(YaadError) as refused:
         repo.remember(text)

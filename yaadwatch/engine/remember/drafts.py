@@ -1,6 +1,7 @@
 """A statement on its way in: as it came, as it is to be stored, and what became of it."""
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -101,9 +102,9 @@ def clean(raw: str) -> Masked:
     """Return a text as it is stored.
 
     Raises:
-        YaadError: BAD_REQUEST when it is empty, TOO_LARGE.
+        YaadError: BAD_REQUEST when nothing in it can be seen, TOO_LARGE.
     """
-    if not raw.strip():
+    if all(one.isspace() or unicodedata.category(one) == "Cf" for one in raw):
         raise YaadError(
             Code.BAD_REQUEST, "The text is empty; nothing was stored.", hint="Say what to remember."
         )
