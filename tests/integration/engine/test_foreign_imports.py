@@ -621,6 +621,24 @@ def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     assert (again["nodes"]["new"], again["edges"]["new"]) == (0, 0)
 
 
+def test_a_key_of_another_yaad_stays_a_key(full):
+    mine = full.remember("Wages are paid on Fridays", key="wages")
+    path = full.path.parent / "yaad.db"
+    keys = ("pm", "wages", None, TOKEN, "PM", "", "no key!")
+    rows = [row | {"key": key} for row, key in zip(NODES, keys, strict=True)]
+    yaad(path, rows, more="ALTER TABLE nodes ADD COLUMN key TEXT;").close()
+
+    answer = ask(full, "import", path)
+
+    assert full.show("pm")["text"] == "Use pnpm"
+    assert full.show("wages")["id"] == mine
+    told = {one["row"]: one["reason"] for one in answer["left_out"]}
+    assert told["a2"] == f"its key wages is that of memory {mine[-8:]}"
+    assert told["a5"] == "its key pm is that of memory a1"
+    assert living(full)["A session over there"].key is None
+    assert not any(TOKEN in str(node.key) for node in living(full).values())
+
+
 EVERY_TABLE = f"""
 DROP TABLE node_versions;
 CREATE TABLE node_versions (node_id TEXT, version INTEGER, content TEXT, changed_at DATETIME,

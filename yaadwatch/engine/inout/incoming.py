@@ -20,7 +20,7 @@ from yaadwatch.engine.memories.links import OURS
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import THINGS, canonical_kind
+from yaadwatch.model.nodes import THINGS, canonical_key, canonical_kind
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     ID_CHARS_MAX,
@@ -219,6 +219,7 @@ def _take_nodes(coming: Coming, conn: Connection, others: set[str]) -> set[str]:
                     text=old.text,
                     kind=kind,
                     tier=old.tier,
+                    key=usable_key(old.key),
                     tags=old.tags,
                     attributes={"agent": old.agent} if old.agent else {},
                     pinned=old.pinned,
@@ -334,6 +335,16 @@ def usable_kind(given: str) -> str | None:
     except ValueError:
         return None
     return None if kind == "session" else kind
+
+
+def usable_key(given: object) -> str | None:
+    """Return a key as it is stored; None of what is none, or looks like a secret."""
+    if not isinstance(given, str) or privacy.mask(given).kinds:
+        return None
+    try:
+        return canonical_key(given)
+    except ValueError:
+        return None
 
 
 def usable_time(given: object) -> datetime | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.core import notes, privacy
+from yaadwatch.core import notes
 from yaadwatch.core.notes import Page
 from yaadwatch.engine.inout.incoming import (
     Coming,
@@ -18,10 +18,11 @@ from yaadwatch.engine.inout.incoming import (
     Relation,
     given_files,
     unfit,
+    usable_key,
     usable_kind,
     usable_time,
 )
-from yaadwatch.model.nodes import NOT_GIVEN, Node, Version, canonical_key
+from yaadwatch.model.nodes import NOT_GIVEN, Node, Version
 from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.model.times import told
 from yaadwatch.store import edges, nodes
@@ -171,7 +172,7 @@ def _memory(path: str, page: Page) -> Memory:
         text=said,
         kind=_kind(fields.get("type")),
         tier=tier if tier in (1, 2, 3) and not isinstance(tier, bool) else None,
-        key=_key(fields.get("key")),
+        key=usable_key(fields.get("key")),
         tags=tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX],
         attributes=attributes if isinstance(attributes, dict) else {},
         pinned=fields.get("pinned") is True,
@@ -214,16 +215,6 @@ def _take_former(coming: Coming, path: str, page: Page) -> None:
 def _kind(given: object) -> str | None:
     kind = usable_kind(given) if isinstance(given, str) else None
     return None if kind in NOT_GIVEN else kind
-
-
-def _key(given: object) -> str | None:
-    """Return a key as it is stored; None of what is none, or looks like a secret."""
-    if not isinstance(given, str) or privacy.mask(given).kinds:
-        return None
-    try:
-        return canonical_key(given)
-    except ValueError:
-        return None
 
 
 def _number(given: object) -> int | None:
