@@ -79,6 +79,22 @@ def test_who_knows_the_question_can_approve_it_and_it_is_noted_who_did(repo):
         assert [one.text for one in gaps.open_gaps(db, 5)] == [gap["text"]]
 
 
+def test_who_approves_again_and_gives_no_reason_keeps_the_one_there_is(repo):
+    ask(repo)
+    approve(repo, reason="asked every week")
+
+    assert approve(repo)["reason"] == "asked every week"
+    assert approve(repo, reason="the new ones ask it")["reason"] == "the new ones ask it"
+
+
+def test_what_would_steer_a_terminal_is_told_in_letters(repo):
+    ask(repo, "Who owns \x1b[31mbilling\u202e?")
+
+    gap = approve(repo, "Who owns \x1b[31mbilling\u202e?", reason="\x07asked")
+
+    assert (gap["text"], gap["reason"]) == (r"Who owns \x1b[31mbilling\u202e?", r"\x07asked")
+
+
 def test_a_question_that_was_not_asked_cannot_be_approved(repo):
     ask(repo)
 

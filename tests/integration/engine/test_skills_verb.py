@@ -39,6 +39,17 @@ def test_a_skill_is_kept_and_shown_with_its_body(repo):
     assert repo.show(added["id"])["kind"] == "skill"
 
 
+def test_what_would_steer_a_terminal_is_told_in_letters_and_the_body_begins_where_it_did(repo):
+    said = {"description": "how \x1b[1m a version \u202eis made", "body": "Run \x07 it."}
+    added = add(repo, **said)
+
+    assert added["description"] == r"how \x1b[1m a version \u202eis made"
+    assert added["body"] == shown(repo)["body"] == r"Run \x07 it."
+    assert (
+        add(repo, description="how \x1b[1m a version \u202eis made", body="Run \x07 it.") == added
+    )
+
+
 def test_it_is_found_by_its_name_and_the_store_is_whole(repo):
     added = add(repo)
 

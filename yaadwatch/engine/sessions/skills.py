@@ -47,7 +47,7 @@ def skill_add(
         YaadError: BAD_REQUEST, TOO_LARGE for the words; NOT_FOUND when no watched project is here;
             CONFLICT when another memory says the same.
     """
-    about = privacy.mask(" ".join(description.split())).text
+    about = privacy.kept(" ".join(description.split())).text
     with home.space(call) as space, home.naming:
         words = f"{about}\n\n{body.strip()}"
         known = space.db.read(rows.named, name)

@@ -75,19 +75,19 @@ def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> d
         home: what may be reached.
         call: who approves.
         question: as it was asked, in words that come to the same.
-        reason: why; masked.
+        reason: why; masked. Without one, that of an approval before stays.
 
     Raises:
         YaadError: NOT_FOUND when no such question was answered poorly, or no project is here.
     """
     masked = privacy.mask(question.strip())
-    why = privacy.mask(reason.strip()).text
+    why = privacy.kept(reason.strip()).text
     words = past_questions.form(masked.text)
     digest = _keyed(keys.load(places.key_file()), digest_of(words))
     now = home.clock.now()
 
     def commit(conn: Connection) -> Gap | None:
-        said = " ".join(masked.text.split())
+        said = privacy.kept(" ".join(masked.text.split())).text
         if not table.approve(conn, digest, text=said, by=call.origin, reason=why, at=now):
             return None
         body: dict[str, object] = {"by": call.origin}

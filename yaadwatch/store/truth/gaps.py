@@ -58,14 +58,18 @@ def approved(conn: apsw.Connection, limit: int) -> list[Gap]:
 def approve(
     conn: apsw.Connection, hash: str, *, text: str, by: str, reason: str, at: datetime
 ) -> bool:
-    """Keep the words of a gap, masked; return whether there is such a gap."""
+    """Keep the words of a gap, masked; return whether there is such a gap.
+
+    An empty `reason` leaves the one that there is.
+    """
     conn.execute(
         """
         UPDATE gaps
-           SET text = ?, approved_by = ?, reason = ?, approved_ms = ?
+           SET text = ?, approved_by = ?, approved_ms = ?,
+               reason = coalesce(nullif(?, ''), reason)
          WHERE hash = ?
         """,
-        (text, by, reason, to_ms(at), hash),
+        (text, by, to_ms(at), reason, hash),
     )
     return conn.changes() > 0
 
