@@ -1,5 +1,6 @@
 """Relations in time: when they hold, how they end by number, and how one that never held goes."""
 
+import json
 import shlex
 from datetime import timedelta
 
@@ -55,9 +56,9 @@ def say(repo, undo):
     assert words[:2] == ["yaadwatch", "link"]
     start, kind, end, *options = words[2:]
     given = dict(zip(options[::2], options[1::2], strict=True))
-    return repo.link(
-        start, kind, end, weight=float(given.get("--weight", 1)), since=given.get("--since")
-    )
+    more = {"attributes": json.loads(given["--attributes"])} if "--attributes" in given else {}
+    weight = float(given.get("--weight", 1))
+    return repo.link(start, kind, end, weight=weight, since=given.get("--since"), **more)
 
 
 def test_a_link_says_what_was_masked_in_its_attributes(repo, two):
@@ -150,6 +151,19 @@ def test_linked_again_without_a_weight_a_relation_keeps_its_own(repo, two):
     assert (again["weight"], again["made"], again["changed"]) == (0.5, False, False)
     assert (attributed["weight"], attributed["changed"]) == (0.5, True)
     assert (heavier["weight"], heavier["changed"]) == (1.0, True)
+
+
+def test_what_is_said_anew_of_a_relation_can_be_undone(repo, two):
+    repo.link(two[0], "depends_on", two[1])
+    repo.link(two[0], "depends_on", two[1], weight=0.5)
+
+    changed = repo.link(two[0], "depends_on", two[1], weight=1.0, attributes={"why": "it's so"})
+    back = say(repo, changed["undo"])
+    assert (back["weight"], back["attributes"], back["changed"]) == (0.5, {}, True)
+
+    again = say(repo, back["undo"])
+    assert (again["weight"], again["attributes"]) == (1.0, {"why": "it's so"})
+    assert repo.link(two[0], "depends_on", two[1])["undo"] is None
 
 
 def test_ending_twice_is_ending_once_but_not_at_another_time(repo, two):

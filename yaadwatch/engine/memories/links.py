@@ -34,12 +34,16 @@ OURS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Linked:
-    """A relation as it is now, its two memories, whether it is new, and whether it was changed."""
+    """A relation as it is now, its two memories, whether it is new, and whether it was changed.
+
+    `before`: as it was; None of a new one.
+    """
 
     edge: Edge
     ends: dict[str, Node]
     made: bool
     changed: bool
+    before: Edge | None
 
 
 def link(
@@ -103,6 +107,8 @@ def link(
             described=attributes is not None,
         )
     undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
+    if done.changed and done.before is not None:
+        undo = _again(done.before, whole=True)
     return _row(done.edge, done.ends, undo) | {
         "made": done.made,
         "changed": done.changed,
@@ -240,6 +246,7 @@ def _link(
             )
     if dated:
         _refuse_other_start(conn, edge)
+    before = _open(conn, edge)
     made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
     changed = False
     if made:
@@ -248,7 +255,9 @@ def _link(
         changed = weighed and edges.weigh(conn, edge, now)
         if described:
             changed = edges.describe(conn, edge, edge.attributes, now) or changed
-    return _Linked(edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed)
+    return _Linked(
+        edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed, before=before
+    )
 
 
 def _refuse_other_start(conn: Connection, edge: Edge) -> None:
@@ -337,14 +346,14 @@ def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:
     return Event(kind=kind, at=now, subject=edge.from_node, body=body | more)
 
 
-def _again(edge: Edge, *, since: datetime | None = None) -> str:
-    """Return the command that makes a relation once more."""
+def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) -> str:
+    """Return the command that makes a relation once more; `whole`: that says all of it anew."""
     said = f"yaadwatch link {called(edge.from_node)} {edge.kind} {called(edge.to_node)}"
-    if edge.weight != 1.0:
-        said += f" --weight {edge.weight:g}"
+    if edge.weight != 1.0 or whole:
+        said += f" --weight {edge.weight!r}"
     if since is not None:
         said += f" --since {times.told(since)}"
-    if edge.attributes:
+    if edge.attributes or whole:
         told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
         said += f" --attributes {shlex.quote(told)}"
     return said
