@@ -24,28 +24,6 @@ GAP_APPROVED: Final = "gap.approved"
 JOB_RAN: Final = "job.ran"
 STORE_RESTORED: Final = "store.restored"
 
-EVENTS: Final = (
-    NODE_CREATED,
-    NODE_UPDATED,
-    NODE_ARCHIVED,
-    NODE_RESTORED,
-    NODE_ERASED,
-    EDGE_CREATED,
-    EDGE_CLOSED,
-    STALE_RAISED,
-    STALE_CLEARED,
-    AGENT_FILE_EDITED,
-    AGENT_FILE_SYNCED,
-    AGENT_FILE_PAUSED,
-    HEAD_MOVED,
-    SESSION_STARTED,
-    SESSION_ENDED,
-    CONTRADICTION_RESOLVED,
-    GAP_APPROVED,
-    JOB_RAN,
-    STORE_RESTORED,
-)
-
 SAID: Final = (
     NODE_CREATED,
     NODE_UPDATED,
@@ -58,7 +36,19 @@ SAID: Final = (
     CONTRADICTION_RESOLVED,
     GAP_APPROVED,
 )
-"""Those of what people and agents said and decided: nothing that can be worked out again."""
+"""What people and agents said and decided: nothing that can be worked out again."""
+EVENTS: Final = (
+    *SAID,
+    STALE_RAISED,
+    STALE_CLEARED,
+    AGENT_FILE_EDITED,
+    AGENT_FILE_SYNCED,
+    AGENT_FILE_PAUSED,
+    HEAD_MOVED,
+    SESSION_STARTED,
+    JOB_RAN,
+    STORE_RESTORED,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,15 +107,3 @@ def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
 def last(conn: apsw.Connection) -> int:
     """Return the number of the newest event; 0 when nothing has happened yet."""
     return int(conn.execute("SELECT coalesce(max(seq), 0) FROM events").get)
-
-
-def last_of(conn: apsw.Connection, kinds: Sequence[str]) -> int:
-    """Return the number of the newest event of some kinds; 0 when none of them has happened."""
-    found = conn.execute(
-        """
-        SELECT seq FROM events WHERE kind IN (SELECT value FROM json_each(?))
-        ORDER BY seq DESC LIMIT 1
-        """,
-        (json.dumps(kinds),),
-    ).get
-    return int(found or 0)

@@ -9,11 +9,9 @@ from yaadwatch import places
 from yaadwatch.engine.inout.stores import projects
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import SAID
 from yaadwatch.model.projects import Project
-from yaadwatch.store import events
-from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
+from yaadwatch.store.whole import said
 
 
 class LastCopies:
@@ -57,15 +55,11 @@ class LastCopies:
         if newest is None:
             return
         try:
-            copied = copies.ask(newest, _last_said)
+            copied = copies.ask(newest, said.marks)
         except YaadError:  # a copy that cannot be read keeps nothing
             copied = None
         # Not "later": a store that was restored counts on from where its copy was made.
-        if home.stores.look(project, _last_said) != copied:
+        if home.stores.look(project, said.marks) != copied:
             from yaadwatch.engine.inout import backups  # most daemons stop with nothing to copy
 
             backups.back_up(home, project)
-
-
-def _last_said(conn: Connection) -> int:
-    return events.last_of(conn, SAID)
