@@ -140,9 +140,7 @@ def _request(frame: Mapping[str, object]) -> Request:
     identity = request_id(frame)
     if identity is None:
         raise ValueError(f"id must be a number or text, got {kind_of(frame.get('id'))}")
-    method = frame.get("method")
-    operation = BY_NAME.get(method) if isinstance(method, str) else None
-    operation = operation or _operation(_text("method", method))
+    operation = _operation(frame.get("method"))
     params = frame.get("params", {})
     if not isinstance(params, dict):
         raise ValueError(f"params must be an object, got {kind_of(params)}")
@@ -158,7 +156,11 @@ def _request(frame: Mapping[str, object]) -> Request:
     )
 
 
-def _operation(name: str) -> Operation:
+def _operation(method: object) -> Operation:
+    found = BY_NAME.get(method) if isinstance(method, str) else None
+    if found is not None:
+        return found
+    name = _text("method", method)
     meant = nearest(name, BY_NAME)
     raise YaadError(
         Code.NOT_FOUND,

@@ -24,8 +24,7 @@ class Pulse:
         self._intake = intake
         self._scheduler = scheduler
         self._health = health
-        self._started_at = started_at
-        self._since = times.told(started_at)
+        self._since = times.told(started_at)  # made once: `health` is asked often
         self._socket = socket
 
     def watch(self, project: str) -> tuple[str, int | None]:
@@ -47,12 +46,8 @@ class Pulse:
         """Return when each job runs next."""
         return self._scheduler.next_runs()
 
-    def started_at(self) -> datetime:
-        """Return when the daemon was started."""
-        return self._started_at
-
     def since(self) -> str:
-        """Return that time as answers tell it."""
+        """Return when the daemon was started, as answers tell it."""
         return self._since
 
     def socket(self) -> str:

@@ -66,7 +66,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
             "running": pulse is not None,
             "pid": os.getpid(),
             "version": places.VERSION,
-            "since": pulse.started_at() if pulse is not None else None,
+            "since": pulse.since() if pulse is not None else None,
             "rss_bytes": processes.own_rss_bytes(),
             "socket": pulse.socket() if pulse is not None else None,
         },

@@ -71,11 +71,8 @@ class Pulse(Protocol):
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""
 
-    def started_at(self) -> datetime:
-        """Return when the daemon was ready."""
-
     def since(self) -> str:
-        """Return that time as answers tell it; made once, for `health` is asked often."""
+        """Return when the daemon was started, as answers tell it."""
 
     def socket(self) -> str:
         """Return the path that the daemon listens on."""

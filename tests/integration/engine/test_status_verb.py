@@ -23,9 +23,6 @@ class Watching:
     def next_runs(self):
         return {"upkeep": datetime(2030, 1, 1, tzinfo=UTC)}
 
-    def started_at(self):
-        return datetime(2029, 1, 1, tzinfo=UTC)
-
     def since(self):
         return "2029-01-01T00:00:00.000Z"
 
