@@ -3,12 +3,11 @@
 import os
 import sqlite3
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repositories import Repo
+from repositories import Repo, attributes_asked_for
 
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.engine.git_queries import History
@@ -231,21 +230,10 @@ def test_no_folder_is_looked_into_for_attributes_that_git_does_not_track(
     repo.write("attributes/.gitattributes", "*.js binary\n")
     commit = repo.add("here/a.py", "retry\n")
     repo.open(keeping).files_with(["retry"], at=commit)
-    looked = []
-
-    def noting(ask):
-        def noted(place, *more):
-            looked.append(place)
-            return ask(place, *more)
-
-        return noted
-
-    monkeypatch.setattr(os.path, "lexists", noting(os.path.lexists))
-    monkeypatch.setattr(os, "access", noting(os.access))
+    asked = attributes_asked_for(monkeypatch)
 
     assert repo.open(keeping).files_with(["retry"], at=commit) == {"retry": ["here/a.py"]}
-    asked = {Path(place).parent.name for place in looked if str(place).endswith(".gitattributes")}
-    assert asked == {"repo", "attributes", "here"}
+    assert {folder.name for folder in asked} == {"repo", "attributes", "here"}
 
 
 @pytest.mark.parametrize("rule", ["*.made.js -diff", "[attr]made binary\n*.made.js made"])

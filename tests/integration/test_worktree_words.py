@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repositories import attributes_asked_for
 
 from yaadwatch.system.git import grep
 from yaadwatch.system.git.words import worktree_words
@@ -288,20 +289,10 @@ def test_no_folder_without_the_word_is_looked_into_for_attributes(kept, runner, 
     kept.write("here/a.py", "retries\n")
     kept.write("attributes/.gitattributes", "*.js binary\n")
     kept.git("add", "-A")
-    opened, looked = kept.open(runner), []
-
-    def noting(ask):
-        def noted(place, *more):
-            looked.append(place)
-            return ask(place, *more)
-
-        return noted
-
-    monkeypatch.setattr(os.path, "lexists", noting(os.path.lexists))
-    monkeypatch.setattr(os, "access", noting(os.access))
+    opened = kept.open(runner)
+    asked_in = attributes_asked_for(monkeypatch)
 
     assert opened.files_with(["retries"]) == {"retries": ["here/a.py"]}
-    asked_in = {Path(place).parent for place in looked if str(place).endswith(".gitattributes")}
     top = Path(opened.layout.root)
     assert asked_in == {top, top / "attributes", top / "here"}
 

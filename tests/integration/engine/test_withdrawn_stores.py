@@ -4,7 +4,6 @@ import shutil
 import subprocess
 
 import pytest
-from engine_world import World
 
 from yaadwatch import places
 from yaadwatch.daemon import wiring
@@ -13,13 +12,6 @@ from yaadwatch.model.settings import STORE_IDLE, STORE_RETURNED_S
 
 IDLE_S = STORE_IDLE.total_seconds()
 SAID = "Retry five times"
-
-
-@pytest.fixture
-def world(environment, tmp_path):
-    world = World(tmp_path / "work")
-    yield world
-    world.close()
 
 
 @pytest.fixture
