@@ -1,13 +1,16 @@
 """Laws of claims: nothing makes extraction fail, and what it takes stands in the text."""
 
+import itertools
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core.recall.past_questions import form
-from yaadwatch.core.truth.claiming import statements, verbs
-from yaadwatch.core.truth.claiming.parts import may_hold, sense
+from yaadwatch.core.truth.claiming import pairing, statements, verbs
+from yaadwatch.core.truth.claiming.parts import differ, may_hold, sense
 from yaadwatch.core.truth.claiming.statements import CLAIMS_MAX, extract
+from yaadwatch.model.claims import Stated
 
 pieces = st.sampled_from(
     [
@@ -121,3 +124,38 @@ def test_what_is_looked_for_only_beside_some_words_always_has_one_of_them(patter
 def test_a_text_without_an_end_inside_is_one_sentence(text):
     if not any(mark in text for mark in ".!\n"):
         assert statements._END.split(text) == [text]
+
+
+@st.composite
+def things(draw):
+    """What is claimed of one thing: values that go together, and others that do not."""
+    values = st.sampled_from(["3", "3.11", "3.12", "2.7", "2"])
+    said = draw(st.lists(st.tuples(st.sampled_from("abcdef"), values), min_size=1, max_size=16))
+    return [Stated(claim, node, sense) for claim, (node, sense) in enumerate(said, 1)]
+
+
+@given(things(), st.sets(st.tuples(st.integers(1, 16), st.integers(1, 16))), st.integers(1, 130))
+def test_the_pairs_of_a_thing_are_those_that_cannot_both_be_right(sides, right, limit):
+    def together(one, other):
+        return (min(one.claim, other.claim), max(one.claim, other.claim)) in right
+
+    every = [
+        (one.claim, other.claim)
+        for one, other in itertools.combinations(sides, 2)
+        if differ("version", one.sense, other.sense)
+        and one.node != other.node
+        and not together(one, other)
+    ]
+
+    found = pairing.pairs("version", sides, together, limit=limit)
+
+    assert found == sorted(found)
+    assert set(found) <= set(every)
+    assert len(found) == min(limit, len(every))
+    own = {one.claim for one in sides if one.node == "a"}
+    mine = [pair for pair in every if own & {*pair}]
+    near = pairing.pairs("version", sides, together, limit=limit, of="a")
+    assert set(near) <= set(every)
+    assert len(near) == (min(limit, len(every)) if mine else 0)
+    assert sum(bool(own & {*pair}) for pair in near) == min(limit, len(mine))
+    assert pairing.pairs("version", sides, together, limit=1000, of="a") == (every if mine else [])

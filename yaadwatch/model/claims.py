@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 VALUES: Final = "values"
 LINK: Final = "link"
@@ -38,6 +38,22 @@ class Claimed:
     edge: int | None = None
     supersedes: int | None = None
     id: int = 0
+
+
+class Thing(NamedTuple):
+    """What is claimed of: an attribute of a subject, in a folder or everywhere ('')."""
+
+    subject: str
+    attribute: str
+    place: str
+
+
+class Stated(NamedTuple):
+    """A claim of a memory, by number, and the value as it is compared."""
+
+    claim: int
+    node: str
+    sense: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,7 +149,11 @@ ACCESS_BOOST: Final = 0.2
 CLAIMS_TOLD_MAX: Final = 500
 """Claims told at once."""
 CONTRADICTIONS_MAX: Final = 200
-"""Pairs of claims looked at for contradictions, of each kind."""
+"""Contradictions that are told, of each kind."""
+CLASHES_MAX: Final = 200
+"""Pairs of claims that are looked at for one contradiction that is told."""
+CLASHES_SETTLED_MAX: Final = 20_000
+"""And for one that is settled."""
 EVIDENCE_NEWER: Final = timedelta(days=30)
 """Evidence that is so much newer than what it speaks against contradicts it."""
 GAPS_TOLD_MAX: Final = 200

@@ -9,8 +9,7 @@ from engine_world import table
 
 from yaadwatch.engine.memories import curate, feedback, history, mend
 from yaadwatch.engine.truth import claims, contradicting, contradictions, resolving
-from yaadwatch.model.settings import CONTRADICTIONS_MAX
-from yaadwatch.store.truth import contradictions as table_of
+from yaadwatch.model.settings import CLASHES_MAX
 
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
 
@@ -167,8 +166,8 @@ def test_a_value_further_down_is_told_with_its_sentence(repo):
 
 
 def test_many_values_that_go_together_hide_no_contradiction(repo):
-    """More pairs of them than are looked at in one go."""
-    for number in range(2 * math.isqrt(CONTRADICTIONS_MAX * table_of.PAIRS_PER_CLASH) + 4):
+    """More pairs of them than are looked at of one thing."""
+    for number in range(2 * math.isqrt(CLASHES_MAX) + 4):
         memory = repo.remember(f"Tool {number} is one of ours")
         value = ("3", "3.11")[number % 2]
         claims.add_claim(
@@ -182,6 +181,28 @@ def test_many_values_that_go_together_hide_no_contradiction(repo):
 
     assert (five["value"], two["value"]) == ("5", "2.7")
     assert {row["id"] for row in listed(repo)} == {five["id"], two["id"]}
+
+
+def test_one_thing_with_many_values_hides_no_other_and_every_value_is_told_its_own(repo):
+    """More pairs than are looked at of one thing: 25 values make 300."""
+    count = math.isqrt(2 * CLASHES_MAX) + 5
+    for number in range(count):
+        (told,) = repo.remembered(f"The client retries {number} times").get("contradicts", [{}])
+        assert told.get("value") == (str(number) if number else None)
+    (python,) = repo.remembered("We use Python 2.7").get("contradicts", []) or [None]
+    assert python is None
+    (python,) = repo.remembered("We use Python 3.11")["contradicts"]
+
+    rows = {row["id"]: row for row in listed(repo)}
+
+    assert python["id"] in rows
+    (client,) = [row for row in rows.values() if row["subject"] == "client"]
+    assert {side["value"] for side in client["sides"]} == set(map(str, range(count)))
+    assert client["words"].endswith(f" or {count - 8} more")
+
+    resolving.resolve(repo.home, repo.call, id=client["id"], both=True)
+
+    assert [row["id"] for row in listed(repo)] == [python["id"]]
 
 
 def test_several_values_are_told_one_by_one(repo):

@@ -10,21 +10,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core.truth.claiming.parts import differ
+from yaadwatch.core.truth.claiming import pairing
+from yaadwatch.core.truth.claiming.statements import PROJECT
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled
+from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled, Stated
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import CONTRADICTIONS_MAX, EVIDENCE_NEWER
-from yaadwatch.store import nodes, provenance
+from yaadwatch.model.settings import CLASHES_MAX, CONTRADICTIONS_MAX, EVIDENCE_NEWER
+from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import claims
 from yaadwatch.store.truth import contradictions as table
 
 NAME_CHARS: Final = 8
+NAMED_MAX: Final = 8
+"""Values, and memories that say one, that are named in a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ def open_contradictions(
     now: datetime,
     worktree: int = 0,
     away: Set[str] = frozenset(),
+    clashes_max: int = CLASHES_MAX,
 ) -> list[Contradiction]:
     """Return at most `limit` contradictions of a store: two values first, then ended relations,
     then newer evidence.
@@ -69,15 +73,23 @@ def open_contradictions(
         now: what holds is what holds then.
         worktree: what only its other branches say is left out; 0: nothing is.
         away: memories that were learned on other branches; see `engine.branch_ancestry`.
+        clashes_max: pairs of claims that are looked at for each of two values.
     """
-    return db.read(_open, limit, now, worktree, away)
+    return db.read(_open, now, worktree, away, clashes_max)[:limit]
 
 
-def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
+def in_store(
+    home: Home, shelf: Shelf, now: datetime, *, clashes_max: int = CLASHES_MAX
+) -> list[Contradiction]:
     """Return what cannot all be true in a store, as the work tree at hand has it."""
     away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
     return open_contradictions(
-        shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree, away=away
+        shelf.db,
+        CONTRADICTIONS_MAX,
+        now=now,
+        worktree=shelf.worktree,
+        away=away,
+        clashes_max=clashes_max,
     )
 
 
@@ -134,28 +146,58 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
 
 
 def _open(
-    conn: Connection, limit: int, now: datetime, worktree: int, away: Set[str]
+    conn: Connection, now: datetime, worktree: int, away: Set[str], clashes_max: int
 ) -> list[Contradiction]:
     hidden = _hidden(conn, worktree) | away
-    clashes = [
-        *table.values(conn, now=now, differ=differ, hidden=hidden, limit=CONTRADICTIONS_MAX),
+    found = [
+        *_values(conn, now, hidden, clashes_max),
         *table.links(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
         *table.evidence(
             conn, now=now, after=EVIDENCE_NEWER, hidden=hidden, limit=CONTRADICTIONS_MAX
         ),
     ]
-    return _grouped(conn, clashes)[:limit]
+    return _grouped(conn, found)
 
 
 def _of_memory(
     conn: Connection, node: str, now: datetime, worktree: int, away: Set[str]
 ) -> list[Contradiction]:
     hidden = _hidden(conn, worktree) | away
-    near = table.values(
-        conn, now=now, differ=differ, hidden=hidden, node=node, limit=CONTRADICTIONS_MAX
-    )
-    found = _grouped(conn, near) if near else []
-    return [one for one in found if any(side.node.id == node for side in one.sides)]
+    return _grouped(conn, _values(conn, now, hidden, CLASHES_MAX, node=node))
+
+
+def _values(
+    conn: Connection, now: datetime, hidden: Set[str], limit: int, *, node: str | None = None
+) -> list[Clash]:
+    """Return pairs of claims that give one thing two values, at most `limit` of each thing.
+
+    With `node`, only of things that this memory is in a pair about, and its pairs first. Two claims
+    about nothing in particular are compared only if their memories rest on a file in common, or
+    one on none.
+    """
+    torn = table.torn(conn, now=now, hidden=hidden, node=node)
+    if not torn:
+        return []
+    both = table.both_right(conn, {one.claim for sides in torn.values() for one in sides})
+    bare = {one.node for thing, sides in torn.items() for one in sides if thing.subject == PROJECT}
+    files = {
+        of: {anchor.path for anchor in resting}
+        for of, resting in anchors.of_nodes(conn, bare).items()
+    }
+
+    def are_both_right(one: Stated, other: Stated) -> bool:
+        return (min(one.claim, other.claim), max(one.claim, other.claim)) in both
+
+    def may_be_both_right(one: Stated, other: Stated) -> bool:
+        mine, theirs = files[one.node], files[other.node]
+        apart = mine and theirs and mine.isdisjoint(theirs)
+        return bool(apart) or are_both_right(one, other)
+
+    found = []
+    for thing, sides in torn.items():
+        together = may_be_both_right if thing.subject == PROJECT else are_both_right
+        found += pairing.pairs(thing.attribute, sides, together, limit=limit, of=node or "")
+    return [Clash(kind=VALUES, claim=one, other=other) for one, other in sorted(found)]
 
 
 def _hidden(conn: Connection, worktree: int) -> Set[str]:
@@ -229,8 +271,14 @@ def _claimed(found: Sequence[Claimed]) -> str:
     values: dict[str, list[str]] = {}
     for one in found:
         values.setdefault(one.value, []).append(called(one.node))
-    said = " or ".join(f"{value} ({', '.join(ids)})" for value, ids in values.items())
-    return f"{name}: {said}"
+    said = [f"{value} ({_listed(ids, ', ')})" for value, ids in values.items()]
+    return f"{name}: {_listed(said, ' or ')}"
+
+
+def _listed(said: Sequence[str], between: str) -> str:
+    """Return the first few of these in a row, and how many more there are."""
+    more = len(said) - NAMED_MAX
+    return between.join([*said[:NAMED_MAX], *([f"{more} more"] if more > 0 else [])])
 
 
 def _row(one: Contradiction) -> dict[str, object]:

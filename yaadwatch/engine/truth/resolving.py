@@ -18,6 +18,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import CLASHES_SETTLED_MAX
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
@@ -102,7 +103,7 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
     found = [
         (shelf, one)
         for shelf in stores(both)
-        for one in in_store(home, shelf, now)
+        for one in in_store(home, shelf, now, clashes_max=CLASHES_SETTLED_MAX)
         if one.name.startswith(name.lower())
     ]
     if not found:

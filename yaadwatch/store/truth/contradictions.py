@@ -4,18 +4,15 @@ Only claims that hold now are looked at, of living memories in whose place no ot
 are never compared: without an equal subject and attribute there is no contradiction.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import apsw
 
-from yaadwatch.model.claims import EVIDENCE, LINK, VALUES, Clash, Settled
+from yaadwatch.model.claims import EVIDENCE, LINK, Clash, Settled, Stated, Thing
 from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
 from yaadwatch.store.graph.supersession import given_way
-
-PAIRS_PER_CLASH: Final = 20
-"""Pairs with two values that are looked at in one go for each one that is returned, at most."""
 
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
 _ABOUT_THE_SAME: Final = """
@@ -42,7 +39,7 @@ def _current(which: str = _HOLDS) -> str:
 def may_be_torn(conn: apsw.Connection, node: str) -> bool:
     """Return whether another memory claims something else of what this one claims something of.
 
-    That is quickly said, and mostly it does not. If it does, `values` knows whether it matters.
+    That is quickly said, and mostly it does not. If it does, values are compared.
     """
     # Not joined: most claim nothing or one thing, and a join takes several times as long to begin.
     mine = conn.execute(
@@ -68,84 +65,59 @@ def may_be_torn(conn: apsw.Connection, node: str) -> bool:
     )
 
 
-def values(
-    conn: apsw.Connection,
-    *,
-    now: datetime,
-    differ: Callable[[str, str, str], bool],
-    hidden: Iterable[str] = (),
-    node: str | None = None,
-    limit: int,
-) -> list[Clash]:
-    """Return pairs of claims that give one thing two values, at most `limit`, oldest claims first.
-
-    Two claims about nothing in particular are compared only if their memories rest on a file in
-    common, or one on none.
+def torn(
+    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), node: str | None = None
+) -> dict[Thing, list[Stated]]:
+    """Return what more than one value is claimed of, with all its claims by number.
 
     Args:
         conn: a snapshot.
         now: what holds is what holds then.
-        differ: whether two values of an attribute, as they are compared, cannot both be right.
         hidden: memories that are left out.
-        node: only what is claimed of something that this memory claims something of, and has no
-            end; None for all.
-        limit: how many at most.
+        node: only what this memory claims something of, and has no end; None for all.
     """
-    looked_at = limit * PAIRS_PER_CLASH
-    asked = _VALUES if node is None else _VALUES_NEAR
-    given = _given(now, hidden, looked_at) | ({} if node is None else {"node": node})
-    alike: set[tuple[str, str, str]] = set()
-    while True:
-        said = given | {"alike": to_json(sorted(alike))}
-        rows: list[tuple[Any, ...]] = conn.execute(asked, said).fetchall()
-        found = [
-            Clash(kind=VALUES, claim=claim, other=other)
-            for claim, other, attribute, sense, other_sense in rows
-            if differ(attribute, sense, other_sense)
-        ]
-        if len(found) >= limit or len(rows) < looked_at:
-            return found[:limit]
-        # Nearly all were alike, and may hide others that are not: next time without these.
-        alike |= {pair for pair in {row[2:] for row in rows} if not differ(*pair)}
+    given = _given(now, hidden) | ({} if node is None else {"node": node})
+    rows = conn.execute(_TORN if node is None else _TORN_NEAR, given)
+    found: dict[Thing, list[Stated]] = {}
+    for subject, attribute, place, claim, of, sense in rows:
+        found.setdefault(Thing(subject, attribute, place), []).append(Stated(claim, of, sense))
+    return found
 
 
-def _values(current: str) -> str:
+def _torn(current: str) -> str:
     return f"""
         WITH {current},
         torn AS (
             SELECT subject, attribute, place
               FROM current
              GROUP BY subject, attribute, place
-            HAVING min(sense) <> max(sense)),
-        sides AS MATERIALIZED (
-            SELECT current.id, current.node, current.subject, current.attribute, current.place,
-                   current.sense
-              FROM current JOIN torn USING (subject, attribute, place))
-        SELECT one.id, other.id, attribute, one.sense, other.sense
-          FROM sides AS one JOIN sides AS other USING (subject, attribute, place)
-         WHERE one.id < other.id AND one.sense <> other.sense AND one.node <> other.node
-           AND (attribute, one.sense, other.sense) NOT IN (
-               SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alike))
-           AND NOT (subject = 'project'
-                    AND EXISTS (SELECT 1 FROM file_watch WHERE node = one.node)
-                    AND EXISTS (SELECT 1 FROM file_watch WHERE node = other.node)
-                    AND NOT EXISTS (
-                        SELECT 1
-                          FROM file_watch AS mine JOIN file_watch AS theirs USING (path)
-                         WHERE mine.node = one.node AND theirs.node = other.node))
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM contradictions
-                WHERE kind = 'values' AND decision = 'both'
-                  AND ((claim = one.id AND contradictions.other = other.id)
-                       OR (claim = other.id AND contradictions.other = one.id)))
-         ORDER BY one.id, other.id
-         LIMIT :limit
+            HAVING min(sense) <> max(sense))
+        SELECT subject, attribute, place, current.id, current.node, current.sense
+          FROM current JOIN torn USING (subject, attribute, place)
+         ORDER BY current.id
 """  # noqa: S608
 
 
-_VALUES: Final = _values(_current())
-_VALUES_NEAR: Final = _values(_current(_ABOUT_THE_SAME))
+_TORN: Final = _torn(_current())
+_TORN_NEAR: Final = _torn(_current(_ABOUT_THE_SAME))
+
+
+def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]]:
+    """Return the pairs of claims, the lower number first, that somebody said are both right.
+
+    Args:
+        conn: a snapshot.
+        ids: numbers of claims; pairs that begin with one of them.
+    """
+    rows = conn.execute(
+        """
+        SELECT claim, other
+          FROM contradictions
+         WHERE claim IN (SELECT value FROM json_each(?)) AND kind = 'values' AND decision = 'both'
+        """,
+        (to_json(sorted(ids)),),
+    )
+    return {(min(pair), max(pair)) for pair in rows}
 
 
 def links(
@@ -167,7 +139,7 @@ def links(
          ORDER BY current.id
          LIMIT :limit
         """,  # noqa: S608
-        _given(now, hidden, limit),
+        _given(now, hidden) | {"limit": limit},
     )
     return [Clash(kind=LINK, claim=claim, at=from_ms(at_ms)) for claim, at_ms in rows]
 
@@ -224,7 +196,7 @@ def evidence(
          ORDER BY id
          LIMIT :limit
         """,  # noqa: S608
-        _given(now, hidden, limit) | {"after_ms": after // timedelta(milliseconds=1)},
+        _given(now, hidden) | {"limit": limit, "after_ms": after // timedelta(milliseconds=1)},
     )
     return [
         Clash(kind=EVIDENCE, claim=claim, against=against, at=from_ms(at_ms))
@@ -271,8 +243,8 @@ def decided(conn: apsw.Connection, limit: int) -> list[Settled]:
     return list(map(_settled, rows))
 
 
-def _given(now: datetime, hidden: Iterable[str], limit: int) -> dict[str, int | str]:
-    return {"now_ms": to_ms(now), "hidden": json_list(hidden), "limit": limit}
+def _given(now: datetime, hidden: Iterable[str]) -> dict[str, int | str]:
+    return {"now_ms": to_ms(now), "hidden": json_list(hidden)}
 
 
 def _settled(row: tuple[Any, ...]) -> Settled:
