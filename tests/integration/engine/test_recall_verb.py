@@ -35,7 +35,50 @@ def memory(name, text, **given):
     return GivenNode(id=name, text=text, **given)
 
 
+JAPANESE = "データベースの接続は30秒でタイムアウトする"
+CHINESE = "使用JWT认证，数据库连接超时为30秒"
+KOREAN = "데이터베이스가 재시도를 세 번 한다"
+
+
 class TestWhatIsFound:
+    @pytest.mark.parametrize(
+        ("question", "right"),
+        [
+            ("接続", "ja"),
+            ("タイムアウト", "ja"),
+            ("ﾀｲﾑｱｳﾄ", "ja"),
+            ("接続はいつ切れますか", "ja"),
+            ('"データベースの接続"', "ja"),
+            ("超时", "zh"),
+            ("JWT", "zh"),
+            ("证", "zh"),
+            ("재시도", "ko"),
+            ("데이터베이스", "ko"),
+            ("障害", "tagged"),
+        ],
+    )
+    def test_a_word_inside_a_text_without_spaces_finds_it(self, repo, question, right):
+        put(
+            repo,
+            memory("ja", JAPANESE),
+            memory("zh", CHINESE),
+            memory("ko", KOREAN),
+            memory("other", "リリースの手順を書く"),
+            memory("tagged", "Call the one on duty", tags=("障害対応",)),
+        )
+
+        assert found(repo, question)[0] == right
+        assert "other" not in found(repo, question)
+
+    def test_what_was_edited_and_what_is_said_again_keep_one_memory_with_its_words(self, repo):
+        ours = repo.remember(JAPANESE)
+
+        assert repo.remember(f"- {JAPANESE}") == ours
+        assert found(repo, JAPANESE) == [ours]
+        repo.edit(ours, "データベースの接続は切れない")
+        assert found(repo, "タイムアウト") == []
+        assert found(repo, "切れない") == [ours]
+
     def test_any_of_the_words_may_match_and_the_rare_ones_count_most(self, repo):
         put(
             repo,
