@@ -26,7 +26,7 @@ from yaadwatch.core.privacy import mask_tree
 from yaadwatch.engine.inout import spool
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.stores.store_places import refuse_unsafe
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.servers.dispatch import VERBS, Dispatcher
@@ -65,7 +65,7 @@ def answer(operation: str, fields: Mapping[str, object], folder: Path) -> dict[s
     )
     about = Path(request.project) if request.project else folder
     with _home(None if operation in _OF_ALL else about) as home:
-        call = Call(folder=about, origin="cli")
+        call = Call(folder=about, origin=PERSON)
         frame = decode(Dispatcher(home, mask_tree).answered(call, request))
     if "error" in frame:
         raise to_error(frame["error"])

@@ -74,6 +74,22 @@ def test_from_add_to_remove(machine, checkout):
     assert checkout.git("status", "--porcelain") == ""
 
 
+def test_what_stands_in_the_place_of_a_rule_is_written_instead_of_it(machine, checkout):
+    root = checkout.root
+    machine.ask("add", root, "--mode", "inline")
+    kinds = ("--kind", "convention")
+    yarn = machine.ask("remember", "Install with yarn", *kinds, cwd=root)["id"]
+    pnpm = machine.ask("remember", "Install with pnpm", *kinds, cwd=root)["id"]
+    wait_until(lambda: "pnpm" in text_of(checkout, "AGENTS.md"))
+
+    machine.ask("link", pnpm, "supersedes", yarn, cwd=root)
+    wait_until(lambda: "yarn" not in text_of(checkout, "AGENTS.md"))
+    machine.ask("unlink", pnpm, "supersedes", yarn, cwd=root)
+    wait_until(lambda: "yarn" in text_of(checkout, "AGENTS.md"))
+
+    assert "Install with pnpm" in text_of(checkout, "AGENTS.md")
+
+
 def test_files_of_other_agents_are_heard_of_when_they_come_up(machine, checkout):
     """Also in folders that were not there, and that nobody had watched."""
     root = checkout.root

@@ -25,7 +25,7 @@ from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import search, vector_fill
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
@@ -267,7 +267,7 @@ def world() -> Iterator[tuple[Home, Call]]:
             git=GitRunner(_TIMEOUT, passing=True),
         )
         try:
-            call = Call(folder=repository, origin="cli")
+            call = Call(folder=repository, origin=PERSON)
             projects.add(home, call)
             yield home, call
         finally:

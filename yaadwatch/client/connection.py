@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from yaadwatch import places
 from yaadwatch.api.endpoint import at_address, peer_uid
 from yaadwatch.api.frames import Stopping, decode, encode, to_error
+from yaadwatch.client.arriving import CHUNK_BYTES, at_once
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -285,6 +286,8 @@ class Client:
         self, connected: socket.socket, operation: str, time_s: float | None
     ) -> dict[str, object]:
         """Return the next frame; wait for it at most `time_s`, or for ever when that is None."""
+        if time_s is not None and not self._read:
+            self._read += _what_comes_at_once(connected)
         connected.settimeout(None if time_s is None else _TICK_S)
         searched, waited_s, patience = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
@@ -292,7 +295,7 @@ class Client:
             if searched > ANSWER_BYTES_MAX:
                 raise _nonsense(operation)
             try:
-                chunk = connected.recv(65536)
+                chunk = connected.recv(CHUNK_BYTES)
             except TimeoutError:
                 waited_s += _TICK_S
                 patience = patience or _patience()
@@ -424,6 +427,14 @@ def _send(connected: socket.socket, frame: dict[str, object]) -> None:
     except ConnectionError:
         # The daemon may have said why it ended the connection: what we read next tells.
         return
+
+
+def _what_comes_at_once(connected: socket.socket) -> bytes:
+    """Return what is there without sleeping; that a connection ended is seen by who reads on."""
+    try:
+        return at_once(connected) or b""
+    except ConnectionError:
+        return b""
 
 
 def _is_over(connected: socket.socket) -> bool:

@@ -62,7 +62,8 @@ class Follower:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._journal = journal
-        self._handlers = {row.event: handlers[row.verb] for row in reactions}
+        self._handlers = handlers
+        self._reactions = {row.event: row for row in reactions}
         self._health = health
         self._sleep = sleep
         self._woken: set[str] = set()
@@ -113,9 +114,9 @@ class Follower:
     async def _catch_up(self, project: str) -> None:
         while events := await asyncio.to_thread(self._journal.unread, project, PAGE):
             for event in events:
-                handler = self._handlers.get(event.kind)
-                if handler is not None:
-                    await self._do(handler, project, event)
+                row = self._reactions.get(event.kind)
+                if row is not None and row.is_to(event):
+                    await self._do(self._handlers[row.verb], project, event)
             await asyncio.to_thread(self._journal.advance, project, events[-1].seq)
 
     async def _do(self, handler: Handler, project: str, event: Event) -> None:

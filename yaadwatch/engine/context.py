@@ -27,10 +27,11 @@ from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
-from yaadwatch.store import agent_files, nodes, provenance
+from yaadwatch.store import agent_files, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.sessions.tasks import TaskRow
@@ -39,6 +40,8 @@ RULES_MAX = 500
 """Hot memories looked at for one brief; far more than any budget holds."""
 TASKS_MAX = 100
 CLASHES_MAX = 20
+SUPERSEDED = "superseded"
+"""What is told of a statement in place of a verdict: another memory stands where it stood."""
 GAPS_MAX = 20
 
 _UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
@@ -197,20 +200,35 @@ def _look(
     now: datetime,
 ) -> _Told:
     hidden = provenance.hidden(conn, worktree) | away
-    raised = [
+    flagged = [
         flag
         for flag in doubting.of_worktree(conn, worktree)
         if flag.level == "warn" and flag.node not in hidden
     ]
+    spoken = provenance.spoken(conn, worktree, read)
+    ruling = nodes.hot(conn, RULES_MAX)
+    asked = {flag.node for flag in flagged} | {node.id for node in ruling} | spoken
+    gone = hot.given_way(conn, asked, hidden=hidden)
+    # What has given way is told only where the agent reads it in a file all the same.
+    raised = [flag for flag in flagged if flag.node in spoken or flag.node not in gone]
     raised.sort(key=lambda flag: (-flag.score, flag.node))
-    doubted = nodes.many(conn, [flag.node for flag in raised])
+    replaced = sorted((gone.keys() & spoken) - hidden - {flag.node for flag in raised})
+    doubted = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
     places = said_in(conn, worktree, doubted)
-    left_out = hidden | provenance.spoken(conn, worktree, read) | doubted.keys()
-    hot = [node for node in nodes.hot(conn, RULES_MAX) if node.id not in left_out]
-    rules = [node for node in hot if as_stored(node.text) not in carried]
+    left_out = hidden | spoken | doubted.keys() | gone.keys()
+    rules = [
+        node for node in ruling if node.id not in left_out and as_stored(node.text) not in carried
+    ]
     last = rows.last_told(conn, worktree, session)
+    later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
     return _Told(
-        doubts=[_doubt(flag, doubted[flag.node], places.get(flag.node, ())) for flag in raised],
+        doubts=[
+            *(_doubt(flag, doubted[flag.node], places.get(flag.node, ())) for flag in raised),
+            *(
+                _replaced(doubted[node], [later[new] for new in gone[node]], places.get(node, ()))
+                for node in replaced
+            ),
+        ],
         rules=_ranked(conn, rules, settings, now),
         tasks=_tasks(conn, left_out),
         last=last.summary if last is not None else "",
@@ -271,6 +289,20 @@ def _doubt(flag: Flag, node: Node, places: Sequence[tuple[str, int]]) -> Doubt:
         reason=flag.reason,
         evidence=tuple(_cause(each) for each in flag.evidence),
         instead=(suggestion.text or "") if suggestion is not None else "",
+        said_in=tuple(places),
+    )
+
+
+def _replaced(node: Node, later: Sequence[Node], places: Sequence[tuple[str, int]]) -> Doubt:
+    """Return what a file says, and what stands in its place."""
+    newest = max(later, key=lambda one: (one.confirmed_at, one.id))
+    return Doubt(
+        id=node.id,
+        text=node.text,
+        summary=node.summary,
+        verdict=SUPERSEDED,
+        reason=f"{called(newest.id)} stands in its place",
+        instead=newest.summary,
         said_in=tuple(places),
     )
 

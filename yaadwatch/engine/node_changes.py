@@ -6,20 +6,21 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import cjk, text
-from yaadwatch.engine import claiming
+from yaadwatch.engine import claiming, succession
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.edges import Edge
+from yaadwatch.model.edges import SUPERSEDES, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import COLD, Node, Version
+from yaadwatch.model.nodes import COLD, HOT, Node, Version
 from yaadwatch.store import (
     anchors,
     edges,
     flags,
     fulltext,
+    hot,
     nodes,
     provenance,
     sightings,
@@ -45,13 +46,15 @@ def confirm(
     reason: str = "",
     change: str = "confirmed",
 ) -> list[Edge]:
-    """Write down that a memory is true as things are now: its anchors move here, its doubts go.
+    """Write down that a memory is true as things are now: its anchors move here, its doubts go, and
+    what stands in its place does so no longer.
 
     Returns:
         The edges that begin or end in it and hold.
     """
     nodes.replace(conn, node, expected_version=node.version - 1)
     versions.add(conn, version_of(node, now, change, actor, reason))
+    succession.stated_anew(conn, node.id, now, actor=actor)
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     unhide(conn, node)
@@ -60,6 +63,49 @@ def confirm(
         Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
     )
     return known
+
+
+def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
+    """Put a memory in the place of another, inside a transaction.
+
+    Raises:
+        YaadError: REFUSED; the other one stands in its place, directly or not.
+    """
+    edge = Edge(from_node=node_id, to_node=old.id, kind=SUPERSEDES, created_at=now, valid_from=now)
+    if edges.begin(conn, edge):
+        body: dict[str, object] = {"to": old.id, "kind": SUPERSEDES}
+        log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node_id, body=body))
+    stand_in(conn, node_id, old, now, actor=actor)
+
+
+def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
+    """Note that a memory stands in the place of another, inside the transaction that relates them.
+
+    A person who puts it there vouches for it, and in the place of a rule it is one. What an agent
+    puts in the place of what a person said gets neither.
+    """
+    new = nodes.get(conn, node_id)
+    if new is None:
+        return
+    by_person = succession.is_person(actor)
+    vouched = by_person and not hot.is_persons(conn, new.id)
+    is_rule = (
+        old.tier == HOT
+        and new.kind not in claiming.TELLING
+        and (by_person or not hot.is_persons(conn, old.id))
+    )
+    done = replace(new, tier=min(new.tier, HOT) if is_rule else new.tier)
+    if vouched:
+        done = replace(done, confidence=1.0, confirmed_at=now)
+    if done == new:
+        return
+    done = replace(done, updated_at=now, version=new.version + 1)
+    nodes.replace(conn, done, expected_version=new.version)
+    change = "confirmed" if vouched else "promoted"
+    reason = f"in the place of {called(old.id)}"
+    versions.add(conn, version_of(done, now, change, actor, reason))
+    body: dict[str, object] = {"change": change}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
 
 
 def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:

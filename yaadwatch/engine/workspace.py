@@ -50,6 +50,8 @@ CANDIDATES_MAX = 256
 """Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
 SUMMARY_CHARS = 40
+PERSON = "cli"
+"""The origin of a call that a person made."""
 AGENT = "agent:"
 """What the origin of a call begins with that an agent made."""
 
@@ -82,7 +84,7 @@ class Pulse(Protocol):
 class Call:
     """Where a request comes from: a folder inside the project meant, and who asks.
 
-    `origin` is 'cli' or 'agent:NAME'; `session` names the connection of an agent that stays.
+    `origin` is PERSON or 'agent:NAME'; `session` names the connection of an agent that stays.
     """
 
     folder: Path

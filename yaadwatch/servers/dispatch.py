@@ -20,7 +20,7 @@ from yaadwatch.api.codec import Request, fields_of
 from yaadwatch.api.frames import answer, encode, failure
 from yaadwatch.api.messages.wire import Hello, Subscribe
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 from yaadwatch.servers.disks import Disks
@@ -441,5 +441,5 @@ def _told_of(home: Home, call: Call, **fields: object) -> Answer:  # noqa: ARG00
 
 @lru_cache(maxsize=256)
 def _call(folder: str, agent: str | None, session: str) -> Call:
-    origin = "cli" if agent is None else f"agent:{agent}"
+    origin = PERSON if agent is None else f"agent:{agent}"
     return Call(folder=Path(folder), origin=origin, session=session)

@@ -370,21 +370,6 @@ def degrees(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
     return dict(iter(rows))
 
 
-def superseded(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` in whose place another node stands: the end of an open `supersedes`."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT to_node
-          FROM edges
-         WHERE kind = 'supersedes' AND valid_until_ms IS NULL
-           AND to_node IN (SELECT value FROM json_each(?))
-         ORDER BY to_node
-        """,
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
-
-
 def lonely_things(conn: apsw.Connection, limit: int) -> list[str]:
     """Return at most `limit` ids of file and entity nodes that have no open edge, sorted."""
     rows = conn.execute(

@@ -1,20 +1,25 @@
 """Which memories are rules for every agent; and what the words of a file once stood for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from itertools import chain
 
 import apsw
 
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.codec import json_list
+from yaadwatch.store.graph import supersession
 
 
-def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
+def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()) -> list[Node]:
     """Return the living hot or pinned memories, pinned first, then the oldest first.
+
+    Those that have given way to another are left out; see `given_way`.
 
     Args:
         conn: a snapshot.
         agents: those too that an agent said, and no person has confirmed, pinned or typed.
+        hidden: memories that are not there for whoever asks; they supersede none.
     """
     rows = conn.execute(
         """
@@ -32,8 +37,30 @@ def rules(conn: apsw.Connection, *, agents: bool) -> list[Node]:
         (int(agents),),
     )
     order = [node for (node,) in rows]
-    found = nodes.many(conn, order)
-    return [found[node] for node in order]
+    gone = given_way(conn, order, hidden=hidden)
+    found = nodes.many(conn, [node for node in order if node not in gone])
+    return [found[node] for node in order if node in found]
+
+
+def given_way(
+    conn: apsw.Connection, ids: Iterable[str], *, hidden: Set[str] = frozenset()
+) -> dict[str, set[str]]:
+    """Return those of `ids` that count no more as rules, with the living memories that do instead.
+
+    What a person said gives way only to what a person said, confirmed, pinned or typed: an agent
+    can put its words beside a person's, never in their place.
+
+    Args:
+        conn: a snapshot.
+        ids: of memories.
+        hidden: memories that are not there for whoever asks; they supersede none.
+    """
+    later = supersession.successors(conn, ids, hidden=hidden)
+    if not later:
+        return {}
+    said = persons(conn, {*later, *chain.from_iterable(later.values())})
+    found = {old: new & said if old in said else new for old, new in later.items()}
+    return {old: new for old, new in found.items() if new}
 
 
 def is_persons(conn: apsw.Connection, id: str) -> bool:

@@ -200,6 +200,7 @@ def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
         "ended": [12],
         "superseded": [],
         "forgotten": [NODE],
+        "still_said": [],
     }
     ran = command("resolve", "1a2b", "--keep", "e4ab37", "--forget", answers={"resolve": answer})
 

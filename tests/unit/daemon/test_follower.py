@@ -7,7 +7,7 @@ import pytest
 from yaadwatch.daemon.follower import PAGE, Follower, Journal
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.reactions import REACTIONS, Reaction
-from yaadwatch.model.events import EVENTS, HEAD_MOVED, JOB_RAN, NODE_CREATED, Event
+from yaadwatch.model.events import EDGE_CREATED, EVENTS, HEAD_MOVED, JOB_RAN, NODE_CREATED, Event
 from yaadwatch.model.settings import EVENT_TRIES_MAX
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -259,6 +259,18 @@ def test_a_store_that_cannot_be_read_for_a_moment_is_read_again_and_not_told():
 @pytest.mark.parametrize("row", REACTIONS, ids=lambda row: row.event)
 def test_each_reaction_is_to_an_event_that_exists(row: Reaction):
     assert row.event in EVENTS
+
+
+def test_a_reaction_to_edges_is_to_those_of_its_kind_alone():
+    row = next(row for row in REACTIONS if row.event == EDGE_CREATED)
+
+    kinds = [row.is_to(edge_created(kind)) for kind in ("supersedes", "touches")]
+
+    assert kinds == [True, False]
+
+
+def edge_created(kind):
+    return Event(kind=EDGE_CREATED, at=AT, subject="x", body={"to": "y", "kind": kind})
 
 
 def test_no_event_has_two_reactions():

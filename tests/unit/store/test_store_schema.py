@@ -15,7 +15,7 @@ from yaadwatch.store import (
     provenance,
     sightings,
 )
-from yaadwatch.store.graph import steps
+from yaadwatch.store.graph import steps, supersession
 from yaadwatch.store.recall import candidates, learned, then
 from yaadwatch.store.truth import versions
 
@@ -43,7 +43,7 @@ LOOKUPS = {
     "agreements.places": lambda conn: agreements.places(conn, "a"),
     "agreements.standing": lambda conn: agreements.standing(conn, "a"),
     "edges.degrees": lambda conn: edges.degrees(conn, ["a"]),
-    "edges.superseded": lambda conn: edges.superseded(conn, ["a"]),
+    "supersession.successors": lambda conn: supersession.successors(conn, ["a"]),
     "edges.pointed_at": lambda conn: edges.pointed_at(conn, ["a"]),
     "anchors.of_nodes": lambda conn: anchors.of_nodes(conn, ["a"]),
     "anchors.resting": lambda conn: anchors.resting(conn, ["src/auth.py"]),
@@ -69,7 +69,7 @@ LOOKUPS = {
     "fulltext.search, filtered": lambda conn: fulltext.search(conn, '"jose"', 5, FILTER),
     "fulltext.search": lambda conn: fulltext.search(conn, '"jose"', 5),
 }
-OWN_ROWS = {"SCAN found", "SCAN reached"}
+OWN_ROWS = {"SCAN found", "SCAN reached", "SCAN chain"}
 """The few rows that an index gave, and what a walk has come to: no tables."""
 
 

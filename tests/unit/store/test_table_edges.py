@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_samples import NOW, edge, empty_store, node
 
-from yaadwatch.model.edges import ACYCLIC, ALL, CURRENT, HISTORICAL
+from yaadwatch.model.edges import ACYCLIC, ALL, CURRENT, HISTORICAL, SUPERSEDES
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import edges, nodes
-from yaadwatch.store.graph import constraints
+from yaadwatch.store.codec import json_list
+from yaadwatch.store.graph import constraints, supersession
 
 NAMES = "abcde"
 ends = st.sampled_from(NAMES)
@@ -120,11 +121,40 @@ def test_an_edge_to_nowhere_is_not_stored(conn):
         edges.insert(conn, edge("a", "nobody"))
 
 
-def test_the_old_end_of_supersedes_is_the_superseded_one(conn):
-    edges.insert(conn, edge("b", "a", "supersedes"))
-    edges.insert(conn, edge("d", "c", "supersedes", valid_until=NOW))
+@given(
+    st.lists(st.tuples(ends, ends, st.booleans()), max_size=10),
+    st.sets(ends),
+    st.sets(ends),
+)
+def test_what_stands_in_a_place_is_what_lives_at_the_end_of_open_chains(links, archived, hidden):
+    conn = _store(())
+    for name in NAMES:
+        past = {"archived_at": NOW, "archive_reason": "old"} if name in archived else {}
+        nodes.insert(conn, node(name, **past))
+    over: dict[str, set[str]] = {name: set() for name in NAMES}
+    for new, old, holds in links:
+        if new < old:  # so that no circle closes
+            until = {} if holds else {"valid_until": NOW}
+            edges.insert(conn, edge(new, old, SUPERSEDES, **until))
+            if holds:
+                over[old].add(new)
 
-    assert edges.superseded(conn, NAMES) == {"a"}
+    found = supersession.successors(conn, NAMES, hidden=hidden)
+
+    for name in NAMES:
+        reached: set[str] = set()
+        ahead = [name]
+        while ahead:
+            for new in over[ahead.pop()] - reached:
+                reached.add(new)
+                ahead.append(new)
+        assert found.get(name, set()) == reached - archived - hidden
+        assert supersession.has_given_way(conn, name) is bool(over[name])
+        row = conn.execute(
+            f"SELECT {supersession.given_way('nodes.id')} FROM nodes WHERE id = :id",
+            {"id": name, "hidden": json_list(hidden)},
+        ).get
+        assert bool(row) is bool(found.get(name))
 
 
 def test_a_node_is_pointed_at_by_others_not_by_itself(conn):

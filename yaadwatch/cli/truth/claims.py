@@ -229,6 +229,12 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for what, ids in (("Superseded", answer["superseded"]), ("Forgot", answer["forgotten"])):
         if ids:
             terminal.line(f"{what} {listed([short(one) for one in ids])}.", indent=2)
+    for place in answer["still_said"]:
+        terminal.line(
+            styled(f"{place['path']}, line {place['line']}", "yellow"),
+            f" still says {short(place['id'])}; correct or delete it there.",
+            indent=2,
+        )
     for one in answer["forgotten"]:
         terminal.line(f"Undo: yaadwatch restore {short(one)}")
     return 0

@@ -1,4 +1,6 @@
-"""What a memory that was just stored contradicts, printed below what was made of it."""
+"""What a memory that was just stored contradicts, and what stands in its place: printed below what
+was made of it.
+"""
 
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import short
@@ -9,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
-    """Print each contradiction with the memories against it, and how it is settled; or nothing."""
+    """Print each contradiction with the memories against it, and how it is settled; and what stands
+    in the place of the memory. Mostly that is nothing.
+    """
     found = answer.get("contradicts") or ()
     for one in found:
         where = f" in {one['place']}/" if one.get("place") else ""
@@ -34,3 +38,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
         terminal.line(f"Settle it: {one['settle']}", indent=indent)
     if found:
         terminal.line("All of them: yaadwatch contradictions", indent=indent)
+    for one in answer.get("superseded_by") or ():
+        terminal.line(
+            styled("superseded by", "yellow"), f" {short(one['id'])}  {one['text']}", indent=indent
+        )

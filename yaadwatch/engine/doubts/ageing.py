@@ -8,6 +8,7 @@ from yaadwatch.core.truth import decay
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import edges, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 
 
 class Ageing(Protocol):
@@ -44,7 +45,7 @@ def confidences(
     """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
     ids = [node.id for node in memories]
     degrees = edges.degrees(conn, ids)
-    superseded = edges.superseded(conn, ids)
+    superseded = supersession.successors(conn, ids)
     said = provenance.said(conn, ids)
     return {
         node.id: decay.confidence(

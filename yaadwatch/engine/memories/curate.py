@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import json_views, node_changes
+from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
@@ -106,7 +106,9 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
                 f'"{holder.text}"; nothing was restored.',
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
-        return node_changes.unarchive(conn, node, now, actor=call.origin)
+        back = node_changes.unarchive(conn, node, now, actor=call.origin)
+        succession.stated_anew(conn, node.id, now, actor=call.origin)
+        return back
 
     return _change(home, call, id, change, undo="forget", contradicts=True)
 
@@ -235,6 +237,8 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
             return node
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
+        if pinned:
+            succession.stated_anew(conn, node.id, now, actor=call.origin)
         word = "pinned" if pinned else "unpinned"
         versions.add(conn, node_changes.version_of(done, now, word, call.origin))
         body: dict[str, object] = {"change": word}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import json_views
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events, times
-from yaadwatch.model.edges import Edge, canonical_kind
+from yaadwatch.model.edges import SUPERSEDES, Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
@@ -102,6 +102,7 @@ def link(
             _link,
             edge,
             now,
+            actor=call.origin,
             dated=since is not None,
             weighed=weight is not None,
             described=attributes is not None,
@@ -233,7 +234,14 @@ def past(name: str, given: str, now: datetime) -> datetime:
 
 
 def _link(
-    conn: Connection, edge: Edge, now: datetime, *, dated: bool, weighed: bool, described: bool
+    conn: Connection,
+    edge: Edge,
+    now: datetime,
+    *,
+    actor: str,
+    dated: bool,
+    weighed: bool,
+    described: bool,
 ) -> _Linked:
     ends = _ends(conn, edge)
     for node in ends.values():
@@ -251,6 +259,9 @@ def _link(
     changed = False
     if made:
         log.append(conn, _event(events.EDGE_CREATED, edge, now))
+        if edge.kind == SUPERSEDES:
+            old = ends[edge.to_node]
+            node_changes.stand_in(conn, edge.from_node, old, now, actor=actor)
     else:
         changed = weighed and edges.weigh(conn, edge, now)
         if described:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, node_changes
+from yaadwatch.engine import claiming, node_changes, succession
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
 from yaadwatch.engine.remember.batch_write import Making
@@ -104,6 +104,7 @@ def store_over(
     standing = Standing.read(conn, [known.id])
     touched, held = change(making, item, node, known, standing, reason=reason)
     making.write()
+    succession.stated_anew(conn, node.id, now, actor=item.draft.origin)
     if not item.draft.has_id:
         relating.relate_others(conn, node, touched, held, now)
     node_changes.learn(conn, node, item.commit, now)

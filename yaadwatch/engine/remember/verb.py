@@ -9,13 +9,14 @@ from dataclasses import replace
 from yaadwatch.engine import json_views
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files, preparing, storing
-from yaadwatch.engine.remember.drafts import Admitted, Draft, clean_key
+from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, clean_key
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, USER, canonical_kind
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.truth import contradictions
 
 
@@ -138,12 +139,15 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
     def commit(conn: Connection) -> list[Admitted]:
         stored = [storing.store(conn, home, item, now) for item in ready]
         # Asked here: another connection would have to read anew what was just written.
-        return [
-            replace(one, torn=True) if contradictions.may_be_torn(conn, one.node.id) else one
-            for one in stored
-        ]
+        return [replace(one, torn=True) if _is_torn(conn, one) else one for one in stored]
 
     return db.write(commit)
+
+
+def _is_torn(conn: Connection, one: Admitted) -> bool:
+    if contradictions.may_be_torn(conn, one.node.id):
+        return True
+    return one.decision != NEW and bool(supersession.successors(conn, [one.node.id]))
 
 
 def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:

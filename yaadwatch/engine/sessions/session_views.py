@@ -9,8 +9,9 @@ from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Session
-from yaadwatch.store import edges, nodes
+from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import doings, rows
 
 _NOTHING = {"shown": 0, "used": 0, "learned": 0, "tokens": 0}
@@ -60,7 +61,7 @@ def receipt(
     doubts = doubting.of_nodes(conn, worktree, list(found))
     used = {one.node for one in part if one.role == USED}
     against = _against(clashes)
-    superseded = edges.superseded(conn, found)
+    superseded = supersession.successors(conn, found)
 
     def told(node: str) -> dict[str, object]:
         memory = found[node]

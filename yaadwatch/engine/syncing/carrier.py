@@ -184,7 +184,7 @@ def take_away(home: Home, project: str, root: Path, path: str) -> None:
 
 def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node], dict[str, Flag]]:
     hidden = provenance.hidden(conn, worktree) | away
-    rules = [node for node in hot.rules(conn, agents=True) if node.id not in hidden]
+    rules = [node for node in hot.rules(conn, agents=True, hidden=hidden) if node.id not in hidden]
     return rules, flags.of_nodes(conn, worktree, [node.id for node in rules])
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
-from yaadwatch.engine import claiming, node_changes
+from yaadwatch.engine import claiming, node_changes, succession
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -79,6 +79,8 @@ class _Commit:
         older = Piece(ids=tuple(self._older), read_at=seen.head.commit)
         lookbacks.add(conn, seen.row.worktree, older)
         stored = [self._stored(conn, one) for one in of_new]
+        for new, made in zip(plan.new, stored, strict=True):
+            self._put_in_place(conn, made, new.supersedes)
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)
         for node in plan.demoted:
@@ -153,6 +155,8 @@ class _Commit:
             return
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
             node_changes.unarchive(conn, node, self._now, actor=self._actor)
+            if not self._seen.from_git:
+                succession.stated_anew(conn, node_id, self._now, actor=self._actor)
 
     def _bury_gone(self, conn: Connection) -> int:
         """Archive what a person deleted, if no other place says it; return how many those are."""
@@ -193,6 +197,7 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, edited, "edited", reason)
+        succession.stated_anew(conn, node.id, self._now, actor=self._actor)
         node_changes.index(conn, edited)
         claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
@@ -204,6 +209,12 @@ class _Commit:
         node = storing.store(conn, self._home, item, self._now).node
         self._said_here(conn, node)
         return node
+
+    def _put_in_place(self, conn: Connection, node: Node, old_id: str | None) -> None:
+        """Let new words stand in the place of what they were made of, which a file still says."""
+        old = nodes.get(conn, old_id) if old_id is not None else None
+        if old is not None and old.archived_at is None and old.id != node.id:
+            node_changes.supersede(conn, node.id, old, self._now, actor=self._actor)
 
     def _brought(self, conn: Connection, item: Ready) -> Node:
         """Store what stands outside the block; of what is new, and was not typed here, is found out
@@ -231,6 +242,7 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, said, "confirmed", "said again")
+        succession.stated_anew(conn, node.id, self._now, actor=self._actor)
         self._said_here(conn, said)
         flags.drop_node(conn, node.id)
 

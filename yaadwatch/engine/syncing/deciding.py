@@ -124,7 +124,7 @@ def _look(
     hidden = provenance.hidden(conn, worktree)
     rules = {
         node.id: node
-        for node in hot.rules(conn, agents=False)
+        for node in hot.rules(conn, agents=False, hidden=hidden | away)
         if node.id not in hidden
         and (
             node.id not in away
@@ -144,7 +144,10 @@ def _look(
     own = provenance.said(conn, {*rules, *others})
     buried = agreements.buried(conn) | (archived.keys() & inside)
     if is_union:
-        # A block of an older commit has words that a memory had before it was forgotten.
+        # A block of an older commit has words of a memory that has given way, which only a person
+        # says anew, and words that a memory had before it was forgotten.
+        gone = hot.given_way(conn, others, hidden=hidden | away)
+        buried |= {text_hash(others[node].text) for node in gone}
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
         unknown = inside - living - former.keys() - buried
         if unknown:

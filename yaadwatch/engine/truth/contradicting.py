@@ -1,4 +1,5 @@
-"""What does a memory contradict that was just stored? It is told in the answer, and nothing else.
+"""What does a memory contradict that was just stored, and does another stand in its place still? It
+is told in the answer, and nothing else.
 
 It is what `contradictions` lists, seen from one memory: the same query, kept to what that claims.
 """
@@ -6,6 +7,7 @@ It is what `contradictions` lists, seen from one memory: the same query, kept to
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from yaadwatch.engine import succession
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.truth.contradictions import Contradiction, Side
@@ -17,7 +19,8 @@ AGAINST_MAX: Final = 5
 
 
 def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return the part of an answer that says what a memory contradicts; none if it does not.
+    """Return the part of an answer that says what a memory contradicts, and what stands in its
+    place; none if that is nothing.
 
     Args:
         home: what may be reached.
@@ -25,7 +28,8 @@ def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
         node: its id.
     """
     found = contradictions.of_memory(home, shelf, node, home.clock.now())
-    return {"contradicts": [_row(one, node) for one in found]} if found else {}
+    against = {"contradicts": [_row(one, node) for one in found]} if found else {}
+    return against | shelf.db.read(succession.told, node)
 
 
 def _row(one: Contradiction, node: str) -> Mapping[str, object]:

@@ -1,24 +1,25 @@
 """A contradiction is settled by whoever knows: what is not kept claims it no longer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import node_changes
+from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores
 from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
 from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, Settled
-from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store import events as log
+from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import claims
@@ -76,7 +77,8 @@ def resolve(
             actor=call.origin,
             at=now,
         )
-        return shelf.db.write(_settle, open_one, decided)
+        done = shelf.db.write(_settle, open_one, decided)
+        return done | {"still_said": shelf.db.read(_still_said, shelf.worktree, done)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,19 +207,24 @@ def _supersede(conn: Connection, losing: Iterable[Side], decided: _Decision) -> 
         rest = claims.found(conn, node=node, subject=None, ended=False, now=decided.at, limit=1)
         if rest:
             continue
-        edge = Edge(
-            from_node=decided.kept.id,
-            to_node=node,
-            kind="supersedes",
-            created_at=decided.at,
-            valid_from=decided.at,
-        )
-        if edges.begin(conn, edge):
-            body: dict[str, object] = {"to": node, "kind": "supersedes"}
-            kind = events.EDGE_CREATED
-            log.append(conn, Event(kind=kind, at=decided.at, subject=edge.from_node, body=body))
+        old = nodes.get(conn, node)
+        if old is not None:
+            kept = decided.kept.id
+            node_changes.supersede(conn, kept, old, decided.at, actor=decided.actor)
         done.append(node)
     return done
+
+
+def _still_said(
+    conn: Connection, worktree: int, done: Mapping[str, Any]
+) -> list[dict[str, object]]:
+    """Return where a person's own files say what is superseded; nobody else changes those."""
+    found = said_in(conn, worktree, done["superseded"])
+    return [
+        {"id": node, "path": path, "line": line}
+        for node, places in found.items()
+        for path, line in places
+    ]
 
 
 def _forget(

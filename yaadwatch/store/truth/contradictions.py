@@ -1,7 +1,7 @@
 """Which current claims contradict something now; and what was decided about those that did.
 
-Only claims that hold now, of living memories that nothing supersedes, are looked at. Words are
-never compared: without an equal subject and attribute there is no contradiction.
+Only claims that hold now are looked at, of living memories in whose place no other stands. Words
+are never compared: without an equal subject and attribute there is no contradiction.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +12,7 @@ import apsw
 
 from yaadwatch.model.claims import EVIDENCE, LINK, VALUES, Clash, Settled
 from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.store.graph.supersession import given_way
 
 PAIRS_PER_CLASH: Final = 20
 """Pairs with two values that are looked at in one go for each one that is returned, at most."""
@@ -34,10 +35,7 @@ def _current(which: str = _HOLDS) -> str:
          WHERE {which} AND claims.valid_from_ms <= :now_ms
            AND nodes.archived_ms IS NULL
            AND claims.node NOT IN (SELECT value FROM json_each(:hidden))
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM edges
-                WHERE to_node = claims.node AND kind = 'supersedes' AND valid_until_ms IS NULL))
+           AND NOT {given_way("claims.node")})
 """  # noqa: S608
 
 

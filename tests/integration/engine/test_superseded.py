@@ -1,0 +1,359 @@
+"""What stands in the place of a rule is told instead of it, until somebody says the rule again."""
+
+import pytest
+
+from yaadwatch.engine import context as contexts
+from yaadwatch.engine.memories import links
+from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.truth import contradictions, resolving
+from yaadwatch.engine.workspace import Call
+
+YARN, PNPM, NPM = "Install with yarn", "Install with pnpm", "Install with npm"
+THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
+CLAUDE = "CLAUDE.md"
+PRIVATE = ".claude/rules/yaad.md"
+
+
+@pytest.fixture
+def tree(world):
+    """A repository with a rule of a person's own, whose agent file is inline."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write(CLAUDE, "# Rules\n\n- Keep functions short\n")
+    tree.commit("rules")
+    tree.add(mode="inline")
+    return tree
+
+
+def agent(tree):
+    return Call(folder=tree.path, origin="agent:claude")
+
+
+def rule(tree, text, **fields):
+    return tree.remember(text, kind="convention", **fields)
+
+
+def by_agent(tree, text, **fields):
+    fields.setdefault("kind", "convention")
+    return remembering.remember(tree.home, agent(tree), text=text, **fields)
+
+
+def brief(tree, call=None):
+    return contexts.context(tree.home, call or tree.call)["brief"]
+
+
+def block(tree, path=CLAUDE):
+    """Return the rules in the block of a file after a sync."""
+    tree.sync()
+    _, found, inner = tree.read(path).partition("yaad:begin")
+    lines = inner.split("<!-- yaad:end")[0].splitlines() if found else []
+    return [line[2:] for line in lines if line.startswith("- ")]
+
+
+def type_in(tree, old, new, path=CLAUDE):
+    tree.write(path, tree.read(path).replace(old, new))
+    tree.sync()
+
+
+def listed(tree):
+    return contradictions.contradictions(tree.home, tree.call)["contradictions"]
+
+
+def settle(tree, keep, call=None, **fields):
+    (one,) = listed(tree)
+    return resolving.resolve(tree.home, call or tree.call, id=one["id"], keep=keep, **fields)
+
+
+def over(tree, memory):
+    """Return the open edges by which something stands in the place of a memory."""
+    edges = tree.show(memory)["edges"]
+    return [one for one in edges if one["kind"] == "supersedes" and one["to"] == memory]
+
+
+class TestRules:
+    def test_only_what_stands_in_its_place_is_told_and_written(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        assert block(tree) == [YARN, PNPM]
+
+        tree.link(pnpm, "supersedes", yarn)
+
+        assert block(tree) == [PNPM]
+        type_in(tree, f"- {PNPM}\n", "")  # out of the block, so that the brief tells it
+        assert YARN not in brief(tree)
+
+    def test_the_brief_tells_it_no_more(self, repo):
+        yarn, pnpm = rule(repo, YARN), rule(repo, PNPM)
+        repo.link(pnpm, "supersedes", yarn)
+
+        told = contexts.context(repo.home, repo.call)
+
+        assert PNPM in told["brief"]
+        assert YARN not in told["brief"]
+
+    def test_a_private_file_has_only_the_later_one(self, world):
+        tree = world.repo()
+        tree.add(mode="private")
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.sync()
+        assert YARN in tree.read(PRIVATE)
+
+        tree.link(pnpm, "supersedes", yarn)
+        tree.sync()
+
+        assert PNPM in tree.read(PRIVATE)
+        assert YARN not in tree.read(PRIVATE)
+
+    def test_it_is_a_rule_again_when_the_relation_ends_or_the_other_one_is_forgotten(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+        tree.unlink(pnpm, "supersedes", yarn)
+        assert sorted(block(tree)) == [PNPM, YARN]
+
+        tree.link(pnpm, "supersedes", yarn)
+        tree.forget(pnpm)
+
+        assert block(tree) == [YARN]
+
+    def test_whoever_tidies_up_the_second_of_three_does_not_bring_back_the_first(self, tree):
+        yarn, npm, pnpm = rule(tree, YARN), rule(tree, NPM), rule(tree, PNPM)
+        tree.link(npm, "supersedes", yarn)
+        tree.link(pnpm, "supersedes", npm)
+
+        tree.forget(npm)
+
+        assert block(tree) == [PNPM]
+
+    def test_what_takes_the_place_of_a_rule_is_one(self, tree):
+        yarn = rule(tree, YARN)
+        fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=2)
+
+        tree.link(fact, "supersedes", yarn)
+
+        assert block(tree) == ["pnpm came with the move to Node 22"]
+
+    def test_a_task_takes_no_place_among_the_rules(self, tree):
+        yarn = rule(tree, YARN)
+        task = tree.remember("Move to pnpm", kind="task")
+
+        tree.link(task, "supersedes", yarn)
+
+        assert block(tree) == []
+        assert tree.show(task)["tier"] != 1
+
+
+class TestPeopleAndAgents:
+    def test_an_agent_does_not_silence_what_a_person_said(self, tree):
+        yarn = rule(tree, YARN)
+        pnpm = by_agent(tree, PNPM)["id"]
+
+        links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+
+        assert block(tree) == [YARN]
+        assert tree.show(pnpm)["version"] == 1
+
+    def test_an_agents_rule_gives_way_to_an_agents(self, world):
+        tree = world.repo()
+        tree.add(mode="private")
+        yarn, pnpm = by_agent(tree, YARN)["id"], by_agent(tree, PNPM)["id"]
+
+        links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        tree.sync()
+
+        assert PNPM in tree.read(PRIVATE)
+        assert YARN not in tree.read(PRIVATE)
+
+    def test_a_person_who_puts_an_agents_words_in_a_place_vouches_for_them(self, tree):
+        yarn = rule(tree, YARN)
+        pnpm = by_agent(tree, PNPM)["id"]
+
+        tree.link(pnpm, "supersedes", yarn)
+
+        assert block(tree) == [PNPM]
+
+    def test_an_agent_cannot_take_back_what_a_person_decided_and_is_told_so(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+
+        answer = by_agent(tree, YARN)
+
+        assert answer["decision"] == "same"
+        assert answer["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+        assert block(tree) == [PNPM]
+
+    def test_an_agent_takes_back_what_an_agent_did(self, repo):
+        yarn, pnpm = by_agent(repo, YARN)["id"], by_agent(repo, PNPM)["id"]
+        links.link(repo.home, agent(repo), id=pnpm, kind="supersedes", to=yarn)
+
+        answer = by_agent(repo, YARN)
+
+        assert "superseded_by" not in answer
+        assert over(repo, yarn) == []
+
+
+class TestSaidAgain:
+    def test_what_a_person_says_again_holds_again_and_contradicts(self, tree):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        settle(tree, five)
+        assert listed(tree) == []
+
+        answer = tree.remembered(THREE)
+
+        assert answer["id"] == three
+        assert [one["value"] for one in answer["contradicts"]] == ["3"]
+        assert over(tree, three) == []
+        assert len(listed(tree)) == 1
+
+    @pytest.mark.parametrize(
+        "again",
+        [
+            lambda tree, memory: tree.edit(memory, "The client retries 7 times"),
+            lambda tree, memory: tree.confirm(memory),
+            lambda tree, memory: tree.pin(memory),
+            lambda tree, memory: (tree.forget(memory), tree.restore(memory)),
+        ],
+        ids=["edited", "confirmed", "pinned", "restored"],
+    )
+    def test_whatever_states_it_anew_does_that(self, tree, again):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        settle(tree, five)
+
+        again(tree, three)
+
+        assert over(tree, three) == []
+        history = tree.show(three, view="all")["edges"]
+        assert [one for one in history if one["kind"] == "supersedes" and one["until"]]
+
+    def test_an_edit_to_another_value_contradicts(self, tree):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        settle(tree, five)
+
+        answer = tree.edit(three, "The client retries 7 times")
+
+        assert [one["value"] for one in answer["contradicts"]] == ["7"]
+
+    def test_tags_and_looking_at_it_do_not(self, tree):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        settle(tree, five)
+
+        tree.unpin(three)
+        tree.show(three)
+
+        assert len(over(tree, three)) == 1
+
+
+class TestFiles:
+    def test_a_line_typed_over_before_it_went_is_kept_as_a_rule(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        block(tree)
+        tree.link(pnpm, "supersedes", yarn)
+
+        type_in(tree, YARN, "Install with yarn 4")
+
+        assert sorted(block(tree)) == ["Install with pnpm", "Install with yarn 4"]
+        assert over(tree, yarn) == []
+
+    def test_a_line_typed_again_is_a_rule_again(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+        assert block(tree) == [PNPM]
+
+        type_in(tree, f"- {PNPM}\n", f"- {PNPM}\n- {YARN}\n")
+
+        assert sorted(block(tree)) == [PNPM, YARN]
+        assert over(tree, yarn) == []
+
+    def test_an_old_branch_does_not_bring_it_back(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        block(tree)
+        tree.commit("both rules")
+        tree.git("branch", "old")
+        tree.link(pnpm, "supersedes", yarn)
+        block(tree)
+        tree.commit("the later one")
+
+        for branch in ("old", "main", "old"):
+            tree.git("checkout", "-q", "--force", branch)
+            assert block(tree) == [PNPM]
+
+        assert len(over(tree, yarn)) == 1
+
+    def test_what_a_persons_file_says_stays_there_and_the_brief_tells_what_stands_instead(
+        self, tree
+    ):
+        type_in(tree, "- Keep functions short\n", f"- Keep functions short\n- {THREE}\n")
+        five = tree.remember(FIVE)
+        before = tree.read(CLAUDE)
+        (one,) = listed(tree)
+        three = next(side["node"] for side in one["sides"] if side["node"] != five)
+
+        done = settle(tree, five)
+
+        assert done["still_said"] == [{"id": three, "path": CLAUDE, "line": 4}]
+        assert tree.read(CLAUDE).startswith(before)
+        assert f"superseded: {THREE}" in brief(tree).replace('"', "")
+        assert FIVE in brief(tree)
+
+    def test_new_words_for_what_another_file_says_stand_in_its_place(self, tree):
+        tree.write("AGENTS.md", "# For agents\n")
+        tree.commit("agents")
+        tree.add(mode="inline")
+        type_in(tree, "# Rules\n", f"# Rules\n\n- {YARN}\n")
+        assert block(tree, "AGENTS.md") == [YARN]
+
+        type_in(tree, YARN, "Install with yarn 4", "AGENTS.md")
+
+        assert block(tree, "AGENTS.md") == ["Install with yarn 4"]
+        assert f"- {YARN}\n" in tree.read(CLAUDE)
+        (told,) = [line for line in brief(tree).splitlines() if line.startswith("- superseded")]
+        assert YARN in told
+
+    def test_new_words_and_old_ones_back_and_forth_make_no_circle(self, tree):
+        tree.write("AGENTS.md", "# For agents\n")
+        tree.commit("agents")
+        tree.add(mode="inline")
+        type_in(tree, "# Rules\n", f"# Rules\n\n- {YARN}\n")
+        block(tree, "AGENTS.md")
+        texts = ["Install with yarn 4", YARN, "Install with yarn 4", "Install with yarn 5", YARN]
+
+        for old, new in zip([YARN, *texts], texts, strict=False):
+            type_in(tree, old, new, "AGENTS.md")
+            assert new in tree.read("AGENTS.md")
+
+    def test_on_a_branch_that_lacks_the_later_one_the_earlier_one_counts(self, world):
+        tree = world.repo()
+        tree.add(mode="private")
+        yarn = rule(tree, YARN)
+        tree.git("switch", "-q", "-c", "feature")
+        tree.commit("feature")
+        pnpm = rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+        tree.sync()
+        assert YARN not in tree.read(PRIVATE)
+
+        tree.git("switch", "-q", "main")
+        tree.sync()
+
+        assert YARN in tree.read(PRIVATE)
+        assert PNPM not in tree.read(PRIVATE)
+
+
+class TestClaims:
+    def test_what_is_superseded_by_something_forgotten_claims_again(self, repo):
+        three, five = repo.remember(THREE), repo.remember(FIVE)
+        seven = repo.remember("The client was rewritten")
+        repo.link(seven, "supersedes", three)
+        assert listed(repo) == []
+
+        repo.forget(seven)
+
+        (one,) = listed(repo)
+        assert {side["node"] for side in one["sides"]} == {three, five}
+
+    def test_an_agent_that_settles_for_its_own_leaves_a_persons_rule_in_force(self, tree):
+        three = rule(tree, THREE)
+        five = by_agent(tree, FIVE, kind="fact")["id"]
+
+        settle(tree, five, call=agent(tree))
+
+        assert block(tree) == [THREE]
+        assert len(over(tree, three)) == 1

@@ -1,0 +1,59 @@
+"""A memory stands in the place of another one until that is said anew.
+
+Whoever says the old words again means them; what they contradict is told then. Only an agent cannot
+take back that a person put something else in their place.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.engine.workspace import AGENT
+from yaadwatch.model import events
+from yaadwatch.model.edges import SUPERSEDES
+from yaadwatch.model.events import Event
+from yaadwatch.store import edges, hot, nodes
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
+
+IMPORT: Final = "import"
+"""What the origin begins with of what came from somewhere else."""
+
+
+def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
+    """End, inside a transaction, that others stand in the place of a memory that is said anew.
+
+    Args:
+        conn: the transaction.
+        node: the memory.
+        now: when it is said.
+        actor: who says it. An agent or an import ends nothing where a person's memory is among
+            those that stand in its place.
+    """
+    if not supersession.has_given_way(conn, node):
+        return
+    if not is_person(actor):
+        later = supersession.successors(conn, [node]).get(node, set())
+        if hot.persons(conn, later):
+            return
+    for edge in edges.of_node(conn, node):
+        if edge.kind == SUPERSEDES and edge.to_node == node:
+            edges.close(conn, edge, now)
+            body: dict[str, object] = {"to": node, "kind": edge.kind}
+            log.append(
+                conn, Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
+            )
+
+
+def is_person(actor: str) -> bool:
+    """Return whether a person did something: by a command, or in a file of theirs."""
+    return not actor.startswith((AGENT, IMPORT))
+
+
+def told(conn: Connection, node: str) -> dict[str, object]:
+    """Return the part of an answer that says what stands in the place of a memory; mostly none."""
+    later = supersession.successors(conn, [node]).get(node)
+    if not later:
+        return {}
+    found = nodes.many(conn, sorted(later))
+    return {"superseded_by": [{"id": one.id, "text": one.summary} for one in found.values()]}
