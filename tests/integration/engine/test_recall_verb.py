@@ -283,6 +283,31 @@ class TestWhichAreMeant:
         assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
         assert sorted(found(repo, "deploy")) == [there, later]
 
+    def test_what_stands_in_the_place_of_an_answer_is_told_with_it(self, repo):
+        put(
+            repo,
+            memory("yarn", "Install the packages with yarn"),
+            memory("pnpm", "Install the packages with pnpm"),
+            memory("bun", "Bun it is"),
+        )
+        told = {row["id"]: row["superseded_by"] for row in asked(repo, "packages")["results"]}
+        assert told == {"yarn": None, "pnpm": None}
+
+        repo.link("pnpm", "supersedes", "yarn")
+        repo.link("bun", "supersedes", "yarn")
+        told = {row["id"]: row["superseded_by"] for row in asked(repo, "packages")["results"]}
+        assert told == {"yarn": [{"id": "bun"}, {"id": "pnpm"}], "pnpm": None}
+        assert repo.show("yarn")["superseded_by"] == [
+            {"id": "bun", "text": "Bun it is"},
+            {"id": "pnpm", "text": "Install the packages with pnpm"},
+        ]
+        assert repo.show("pnpm")["superseded_by"] is None
+
+        repo.forget("bun")
+        repo.unlink("pnpm", "supersedes", "yarn")
+        assert all(row["superseded_by"] is None for row in asked(repo, "packages")["results"])
+        assert repo.show("yarn")["superseded_by"] is None
+
     def test_what_was_superseded_by_then_is_not_known_then(self, repo):
         put(
             repo,
