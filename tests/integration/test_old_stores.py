@@ -126,6 +126,43 @@ def test_a_full_stop_that_is_a_word_counts_after_an_upgrade(path, version):
         assert sorted(buried) == sorted((digest, 7) for digest in digests)
 
 
+@pytest.mark.parametrize("version", range(old_stores.versions()[0], 16))
+def test_words_inside_texts_without_spaces_are_found_after_an_upgrade(path, version):
+    """The sixteenth step indexes their letters, of memories and of sessions."""
+    old_stores.make(path, version)
+    said = "データベースの接続はGetConnで30秒"
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute(
+            "UPDATE nodes SET kind = 'rule', archived_ms = NULL, text = ? WHERE num = 1", (said,)
+        )
+        conn.execute("DELETE FROM nodes_fts WHERE rowid = 1")
+        conn.execute("INSERT INTO nodes_fts (rowid, text) VALUES (1, ?)", (said,))
+        conn.execute("""UPDATE nodes SET kind = 'rule', tags = '["障害対応"]' WHERE num = 2""")
+        conn.execute("UPDATE nodes SET kind = 'rule', archived_ms = 7, text = '接続' WHERE num = 3")
+        conn.execute("DELETE FROM nodes_fts WHERE rowid = 3")
+        if version >= 4:
+            conn.execute(
+                "INSERT INTO sessions_fts (rowid, summary, notes) VALUES (1, 'Plain words', ?)",
+                (said,),
+            )
+
+    def found(conn, table, match):
+        return conn.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,)).fetchall()
+
+    with closing(_opened(path)) as db:
+        for match in ('"接 続"', '"get conn"', "getconn"):
+            assert db.read(found, "nodes_fts", match) == [(1,)]
+        assert db.read(found, "nodes_fts", '"障 害"') == [(2,)]
+        assert db.read(found, "nodes_fts", '"text 2"') == [(2,)]
+        functions = "SELECT count(*) FROM pragma_function_list WHERE name LIKE '%_16'"
+        assert db.write(lambda conn: conn.execute(functions).get) == 0
+        if version >= 4:
+            assert db.read(found, "sessions_fts", '"接 続"') == [(1,)]
+            assert db.read(found, "sessions_fts", "words") == [(1,)]
+            db.write(lambda conn: conn.execute("DELETE FROM sessions WHERE num = 1"))
+            assert db.read(found, "sessions_fts", "words") == []
+
+
 @older
 def test_what_a_memory_said_before_and_says_now_is_known_after_an_upgrade(path, version):
     old_stores.make(path, version)

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import yaadwatch.store.sqlite
+from yaadwatch.core import cjk
 from yaadwatch.core.recall.budget import Item, fit
 from yaadwatch.core.recall.query import STOP_WORDS, match_expression
 from yaadwatch.core.recall.rank import (
@@ -77,6 +78,47 @@ def test_a_text_is_found_by_each_of_its_words(index, query, data):
 
     assert search(index, match_expression(word)) == [1]
     assert search(index, match_expression(query)) == [1]
+
+
+letters = st.one_of(
+    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FCC),
+    st.characters(min_codepoint=0x3041, max_codepoint=0x3096),
+    st.characters(min_codepoint=0x30A1, max_codepoint=0x30FA),
+    st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3),
+    st.sampled_from("ー々〇𠮷𪚲ㄅ豈ｱﾊﾟ"),
+)
+beside = st.sampled_from(["", " ", "JWT", "30", "（", "。", "café", "v2."])
+
+
+@given(st.lists(st.tuples(st.text(letters, min_size=1, max_size=9), beside), max_size=5), st.data())
+def test_a_text_without_spaces_is_found_by_every_part_of_it(index, said, data):
+    text = "".join(part + more for part, more in said) + "接続"
+    stretch = data.draw(st.sampled_from([part for part, _ in said] + ["接続"]))
+    start = data.draw(st.integers(0, len(stretch) - 1))
+    part = stretch[start : data.draw(st.integers(start + 1, len(stretch)))]
+    assume(part[0] != "ﾟ")
+    with index:
+        index.execute("DELETE FROM nodes_fts")
+        index.execute(
+            "INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (1, ?, '', '')",
+            (cjk.spaced(text),),
+        )
+
+    assert search(index, match_expression(part)) == [1]
+    assert search(index, match_expression(f'"{part}"')) == [1]
+
+
+@given(st.text(), st.text(letters))
+def test_letters_are_indexed_alike_however_often_they_were_set_apart(text, more):
+    once = cjk.spaced(text + more)
+
+    assert cjk.spaced(once).split() == once.split()
+    assert cjk.letters(once) == cjk.letters(text + more)
+
+
+@given(st.text(st.characters(max_codepoint=0x10FF)))
+def test_other_texts_are_indexed_as_they_are(text):
+    assert cjk.spaced(text) == cjk.apart(text) == text
 
 
 @given(unquoted)

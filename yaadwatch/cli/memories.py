@@ -225,6 +225,7 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer.get("stale"):
         stale = answer["stale"]
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
+    contradicted.tell(answer, terminal, indent=0)
     terminal.gap()
     terminal.table(list(_facts(answer, now)), indent=0)
     _sections(answer, terminal, now, numbered=bool(args.view))

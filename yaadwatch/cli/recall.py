@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, fraction, whole_number
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import count, short
+from yaadwatch.cli.words import count, listed, short
 from yaadwatch.model.nodes import SCOPES
 from yaadwatch.model.recall import DEPTHS, MERGES, STRATEGIES
 
@@ -158,3 +158,6 @@ def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     )
     if found["stale"]:
         terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
+    if later := found.get("superseded_by"):
+        ids = listed([short(one["id"]) for one in later])
+        terminal.line(styled(f"superseded by {ids}", "yellow"), indent=10)

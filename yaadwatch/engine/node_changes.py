@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core import text
+from yaadwatch.core import cjk, text
 from yaadwatch.engine import claiming, succession
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
@@ -273,7 +273,8 @@ def index(conn: Connection, node: Node) -> None:
 
 def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, str, str]:
     """Return what is findable of a memory: its text, parts of identifiers, and its tags."""
-    return said, text.subtokens(said), " ".join((*tags, key or ""))
+    said = cjk.spaced(said)
+    return said, text.subtokens(said), cjk.spaced(" ".join((*tags, key or "")))
 
 
 def _touch(

@@ -12,6 +12,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.store.sqlite.database import Database
 
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OF_BOTH: Final = "of this project, and none of your own,"
 _OF_OURS: Final = re.compile(r"[0-9a-fA-F-]+")
 
 
@@ -93,7 +94,7 @@ class Shelves:
                     raise
                 raise self.unwatched from None
         try:
-            return Held(shelf=self.project, id=find_node(self.project.db, fragment))
+            return Held(shelf=self.project, id=find_node(self.project.db, fragment, _OF_BOTH))
         except YaadError as nowhere:
             if nowhere.code is Code.CONFLICT:
                 raise

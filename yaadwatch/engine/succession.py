@@ -4,14 +4,17 @@ Whoever says the old words again means them; what they contradict is told then. 
 take back that a person put something else in their place.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine.workspace import AGENT
+from yaadwatch.engine import branch_ancestry
+from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.events import Event
-from yaadwatch.store import edges, hot, nodes
+from yaadwatch.store import edges, hot, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
@@ -48,6 +51,25 @@ def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> No
 def is_person(actor: str) -> bool:
     """Return whether a person did something: by a command, or in a file of theirs."""
     return not actor.startswith((AGENT, IMPORT))
+
+
+def here(
+    home: Home, shelf: Shelf, ids: Collection[str], *, everywhere: bool = False
+) -> dict[str, list[str]]:
+    """Return those of `ids` in whose place others stand, each with the ids of these.
+
+    Args:
+        home: what may be reached.
+        shelf: the store of them all.
+        ids: of memories.
+        everywhere: those that belong to other branches count, too.
+    """
+    later = shelf.db.read(supersession.successors, ids)
+    if later and shelf.space is not None and not everywhere:
+        away = branch_ancestry.away(home, shelf.space)
+        away |= shelf.db.read(provenance.hidden, shelf.worktree)
+        later = shelf.db.read(supersession.successors, ids, hidden=away)
+    return {old: sorted(new) for old, new in later.items()}
 
 
 def told(conn: Connection, node: str) -> dict[str, object]:

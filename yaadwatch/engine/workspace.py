@@ -357,9 +357,14 @@ def require_repository(folder: Path) -> Layout:
     )
 
 
-def find_node(db: Database, fragment: str) -> str:
+def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
     """Return the id of the one memory that `fragment` names: the id, its key, or a unique end of
     the id.
+
+    Args:
+        db: the store to look in.
+        fragment: what was given.
+        of: whose memories were looked through, once none of this store is it.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
@@ -382,7 +387,7 @@ def find_node(db: Database, fragment: str) -> str:
         shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memory of this project has the id, or the key, {shown}.",
+            f"No memory {of} has the id, or the key, {shown}.",
             hint="Ids are shown by: yaadwatch recall WORDS, yaadwatch stale",
         )
     if len(found) > 1:

@@ -157,6 +157,9 @@ def _memories(found: Found) -> str:
     for row in results:
         stale = row.get("stale")
         doubt = f" [may be stale: {stale['verdict']}]" if isinstance(stale, dict) else ""
+        others = cast("list[Mapping[str, object]]", row.get("superseded_by") or [])
+        later = ", ".join(called(str(one["id"])) for one in others)
+        doubt += f" [superseded by {later}]" if later else ""
         said = " ".join(str(row["text"]).split())
         sort = f"{row['kind']}, {row['state']}" if row.get("state") else row["kind"]
         lines.append(f"- {sort}: {said} ({called(str(row['id']))}){doubt}")

@@ -5,6 +5,7 @@ from engine_world import FIVE_TRIES, RETRY, Tree
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine import report
+from yaadwatch.engine.recall import verb as recall
 from yaadwatch.engine.sessions import handoffs, news, verbs
 from yaadwatch.engine.sessions import tasks as work
 from yaadwatch.engine.truth import contradictions
@@ -127,6 +128,45 @@ def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tre
     assert tree.stale()["hidden"] == 1
     (doubt,) = tree.stale(all_branches=True)["stale"]
     assert (doubt["id"], doubt["verdict"]) == (learned, "gone")
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_what_rests_on_a_file_on_another_branch_is_counted_and_can_be_seen(tree, pinned):
+    tree.add(mode="read")
+    here = tree.remember("Notes are in notes.md, see src/net.py")
+    there = on_feature(tree, RETRY, symbols=["fetch_with_retry"], pin=pinned)
+    rests = tree.remember("The night alarm waits for the retries")
+    tree.link(rests, "depends_on", there)
+    assert tree.impact("src/net.py")["hidden"] == 0
+    tree.git("switch", "-q", "main")
+
+    told = tree.impact("src/net.py")
+    everywhere = tree.impact("src/net.py", all_branches=True)
+
+    hidden = {rests} if pinned else {there, rests}
+    assert {row["id"] for row in told["memories"]} == {here, there, rests} - hidden
+    assert told["hidden"] == len(hidden)
+    assert {row["id"] for row in everywhere["memories"]} == {here, there, rests}
+    assert everywhere["hidden"] == 0
+    tree.git("merge", "-q", "--no-edit", "feature")
+    assert tree.impact("src/net.py")["hidden"] == 0
+
+
+def test_what_another_branch_put_in_the_place_of_a_memory_does_not_stand_there_here(tree):
+    tree.add(mode="read")
+    old = tree.remember("Install the packages with yarn")
+    new = on_feature(tree, "Install the packages with pnpm")
+    tree.link(new, "supersedes", old)
+
+    def later(**fields):
+        rows = recall.recall(tree.home, tree.call, query="yarn", **fields)["results"]
+        return next(row["superseded_by"] for row in rows if row["id"] == old)
+
+    assert later() == [{"id": new}]
+    tree.git("switch", "-q", "main")
+    assert later() is None
+    assert tree.show(old)["superseded_by"] is None
+    assert later(all_branches=True) == [{"id": new}]
 
 
 def test_status_counts_the_doubts_that_this_branch_tells(tree):

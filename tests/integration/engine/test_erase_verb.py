@@ -2,6 +2,7 @@
 
 import json
 import logging
+from contextlib import closing
 from datetime import timedelta
 
 import apsw
@@ -125,6 +126,31 @@ def test_what_a_session_told_of_it_is_in_no_backup_either(repo):
     assert done["remains"] == []
     answer = recall.recall(repo.home, repo.call, query="pagers off session")
     assert [row["id"] for row in answer["results"]] == [kept]
+
+
+@pytest.mark.parametrize("said", ["接続キーは青い鳥", "The key is a blue bird"])
+def test_what_another_session_noted_of_it_is_not_found_any_more(repo, said):
+    memory = repo.remember(said)
+    for noted in (f"{said}, as it seems", "Pagers are off at night, 夜は鳴らない"):
+        session = verbs.session_start(repo.home, repo.call, wait_ms=0)["session"]
+        verbs.session_note(repo.home, repo.call, text=noted, session=session)
+        verbs.session_end(repo.home, repo.call, session=session)
+    with repo.home.space(repo.call) as space:
+        space.db.backup(places.backups(space.project.id) / "20260101T000000000000.db")
+
+    erase(repo, memory)
+
+    for query in ("青い鳥", "blue bird"):
+        assert verbs.sessions(repo.home, repo.call, query=query)["sessions"] == []
+    for query in ("seems", "鳴らない", "pagers"):
+        assert len(verbs.sessions(repo.home, repo.call, query=query)["sessions"]) == 1
+    (backup,) = places.backups(repo.project).glob("*.db")
+    with closing(apsw.Connection(str(backup))) as copy:
+        for letters, count in (('"青 い"', 0), ("blue", 0), ('"夜"', 1), ("seems", 1)):
+            rows = copy.execute(
+                "SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH ?", (letters,)
+            )
+            assert len(rows.fetchall()) == count
 
 
 @pytest.mark.parametrize("ended", [True, False])

@@ -35,7 +35,50 @@ def memory(name, text, **given):
     return GivenNode(id=name, text=text, **given)
 
 
+JAPANESE = "データベースの接続は30秒でタイムアウトする"
+CHINESE = "使用JWT认证，数据库连接超时为30秒"
+KOREAN = "데이터베이스가 재시도를 세 번 한다"
+
+
 class TestWhatIsFound:
+    @pytest.mark.parametrize(
+        ("question", "right"),
+        [
+            ("接続", "ja"),
+            ("タイムアウト", "ja"),
+            ("ﾀｲﾑｱｳﾄ", "ja"),
+            ("接続はいつ切れますか", "ja"),
+            ('"データベースの接続"', "ja"),
+            ("超时", "zh"),
+            ("JWT", "zh"),
+            ("证", "zh"),
+            ("재시도", "ko"),
+            ("데이터베이스", "ko"),
+            ("障害", "tagged"),
+        ],
+    )
+    def test_a_word_inside_a_text_without_spaces_finds_it(self, repo, question, right):
+        put(
+            repo,
+            memory("ja", JAPANESE),
+            memory("zh", CHINESE),
+            memory("ko", KOREAN),
+            memory("other", "リリースの手順を書く"),
+            memory("tagged", "Call the one on duty", tags=("障害対応",)),
+        )
+
+        assert found(repo, question)[0] == right
+        assert "other" not in found(repo, question)
+
+    def test_what_was_edited_and_what_is_said_again_keep_one_memory_with_its_words(self, repo):
+        ours = repo.remember(JAPANESE)
+
+        assert repo.remember(f"- {JAPANESE}") == ours
+        assert found(repo, JAPANESE) == [ours]
+        repo.edit(ours, "データベースの接続は切れない")
+        assert found(repo, "タイムアウト") == []
+        assert found(repo, "切れない") == [ours]
+
     def test_any_of_the_words_may_match_and_the_rare_ones_count_most(self, repo):
         put(
             repo,
@@ -239,6 +282,31 @@ class TestWhichAreMeant:
         assert found(repo, "deploy", at=tomorrow) == [there]
         assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
         assert sorted(found(repo, "deploy")) == [there, later]
+
+    def test_what_stands_in_the_place_of_an_answer_is_told_with_it(self, repo):
+        put(
+            repo,
+            memory("yarn", "Install the packages with yarn"),
+            memory("pnpm", "Install the packages with pnpm"),
+            memory("bun", "Bun it is"),
+        )
+        told = {row["id"]: row["superseded_by"] for row in asked(repo, "packages")["results"]}
+        assert told == {"yarn": None, "pnpm": None}
+
+        repo.link("pnpm", "supersedes", "yarn")
+        repo.link("bun", "supersedes", "yarn")
+        told = {row["id"]: row["superseded_by"] for row in asked(repo, "packages")["results"]}
+        assert told == {"yarn": [{"id": "bun"}, {"id": "pnpm"}], "pnpm": None}
+        assert repo.show("yarn")["superseded_by"] == [
+            {"id": "bun", "text": "Bun it is"},
+            {"id": "pnpm", "text": "Install the packages with pnpm"},
+        ]
+        assert repo.show("pnpm")["superseded_by"] is None
+
+        repo.forget("bun")
+        repo.unlink("pnpm", "supersedes", "yarn")
+        assert all(row["superseded_by"] is None for row in asked(repo, "packages")["results"])
+        assert repo.show("yarn")["superseded_by"] is None
 
     def test_what_was_superseded_by_then_is_not_known_then(self, repo):
         put(

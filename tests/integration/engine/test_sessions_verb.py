@@ -548,6 +548,17 @@ class TestFind:
 
         assert len(claude.sessions(query="parser")) == 1
 
+    def test_a_word_inside_a_text_without_spaces_finds_its_session(self, claude):
+        claude.remember("データベースの接続は30秒でタイムアウトする")
+        claude.note("数据库连接超时")
+
+        assert len(claude.sessions(query="超时")) == 1
+        claude.end()
+
+        for query in ("接続", "タイムアウト", "超时"):
+            assert len(claude.sessions(query=query)) == 1
+        assert claude.sessions(query="障害") == []
+
     def test_sessions_are_not_among_the_answers_of_recall(self, claude):
         memory = claude.remember("Sign tokens with jose")
         claude.end()

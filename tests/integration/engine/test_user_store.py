@@ -50,6 +50,14 @@ class TestWhereItIs:
         assert of_store(repo.home.user) == [SHORT]
         assert repo.memories() == []
 
+    def test_what_is_in_neither_store_is_said_to_be_in_neither(self, repo, own):
+        told = refusal(repo.show, "12345678")
+
+        assert (told.code, told.message) == (
+            Code.NOT_FOUND,
+            "No memory of this project, and none of your own, has the id, or the key, 12345678.",
+        )
+
     def test_it_needs_no_project(self, world, nowhere):
         said = verb.remember(world.home, nowhere, text=SHORT, scope="user")
         again = verb.remember(world.home, nowhere, text=f"- {SHORT}.", scope="user")

@@ -81,6 +81,18 @@ def test_impact_tells_what_is_not_in_doubt_from_what_nobody_could_judge(verdict,
     assert ran.lines[-1].endswith("none in doubt now.")
 
 
+@pytest.mark.parametrize("memories", [[RETRY], []])
+def test_what_rests_on_a_file_on_other_branches_is_said_in_a_line(memories):
+    answer = IMPACT | {"memories": memories, "hidden": 2}
+    line = "2 more on branches not merged here; see: --all-branches"
+
+    ran = command("impact", "x", "--all-branches", answers={"impact": answer})
+
+    assert ran.calls == [("impact", {"file": "x", "check": True, "all_branches": True})]
+    assert ran.lines[-1] == line
+    assert line not in command("impact", "x", answers={"impact": IMPACT}).lines
+
+
 def test_impact_draws_each_link_as_it_was_made():
     led = ALARM | {"along": [{"id": ID, "kind": "led_to", "to": OTHER, "weight": 1.0}]}
 

@@ -203,6 +203,14 @@ def test_recall_tells_whose_it_is_how_deep_it_is_told_and_what_is_related():
     ]
 
 
+def test_recall_tells_what_stands_in_the_place_of_an_answer():
+    later = [{"id": f"0199b1c2-7d3e-7f00-8a11-0000{one}"} for one in ("00001234", "00005678")]
+    row = RECALLED["results"][0] | {"stale": None, "superseded_by": later}
+    ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row]}})
+
+    assert ran.lines[1] == "          superseded by 00001234 and 00005678"
+
+
 def test_recall_tells_how_a_task_is():
     row = RECALLED["results"][0] | {"kind": "task", "state": "done", "stale": None}
     ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row]}})
@@ -304,6 +312,18 @@ def test_show_prints_everything_known():
         "Versions",
         "  1  3 days ago  created  cli  Use jose",
     ]
+
+
+def test_show_tells_what_stands_in_the_place_of_a_memory():
+    facts = {"pinned": False, "tags": [], "origin": "cli", "tier": 2, "kind": "fix"}
+    lists = {"anchors": [], "provenance": [], "edges": [], "versions": [], "confidence": 1.0}
+    times = dict.fromkeys(("created_at", "updated_at", "confirmed_at"), "2026-11-21T09:00:00.000Z")
+    later = [{"id": "0199b1c2-7d3e-7f00-8a11-000000001234", "text": "Use authlib"}]
+    shown = {"id": ID, "text": "Use jose", "superseded_by": later} | facts | lists | times
+
+    ran = command("show", "f2e4ab37", answers={"show": shown})
+
+    assert ran.lines[:2] == ["Use jose", "superseded by 00001234  Use authlib"]
 
 
 def test_forget_says_what_was_forgotten_and_how_to_undo_it():

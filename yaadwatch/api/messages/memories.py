@@ -234,10 +234,13 @@ class Stale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first."""
+    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first;
+    `all_branches` tells memories from branches that are not merged here, too.
+    """
 
     file: str
     check: bool = True
+    all_branches: bool = False
 
     def __post_init__(self) -> None:
         check_text("file", self.file, NAME_CHARS_MAX)

@@ -3,7 +3,7 @@
 from argparse import ArgumentTypeError, Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import count, listed, place, short
 
 TYPE_CHECKING = False
@@ -41,6 +41,11 @@ def add_impact(commands: Commands) -> Parser:
         "file", metavar="FILE[:SYMBOL]", help="a file, a definition in a file, or a folder"
     )
     command.add_argument("--no-check", action="store_true", help="do not check the files first")
+    command.add_argument(
+        "--all-branches",
+        action="store_true",
+        help="also memories from branches that are not merged here",
+    )
     return command
 
 
@@ -99,7 +104,8 @@ def add_unlink(commands: Commands) -> Parser:
 
 def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what rests on a file, strongest first, each with the way it took and its doubt."""
-    answer = client.call("impact", file=args.file, check=not args.no_check)
+    more = {"all_branches": True} if args.all_branches else {}
+    answer = client.call("impact", file=args.file, check=not args.no_check, **more)
     if args.json:
         terminal.json(answer)
         return 0
@@ -115,6 +121,7 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if not memories:
         terminal.line(f"No memory rests on {about}.")
         _tell_symbols(answer, terminal)
+        tell_hidden(answer, terminal)
         return 0
     direct = sum(not found["via"] for found in memories)
     verb = "rests" if direct == 1 else "rest"
@@ -122,6 +129,7 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(
         f"{count(direct, 'memory')} {verb} on {about}{through}; {doubted or 'none'} in doubt now."
     )
+    tell_hidden(answer, terminal)
     return 0
 
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from itertools import pairwise
 from typing import Final, TypeVar
 
+from yaadwatch.core import cjk
 from yaadwatch.core.recall.query import STOP_WORDS, telling, words
 
 Name = TypeVar("Name", bound=Hashable)
@@ -32,13 +33,13 @@ _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 def pairs(question: str) -> list[tuple[str, str]]:
     """Return every two words that stand side by side in a question, without their inflection.
 
-    Stop words are left out; at most 32.
+    Stop words are left out, and what is made of letters side by side itself; at most 32.
     """
     lowered = [word.lower() for word in words(question)]
     found = dict.fromkeys(
         (_INFLECTION.sub("", one), _INFLECTION.sub("", other))
         for one, other in pairwise(lowered)
-        if one not in STOP_WORDS and other not in STOP_WORDS
+        if not {one, other} & STOP_WORDS and not cjk.is_cjk(one) and not cjk.is_cjk(other)
     )
     return list(found)[:_PAIRS_MAX]
 
@@ -131,7 +132,8 @@ def coverage(question: str, text: str) -> float:
     sought = [_stem(word) for word in telling(question)]
     if not sought:
         return 0.0
-    there = {_stem(word.lower()) for word in words(text[:_CHARS_READ_MAX])}
+    read = text[:_CHARS_READ_MAX]
+    there = {_stem(word.lower()) for word in words(read)} | cjk.letters(read)
     return sum(word in there for word in sought) / len(sought)
 
 

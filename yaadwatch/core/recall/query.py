@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
+from yaadwatch.core import cjk
 from yaadwatch.core.text import case_parts
 
 TERMS_MAX: Final = 200
@@ -62,8 +63,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words(query: str) -> list[str]:
-    """Return the words of `query` in their order, stop words too."""
-    return _WORD.findall(unicodedata.normalize("NFC", query))
+    """Return the words of `query` in their order, stop words too.
+
+    Of Chinese, Japanese and Korean every two letters side by side are a word.
+    """
+    if query.isascii():
+        return _WORD.findall(query)
+    found: list[str] = []
+    for word in _WORD.findall(cjk.apart(unicodedata.normalize("NFC", query))):
+        found += cjk.bigrams(word) if cjk.is_cjk(word) else [word]
+    return found
 
 
 def telling(query: str) -> list[str]:
@@ -72,7 +81,7 @@ def telling(query: str) -> list[str]:
     Stop words are among them only when there is nothing else.
     """
     lowered = [word.lower() for word in words(query)]
-    return list(dict.fromkeys(word for word in lowered if word not in STOP_WORDS)) or list(
+    return list(dict.fromkeys(word for word in lowered if not _is_stop(word))) or list(
         dict.fromkeys(lowered)
     )
 
@@ -85,17 +94,32 @@ def terms(query: str) -> list[str]:
     """
     found: dict[str, None] = dict.fromkeys(phrases(query))
     loose = words(_PHRASE.sub(" ", query))
-    saying = [word for word in loose if word.lower() not in STOP_WORDS]
+    saying = [word for word in loose if not _is_stop(word.lower())]
     for word in saying or ([] if found else loose):
-        found[word.lower()] = None
-        found[" ".join(case_parts(word))] = None
+        found[_term(word.lower())] = None
+        if not cjk.is_cjk(word):
+            found[" ".join(case_parts(word))] = None
     return list(found)[:TERMS_MAX]
 
 
 def phrases(query: str) -> dict[str, list[str]]:
     """Return what stands in double quotes, in lower case, and the telling words of each."""
-    said = (" ".join(words(found[1] or found[2] or "")) for found in _PHRASE.finditer(query))
-    return {phrase.lower(): telling(phrase) for phrase in said if phrase}
+    found: dict[str, list[str]] = {}
+    for quoted in _PHRASE.finditer(query):
+        said = quoted[1] or quoted[2] or ""
+        phrase = " ".join(_WORD.findall(cjk.spaced(unicodedata.normalize("NFC", said))))
+        if phrase:
+            found[phrase.lower()] = [_term(word) for word in telling(said)]
+    return found
+
+
+def _is_stop(word: str) -> bool:
+    return word in STOP_WORDS or cjk.is_hiragana(word)
+
+
+def _term(word: str) -> str:
+    """Return a word as the index has it: each letter of Chinese, Japanese and Korean by itself."""
+    return " ".join(word) if cjk.is_cjk(word) else word
 
 
 def joined(query: str) -> list[str]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.core import privacy, text, text_cache
+from yaadwatch.core import cjk, privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
@@ -294,7 +294,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     erasing.drop_tombstones(conn, words.hashes)
     erasing.silence(conn, words.ids)
     erasing.reword_past(conn, words.texts)
-    erasing.redact(conn, words.quoted)
+    erasing.redact(conn, words.quoted, cjk.spaced)
     also = []
     for one in erasing.quoting(conn, words.quoted):
         node = nodes.get(conn, one)
@@ -361,7 +361,12 @@ def _copy(path: Path, words: _Words, done: _Done) -> None:
         return
     try:
         done.rewritten += erasing.rewrite_copy(
-            path, words.ids, texts=words.texts, quoted=words.quoted, hashes=words.hashes
+            path,
+            words.ids,
+            texts=words.texts,
+            quoted=words.quoted,
+            hashes=words.hashes,
+            indexed=cjk.spaced,
         )
     except YaadError:
         if _holds(path, words):

@@ -17,6 +17,7 @@ from typing import Any, Final
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.inout.stores import Meant, roots
+from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC
@@ -28,8 +29,6 @@ from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
 from yaadwatch.store.graph import constraints
-from yaadwatch.store.sessions import doings
-from yaadwatch.store.sessions import rows as sessions
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
 from yaadwatch.store.whole.derived import NOT_INDEXED
@@ -139,10 +138,8 @@ class _Taking:
         self._write()
         for kind in list(self._links):
             self._ask_for_circles(kind)
-        for session in self._ended:
-            said = "\n".join(note.text for note in doings.notes(self._conn, session))
-            summary = self._ended[session]
-            sessions.index(self._conn, session, summary=summary, notes=said)
+        for session, summary in self._ended.items():
+            session_text.index(self._conn, session, summary)
         return self.told
 
     def _take_line(self, number: int, line: dict[str, Any]) -> None:

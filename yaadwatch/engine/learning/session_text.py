@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.core import text
+from yaadwatch.core import cjk, text
 from yaadwatch.core.recall import past
 from yaadwatch.core.recall.past import Lesson
 from yaadwatch.model.nodes import Node
@@ -46,11 +46,16 @@ def retell(conn: Connection, session: str, now: datetime) -> str:
         return ""
     summary = told(conn, row)
     rows.put(conn, replace(row, summary=summary))
-    notes = "\n".join(note.text for note in doings.notes(conn, session))
-    rows.index(conn, session, summary=summary, notes=notes)
+    index(conn, session, summary)
     if summary:
         rows.say(conn, session, text=summary, summary=text.summarise(summary), at=now)
     return summary
+
+
+def index(conn: Connection, session: str, summary: str) -> None:
+    """Make a session findable by a summary and its notes, inside a transaction."""
+    notes = "\n".join(note.text for note in doings.notes(conn, session))
+    rows.index(conn, session, summary=cjk.spaced(summary), notes=cjk.spaced(notes))
 
 
 def around(conn: Connection, node: str, now: datetime) -> None:

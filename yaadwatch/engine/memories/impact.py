@@ -5,13 +5,13 @@ that here every memory of the file is taken for doubted in full.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from yaadwatch.core.truth import impact as spreading
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.impact import Graph, Reached
-from yaadwatch.engine import json_views, stale
+from yaadwatch.engine import branch_ancestry, json_views, stale
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.remember.named_files import folder_of, place_of
 from yaadwatch.engine.workspace import Call, Home, Space
@@ -35,10 +35,11 @@ class _Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Resting:
-    """What rests on a target, strongest first."""
+    """What rests on a target, strongest first; `hidden`: how much of other branches does."""
 
     reached: Sequence[Reached]
     more: int
+    hidden: int
     known: dict[str, Node]
     on: dict[str, list[Anchor]]
     central: dict[str, float]
@@ -46,8 +47,12 @@ class _Resting:
     symbols: Sequence[str]
 
 
-def impact(home: Home, call: Call, *, file: str, check: bool = True) -> dict[str, object]:
+def impact(
+    home: Home, call: Call, *, file: str, check: bool = True, all_branches: bool = False
+) -> dict[str, object]:
     """Return the memories that rest on a file, directly and along edges; the answer is Impact.
+
+    Those of branches that are not merged here are counted only, as `stale` does it.
 
     Args:
         home: what may be reached.
@@ -55,6 +60,7 @@ def impact(home: Home, call: Call, *, file: str, check: bool = True) -> dict[str
         file: FILE, or FILE:SYMBOL for one definition in it, or a folder; one that is gone will do
             when memories still rest on it.
         check: look at the files first, so that the doubts are of this moment.
+        all_branches: those of other branches are told, too.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here, or `file` is not in the work tree and
@@ -66,7 +72,8 @@ def impact(home: Home, call: Call, *, file: str, check: bool = True) -> dict[str
         anchored = space.db.read(anchors.paths)
         target = _target(file, folder_of(call, space), space, anchored)
         paths = [path for path in anchored if _inside(path, target.path)]
-        found = space.db.read(_look, space.worktree.id, target, paths)
+        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
+        found = space.db.read(_look, space.worktree.id, target, paths, away)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     return {
         "path": target.path or ".",
@@ -75,6 +82,7 @@ def impact(home: Home, call: Call, *, file: str, check: bool = True) -> dict[str
         "symbols": list(found.symbols),
         "memories": [_row(reached, found) for reached in found.reached],
         "more": found.more,
+        "hidden": found.hidden,
         "checked_at": checked_at,
     }
 
@@ -115,7 +123,9 @@ def _inside(path: str, place: str) -> bool:
     return not place or path == place or path.startswith(f"{place}/")
 
 
-def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]) -> _Resting:
+def _look(
+    conn: Connection, worktree: int, target: _Target, paths: Sequence[str], away: Set[str]
+) -> _Resting:
     rows = anchors.on_paths(conn, paths)
     on: dict[str, list[Anchor]] = {}
     for anchor in rows:
@@ -132,13 +142,15 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
     spread = graph.spread(
         {node: 1.0 for node in on if node in living}, lambda _, node: node not in living
     )
-    told = {node: come for node, come in spread.items() if spreading.level_of(come.part)}
+    strong = {node: come for node, come in spread.items() if spreading.level_of(come.part)}
+    told = {node: come for node, come in strong.items() if node not in away}
     central = graph.centrality(told)
     ordered = sorted(told.values(), key=lambda come: (-come.part, -central[come.node], come.node))
     shown = ordered[:IMPACT_NODES_MAX]
     return _Resting(
         reached=shown,
         more=len(ordered) - len(shown),
+        hidden=len(strong) - len(told),
         known=living,
         on=on,
         central=central,

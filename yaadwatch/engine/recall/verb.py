@@ -9,7 +9,7 @@ from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
 from yaadwatch.core.text import estimate_tokens, summarise
-from yaadwatch.engine import branch_ancestry, json_views, store_lookup
+from yaadwatch.engine import branch_ancestry, json_views, store_lookup, succession
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import gathering
@@ -150,6 +150,7 @@ def recall(
         fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
         states = _states(found, fitted, known)
+        later = _superseding(home, found, fitted, everywhere=all_branches)
         related, left = _edges(found, fitted)
         if there.project is not None and there.project.space is not None:
             project = there.project.space.project.id
@@ -173,6 +174,7 @@ def recall(
                 "depth": shown.depth,
                 "state": states.get(shown.id),
                 "stale": json_views.doubt_in_short(doubts.get(shown.id)),
+                "superseded_by": later.get(shown.id),
             }
             for shown in fitted.items
         ],
@@ -351,6 +353,16 @@ def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
     for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
         doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
     return doubts
+
+
+def _superseding(
+    home: Home, found: _Found, fitted: Fitted, *, everywhere: bool
+) -> dict[str, list[dict[str, str]]]:
+    """Return what stands in the place of what is told."""
+    later: dict[str, list[str]] = {}
+    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
+        later |= succession.here(home, shelf, ids, everywhere=everywhere)
+    return {old: [{"id": one} for one in new] for old, new in later.items()}
 
 
 def _states(found: _Found, fitted: Fitted, known: Mapping[str, Node]) -> dict[str, str]:

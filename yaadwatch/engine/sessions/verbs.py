@@ -82,8 +82,7 @@ def session_note(
             if row is not None and row.ended_at is not None:
                 session_text.retell(conn, id, now)
             else:
-                notes = "\n".join([*(one.text for one in told), masked.text])
-                rows.index(conn, id, summary="", notes=notes)
+                session_text.index(conn, id, "")
             return len(told) + 1
 
         notes = space.db.write(note)

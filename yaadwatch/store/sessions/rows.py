@@ -217,7 +217,7 @@ def drop(conn: apsw.Connection, id: str) -> None:
 
 
 def index(conn: apsw.Connection, id: str, *, summary: str, notes: str) -> None:
-    """Make a session findable by these words, and by no others."""
+    """Make a session findable by these words, as they are to be indexed, and by no others."""
     conn.execute(
         """
         INSERT OR REPLACE INTO sessions_fts (rowid, summary, notes)

@@ -8,7 +8,7 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.store.sqlite import hashes
+from yaadwatch.store.sqlite import hashes, letters
 from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import put_in_place
 
@@ -87,6 +87,7 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
     enforced = conn.pragma("foreign_keys")
     conn.pragma("foreign_keys", 0)
     hashes.give(conn)
+    letters.give(conn)
     try:
         conn.execute("BEGIN IMMEDIATE")
         try:
@@ -98,6 +99,7 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
             raise
     finally:
         hashes.take_back(conn)
+        letters.take_back(conn)
         conn.pragma("foreign_keys", enforced)
 
 

@@ -7,7 +7,7 @@ away.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -134,11 +134,16 @@ def quoting(conn: apsw.Connection, texts: Iterable[str]) -> list[str]:
     return [node for (node,) in rows]
 
 
-def redact(conn: apsw.Connection, texts: Iterable[str]) -> int:
+def redact(conn: apsw.Connection, texts: Iterable[str], indexed: Callable[[str], str]) -> int:
     """Put INSTEAD where free words quote `texts`, memories left out; return how many rows did.
 
     Paths, kinds, ids and the like stay, even if they read the same. What the versions of other
     memories say is theirs: `reword_past` is for those that once said the same.
+
+    Args:
+        conn: in a transaction.
+        texts: what is taken out.
+        indexed: brings the words of a session to the form in which they are indexed.
 
     Raises:
         YaadError: UNAVAILABLE; a rule of the store forbids it.
@@ -161,6 +166,8 @@ def redact(conn: apsw.Connection, texts: Iterable[str]) -> int:
                         (form, text, INSTEAD),
                     )
                     changed += conn.changes()
+        if changed:
+            _index_sessions(conn, indexed)
     except apsw.ConstraintError as error:
         raise unavailable(
             f"A quotation could not be taken out of {table}.{column} ({error}); the memory is still"
@@ -255,6 +262,7 @@ def rewrite_copy(
     texts: Sequence[str],
     quoted: Iterable[str],
     hashes: Iterable[str],
+    indexed: Callable[[str], str],
 ) -> bool:
     """Take memories out of a copy of a store, of any version; return whether any was there.
 
@@ -266,6 +274,7 @@ def rewrite_copy(
         texts: what they ever said; others that say one of these go too.
         quoted: those of the texts, and parts of them, that are looked for inside other words.
         hashes: of the texts.
+        indexed: as `redact` takes it.
 
     Raises:
         YaadError: UNAVAILABLE; it is no store, or cannot be written. It is as it was.
@@ -295,7 +304,7 @@ def rewrite_copy(
                 drop_tombstones(conn, hashes)
             reword_past(conn, texts)
             words = tuple(quoted)
-            changed = redact(conn, words) + reword_sessions(conn, words)
+            changed = redact(conn, words, indexed) + reword_sessions(conn, words)
             if _has(conn, "sessions"):
                 changed += drop_sessions(conn, found | given)
             compact_indexes(conn)
@@ -329,7 +338,7 @@ def _columns(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
         }
         yield from ((table, column) for column in sorted(columns & there))
     for name in _indexes(conn):
-        if name != "nodes_fts":
+        if name != "nodes_fts" and not _is_contentless(conn, name):
             rows = conn.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
             yield from ((name, str(column)) for (column,) in rows)
 
@@ -344,6 +353,32 @@ def _indexes(conn: apsw.Connection) -> list[str]:
         """
     )
     return [str(name) for (name,) in rows]
+
+
+def _is_contentless(conn: apsw.Connection, name: str) -> bool:
+    """Return whether an index holds words alone, and not the texts that they are of."""
+    sql = "SELECT instr(sql, 'contentless_delete') FROM sqlite_schema WHERE name = ?"
+    return conn.execute(sql, (name,)).get not in (0, None)
+
+
+def _index_sessions(conn: apsw.Connection, indexed: Callable[[str], str]) -> None:
+    """Index the sessions by the words that they have now, where the index has no texts itself."""
+    if "sessions_fts" not in _indexes(conn) or not _is_contentless(conn, "sessions_fts"):
+        return
+    rows = conn.execute(
+        """
+        SELECT num, summary, (SELECT coalesce(group_concat(text, char(10)), '')
+                                FROM session_notes
+                               WHERE session = sessions.id)
+          FROM sessions
+         WHERE num IN (SELECT rowid FROM sessions_fts)
+         ORDER BY num
+        """
+    ).fetchall()
+    conn.executemany(
+        "INSERT OR REPLACE INTO sessions_fts (rowid, summary, notes) VALUES (?, ?, ?)",
+        [(num, indexed(str(summary)), indexed(str(notes))) for num, summary, notes in rows],
+    )
 
 
 def _comparable(hashes: Iterable[str]) -> list[str]:
