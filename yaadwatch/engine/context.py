@@ -20,6 +20,8 @@ from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
+from yaadwatch.engine.recall import verb as recalling
+from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.syncing import reading as syncing
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.truth import contradictions, gaps
@@ -114,10 +116,7 @@ def context(
             told.tasks,
             clashes=[_clash(one) for one in found],
             last=told.last.splitlines(),
-            gaps=[
-                brief.Gap(question=gap.text or "", times=gap.asked)
-                for gap in gaps.open_gaps(space.db, GAPS_MAX)
-            ],
+            gaps=list(_gaps(home, space, now)),
             tokens_max=tokens_max,
             chars_max=chars_max,
             note=". ".join(_notes(home, checked=checked)),
@@ -134,6 +133,15 @@ def context(
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
+
+
+def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
+    """Yield the questions that have found no answer to this day, those asked most often first."""
+    there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
+    for gap in gaps.open_gaps(space.db, GAPS_MAX):
+        question = gap.text or ""
+        if not recalling.is_answered(home, there, question, now):
+            yield brief.Gap(question=question, times=gap.asked)
 
 
 def _notes(home: Home, *, checked: bool) -> Iterator[str]:

@@ -6,6 +6,7 @@ import pytest
 from engine_world import every_byte_below, table
 
 from yaadwatch import places
+from yaadwatch.engine import context as contexts
 from yaadwatch.engine import upkeep
 from yaadwatch.engine.truth import gaps
 from yaadwatch.model.errors import Code, YaadError
@@ -180,3 +181,19 @@ def test_recall_counts_what_it_finds_no_answer_to(repo):
     verb.recall(repo.home, repo.call, query="Who owns billing?", kinds=["decision"])
 
     assert [gap["asked"] for gap in listed(repo)] == [2]
+
+
+def test_a_question_that_has_an_answer_by_now_is_not_in_the_brief(repo):
+    ask(repo, "how do we deploy to the zanzibar cluster")
+    approve(repo, "how do we deploy to the zanzibar cluster")
+    assert "zanzibar" in contexts.context(repo.home, repo.call)["brief"]
+
+    memory = repo.remember("Deploy to the zanzibar cluster with make ship", kind="fact")
+    told = contexts.context(repo.home, repo.call)
+
+    assert (told["gaps"], "zanzibar" in told["brief"]) == (0, False)
+    assert [gap["asked"] for gap in listed(repo)] == [1]
+
+    repo.forget(memory)
+
+    assert "zanzibar" in contexts.context(repo.home, repo.call)["brief"]

@@ -156,8 +156,7 @@ def recall(
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.accessed(project, iter(own))
-            poor = found.covered < COVERED_MIN and found.near < NEAR_MIN
-            if poor and question.wanted == EVERYTHING:
+            if _is_poor(found) and question.wanted == EVERYTHING:
                 home.poorly_answered(project, query)
             told = {each.id: each.tokens for each in fitted.items if each.id in own}
             current.shown(home, call, there.project.space, told)
@@ -183,6 +182,28 @@ def recall(
         "hidden": found.hidden,
         "budget": {"used": fitted.used + fitted.left - left, "left": left},
     }
+
+
+def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
+    """Return whether a question, asked as usual, is answered by now; nothing is counted.
+
+    Raises:
+        YaadError: from the stores.
+    """
+    usual = home.settings.recall
+    question = Question(
+        text=text,
+        wanted=EVERYTHING,
+        merge=BLEND,
+        semantic_weight=usual.semantic_weight,
+        top_k=usual.top_k,
+        min_score=usual.min_score,
+    )
+    return not _is_poor(_ask(home, there, question, now))
+
+
+def _is_poor(found: _Found) -> bool:
+    return found.covered < COVERED_MIN and found.near < NEAR_MIN
 
 
 def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Found:
