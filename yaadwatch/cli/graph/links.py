@@ -18,7 +18,8 @@ These kinds pass on doubt:
   A part_of B      B in doubt puts A in doubt (0.6), A puts B (0.3)
   A caused_by B    B in doubt puts A in doubt (0.6)
   A led_to B       A in doubt puts B in doubt (0.6)
-A supersedes B makes B fade faster. Every other KIND passes on no doubt."""
+A supersedes B: A stands in the place of B, which is no rule and fades faster.
+Every other KIND passes on no doubt."""
 _SYMBOLS_SHOWN = 8
 
 
