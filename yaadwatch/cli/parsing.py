@@ -4,6 +4,7 @@ Only the parser of the command that is asked for is built, because agents run th
 completion build all of them, from the same functions.
 """
 
+import os
 from argparse import (
     ArgumentParser,
     ArgumentTypeError,
@@ -19,7 +20,7 @@ from yaadwatch.model.errors import Code, YaadError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Action, _SubParsersAction
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from yaadwatch.cli.terminal import Terminal
     from yaadwatch.client.connection import Client
@@ -126,12 +127,18 @@ EXAMPLES = (
     ("yaadwatch doctor", "find out why something does not work"),
 )
 HELP_WIDTH_MAX = 100
+_SHOWN_CHARS_MAX = 200
 LIKE = 0.7
 """How like a command a word must be to be taken for a slip of the hand."""
 
 
 class Parser(ArgumentParser):
     """An argument parser that raises its complaints instead of ending the process."""
+
+    def __init__(self, **about: "Any") -> None:
+        super().__init__(**about)
+        # What every argument is that says nothing else of itself.
+        self.register("type", None, utf8_text)
 
     def error(self, message: str) -> "NoReturn":
         """Raise what is wrong with the command line.
@@ -181,7 +188,7 @@ class Commands:
             "allow_abbrev": False,
         }
         if self._whole is None:
-            parser = Parser(prog=f"yaadwatch {name}", **about)  # type: ignore[arg-type]
+            parser = Parser(prog=f"yaadwatch {name}", **about)
         else:
             parser = self._whole.add_parser(name, help=text, **about)  # type: ignore[arg-type]
         parser.add_argument(
@@ -190,6 +197,7 @@ class Commands:
         parser.add_argument(
             "--project",
             metavar="DIR",
+            type=file_name,
             help="a folder in the repository to use (default: the current folder)",
         )
         parser.set_defaults(run=run, starts_daemon=starts_daemon)
@@ -235,6 +243,33 @@ def whole_parser() -> Parser:
     for name in COMMANDS:
         _builder(name)(commands)
     return parser
+
+
+def utf8_text(given: str) -> str:
+    """Return an argument that is text, for argparse.
+
+    Raises:
+        YaadError: bad_request, when it is not UTF-8: a byte that is none would be lost.
+    """
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(given).decode("utf-8", "backslashreplace")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"An argument is not text in UTF-8: {shown[:_SHOWN_CHARS_MAX]}\nNothing was done.",
+            hint="Convert the text: iconv -f ENCODING -t UTF-8. If it is the name of a file: "
+            "rename the file.",
+        ) from None
+    return given
+
+
+def file_name(given: str) -> str:
+    """Return the name of a file or folder that this process itself opens, for argparse.
+
+    It may hold bytes that are no text, as `os` writes them.
+    """
+    return given
 
 
 def whole_number(text: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from yaadwatch.cli.words import cells, harmless
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1_000_000
 """Width of what is not a terminal: whoever reads it wraps it."""
+
+INPUT_CHARS_MAX = 500_000
+"""Read of a text at most; the daemon's limit for a memory is far below."""
 
 _ROOM_MIN = 20
 """Columns that are left for text, however deep it is indented."""
@@ -170,6 +174,34 @@ def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(
             styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
         )
+
+
+def read_whole(stream: "TextIO", what: str, undone: str) -> str:
+    """Return all that `stream` holds, as it is.
+
+    Args:
+        stream: is read to its end.
+        what: what it is, as a sentence begins with it.
+        undone: the sentence that says what was not done with it.
+
+    Raises:
+        YaadError: bad_request, when it is not text; too_large, over `INPUT_CHARS_MAX` characters.
+    """
+    try:
+        text = stream.read(INPUT_CHARS_MAX + 1)
+    except UnicodeDecodeError:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{what} is not text in UTF-8. {undone}",
+            hint="Convert it first: iconv -f ENCODING -t UTF-8",
+        ) from None
+    if len(text) > INPUT_CHARS_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"{what} has more than {INPUT_CHARS_MAX} characters. {undone}",
+            hint="Put it into a file of the project, and remember in a sentence where it is.",
+        )
+    return text
 
 
 def of_process() -> Terminal:

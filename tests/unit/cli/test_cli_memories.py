@@ -493,3 +493,13 @@ def test_a_fault_of_ours_keeps_its_traceback():
     assert ran.status == 1
     assert "Traceback" in ran.err
     assert "ran into a bug in yaadwatch: ZeroDivisionError" in ran.err
+
+
+@pytest.mark.parametrize(
+    "line", ["remember -", "edit ab12cd34 -", "skill add release --about releasing"]
+)
+def test_of_an_input_that_is_too_long_it_is_not_told_how_long_the_part_is_that_was_read(line):
+    ran = command(*line.split(), given="x" * 500_001)
+
+    assert (ran.status, ran.calls) == (1, [])
+    assert "Standard input has more than 500000 characters. Nothing was" in ran.err

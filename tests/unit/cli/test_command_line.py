@@ -446,3 +446,37 @@ def test_a_folder_that_is_gone_is_told(environment, tmp_path):
 
     assert ran.returncode == 2
     assert "The current folder no longer exists" in ran.stderr
+
+
+ODD = os.fsdecode(b"caf\xe9")
+"""As the system gives an argument that is not UTF-8."""
+TEXTS = (
+    ["remember", ODD],
+    ["remember", "words", "--tag", ODD],
+    ["remember", "words", "--attribute", f"owner={ODD}"],
+    ["recall", ODD, "--json"],
+    ["edit", "ab12cd34", ODD],
+    ["sessions", "note", "--session", "ab12cd34", ODD],
+    ["link", "ab12cd34", "led_to", "cd34ab12", "--attributes", f'{{"by": "{ODD}"}}'],
+    ["config", "set", "agent_files.also", ODD],
+    ["impact", ODD],
+)
+
+
+@pytest.mark.parametrize("line", TEXTS, ids=lambda line: line[0])
+def test_a_text_that_is_not_utf_8_is_refused_by_every_command_before_anything_is_asked(line):
+    ran = command(*line)
+
+    assert (ran.status, ran.calls) == (2, [])
+    said = ran.out + ran.err
+    assert "An argument is not text in UTF-8" in said
+    assert "Nothing was done" in said
+    assert r"caf\xe9" in said.replace("\\\\", "\\")
+    assert "iconv" in said
+
+
+@pytest.mark.parametrize("line", ["import {}", "export {} --force", "inject {}"])
+def test_the_name_of_a_file_that_we_open_ourselves_need_not_be_utf_8(line):
+    args = parsing.parse(line.format(ODD).split())
+
+    assert ODD in vars(args).values()

@@ -4,7 +4,7 @@
 import json
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
@@ -38,7 +38,9 @@ def add_inject(commands: Commands) -> Parser:
         ],
         more=_SHAPE,
     )
-    command.add_argument("file", metavar="FILE", help="JSON; - reads standard input")
+    command.add_argument(
+        "file", metavar="FILE", type=file_name, help="JSON; - reads standard input"
+    )
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; count what would change"
     )

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError, Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, utf8_text
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, listed, place, short
 
@@ -174,7 +174,7 @@ def _object(text: str) -> "dict[str, object]":
     import json
 
     try:
-        found = json.loads(text)
+        found = json.loads(utf8_text(text))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

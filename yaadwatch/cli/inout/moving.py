@@ -7,7 +7,7 @@ import os
 from argparse import Namespace
 
 from yaadwatch.cli.inout import outside
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, in_command, listed, short, size
 from yaadwatch.model.errors import Code, YaadError
@@ -50,7 +50,9 @@ def add_export(commands: Commands) -> Parser:
         ],
         more=_EXPORT_MORE,
     )
-    command.add_argument("target", metavar="PATH", help="a file or folder; - is standard output")
+    command.add_argument(
+        "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
+    )
     command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
     command.add_argument("--import-id", metavar="ID", help="which import's files, of raw")
     command.add_argument(
@@ -147,7 +149,9 @@ def add_import(commands: Commands) -> Parser:
         ],
         more=_IMPORT_MORE,
     )
-    command.add_argument("source", metavar="PATH", nargs="?", help="a file or a folder")
+    command.add_argument(
+        "source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"
+    )
     command.add_argument("--format", choices=IMPORTS, help="default: found out from the file")
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; count what would change"
