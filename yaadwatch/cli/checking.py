@@ -134,10 +134,10 @@ def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
         suggestion = (found.get("suggestion") or {}).get("text")
         write = f"\nWrite: {suggestion}" if suggestion else ""
         message = f"{found['reason']}. The rule: {found['text']}{write}"
-        terminal.out.write(f"::error {_properties(found)}::{_escaped(message)}\n")
+        terminal.write(f"::error {_properties(found)}::{_escaped(message)}\n")
     for unknown in answer["unknown"]:
         message = f"This rule could not be judged: {unknown['reason']}"
-        terminal.out.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
+        terminal.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
     terminal.line(_summary(answer))
 
 

@@ -5,6 +5,7 @@ completion build all of them, from the same functions.
 """
 
 import os
+import sys
 from argparse import (
     ArgumentParser,
     ArgumentTypeError,
@@ -14,7 +15,7 @@ from argparse import (
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from yaadwatch.cli.terminal import columns
+from yaadwatch.cli.terminal import columns, telling_unwritten
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -139,6 +140,22 @@ class Parser(ArgumentParser):
         super().__init__(**about)
         # What every argument is that says nothing else of itself.
         self.register("type", None, utf8_text)
+
+    def _print_message(self, message: str, file: "Any" = None) -> None:
+        """Print help or the version; argparse would take an error for nothing."""
+        with telling_unwritten():
+            (file or sys.stdout).write(message)
+
+    def exit(self, status: int = 0, message: str | None = None) -> "NoReturn":
+        """End the command: help or the version was printed.
+
+        Raises:
+            Unwritten: it was not.
+            SystemExit: it was.
+        """
+        with telling_unwritten():
+            sys.stdout.flush()
+        super().exit(status, message)
 
     def error(self, message: str) -> "NoReturn":
         """Raise what is wrong with the command line.

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 from yaadwatch.cli.words import cells, harmless
@@ -25,6 +26,18 @@ _ROOM_MIN = 20
 _SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
+
+
+class Unwritten(YaadError):
+    """Standard output takes no more: its disk is full, or it is gone."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            Code.UNAVAILABLE,
+            f"Standard output cannot be written ({error.strerror or error}).",
+            hint="Send it elsewhere, or make room there. What was asked for may be done already; "
+            "see: yaadwatch status",
+        )
 
 
 class Styled(str):
@@ -80,12 +93,12 @@ class Terminal:
             styles += [part.style if isinstance(part, Styled) else ""] * len(shown)
         for number, (begin, end) in enumerate(self._wrapped(text, indent + hang)):
             margin = " " * (indent + hang) if number else ""
-            self.out.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
+            self.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
 
     def gap(self) -> None:
         """Print an empty line."""
         self.end_progress()
-        self.out.write("\n")
+        self.write("\n")
 
     def table(self, rows: Sequence[Sequence[str]], *, indent: int = 2) -> None:
         """Print rows with their columns aligned; what does not fit wraps in the last column."""
@@ -108,13 +121,33 @@ class Terminal:
         """Print `answer` as one line of JSON."""
         self.end_progress()
         utf8 = (self.out.encoding or "utf-8").lower().replace("-", "") == "utf8"
-        self.out.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
+        self.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
 
     def raw(self, data: bytes) -> None:
         """Write bytes as they are, for a program that reads them."""
         self.end_progress()
-        self.out.flush()
-        self.out.buffer.write(data)
+        self.flush()
+        with telling_unwritten():
+            self.out.buffer.write(data)
+
+    def write(self, text: str) -> None:
+        """Print `text` as it is.
+
+        Raises:
+            Unwritten: nothing more can be printed.
+            BrokenPipeError: nobody reads it any more.
+        """
+        with telling_unwritten():
+            self.out.write(text)
+
+    def flush(self) -> None:
+        """Hand over what was printed so far.
+
+        Raises:
+            Unwritten, BrokenPipeError: as for `write`.
+        """
+        with telling_unwritten():
+            self.out.flush()
 
     def progress(self, text: str) -> None:
         """Say on standard error, if a person looks at it, that we are still at it."""
@@ -166,6 +199,21 @@ class Terminal:
             shown = "".join(text[at] for at in run)
             painted += f"\x1b[{_CODES[style]}m{shown}\x1b[0m" if style else shown
         return painted.rstrip()
+
+
+@contextmanager
+def telling_unwritten() -> Iterator[None]:
+    """Say of an error that standard output is where it happened.
+
+    Raises:
+        Unwritten: for any but a closed pipe.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritten(error) from error
 
 
 def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:

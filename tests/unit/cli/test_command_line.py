@@ -480,3 +480,57 @@ def test_the_name_of_a_file_that_we_open_ourselves_need_not_be_utf_8(line):
     args = parsing.parse(line.format(ODD).split())
 
     assert ODD in vars(args).values()
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("status", 3),
+        ("status --json", 3),
+        ("show --help", 3),
+        ("--version", 3),
+        ("completion bash", 3),
+        ("doctor", 5),
+        ("status --no-such-option --json", 2),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_as_that(
+    daemon, environment, line, ends, buffered
+):
+    with FULL.open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "yaadwatch", *line.split()],
+            env=environment | {"PYTHONUNBUFFERED": buffered},
+            cwd="/",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+    assert ran.returncode == ends
+    assert ran.stderr.count("yaadwatch: ") >= 1
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+    if ends != 2:
+        assert "Standard output cannot be written (No space left on device)." in ran.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_where_nobody_can_be_told_the_status_alone_says_that_it_went_wrong(daemon, environment):
+    with FULL.open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "yaadwatch", "status"],
+            env=environment,
+            cwd="/",
+            stdout=full,
+            stderr=full,
+            timeout=PATIENCE_S,
+        )
+
+    assert ran.returncode == 3
