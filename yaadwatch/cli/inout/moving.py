@@ -227,6 +227,11 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
     for one in answer["left_out"][:_TOLD]:
         table = f"{one['table']} " if "table" in one else ""
         terminal.line(styled("left out: ", "yellow"), f"{table}{one['row']}: {one['reason']}")
+    _tell_more(answer["left_out_count"], "left out", terminal)
+    for one in answer.get("misread", ())[:_TOLD]:
+        where = f"{one['row']}, line {one['line']}: "
+        terminal.line(styled("not understood: ", "yellow"), where, str(one["reason"]))
+    _tell_more(answer.get("misread_count", 0), "not understood", terminal)
     for path in answer["unread"][:_TOLD]:
         terminal.line(styled("not read: ", "yellow"), path)
     for table, found in answer["counts"].items():
@@ -241,3 +246,9 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"Nothing in it became a memory ({short(answer['import'])}).")
     else:
         terminal.line(f"Imported ({short(answer['import'])}).")
+
+
+def _tell_more(number: int, what: str, terminal: Terminal) -> None:
+    """Say how many more there are than were told."""
+    if number > _TOLD:
+        terminal.line(styled(f"… and {number - _TOLD} more {what}: --json", "yellow"))

@@ -163,6 +163,8 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         "conflicts": [],
         "left_out": left_out[:TOLD_MAX],
         "left_out_count": len(left_out),
+        "misread": found.misread[:TOLD_MAX],
+        "misread_count": len(found.misread),
         "masked": len(answer["masked"]) + taken.masked,
     }
     if not job.dry_run:
