@@ -360,8 +360,8 @@ def find_node(db: Database, fragment: str) -> str:
     the id.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
-        candidates.
+        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT
+            with the candidates.
     """
     keyed = db.read(_keyed, fragment)
     if keyed is not None:
@@ -370,12 +370,8 @@ def find_node(db: Database, fragment: str) -> str:
     exact = next((node for node in found if node.id == fragment), None)
     if exact is not None:
         return exact.id
-    if len(fragment) < FRAGMENT_CHARS_MIN:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{fragment!r} is too short for an id; nothing was done.",
-            hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
-        )
+    if found and len(fragment) < FRAGMENT_CHARS_MIN:
+        raise too_short(fragment)
     if not found:
         shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
@@ -386,6 +382,15 @@ def find_node(db: Database, fragment: str) -> str:
     if len(found) > 1:
         raise _several(fragment, found, "Give more characters of the one you mean.")
     return found[0].id
+
+
+def too_short(fragment: str) -> YaadError:
+    """Return what is said to a part of an id that fits one, and might fit another tomorrow."""
+    return YaadError(
+        Code.BAD_REQUEST,
+        f"{fragment!r} is too short for a part of an id; nothing was done.",
+        hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
+    )
 
 
 def find_archived(db: Database, key: str) -> str | None:
