@@ -821,7 +821,7 @@ def test_a_hostile_database_brings_nothing(full, sql):
 
     ran = command(full, "import", path)
 
-    assert ran.status == 3
+    assert ran.status == 2
     assert "Traceback" not in ran.err
     assert full.memories() == before
 
@@ -906,14 +906,29 @@ def test_of_an_odd_database_the_name_is_told_that_the_person_gave_it(full):
         conn.execute("CREATE TABLE other (a)")
 
     odd = command(full, "import", path)
+    of_another_program = command(full, "import", path, "--format", "store")
     path.write_bytes(path.read_bytes()[:600] + b"\xa5" * 4000)
     damaged = command(full, "import", path)
 
-    for ran in (odd, damaged):
-        assert ran.status == 3
+    for ran in (odd, of_another_program, damaged):
+        assert ran.status == 2
         assert "old.db" in ran.err
         assert "spool" not in ran.err
         assert "put a backup in its place" not in ran.err
+
+
+def test_a_store_that_lacks_a_table_is_damaged_and_brings_nothing(full):
+    path = full.path.parent / "taken.db"
+    ask(full, "export", path, "--format", "store")
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("PRAGMA foreign_keys = OFF; DROP TABLE nodes")
+    before = full.memories()
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 2
+    assert "taken.db is damaged or is no database (no such table: nodes)" in ran.err
+    assert full.memories() == before
 
 
 def test_a_compressed_export_is_told_to_be_unpacked(full):

@@ -274,13 +274,19 @@ def _edges(
 
 @contextmanager
 def _called(made: Spool, source: str) -> Iterator[None]:
-    """Have what came called by the name that it has where it comes from."""
+    """Have what came called by the name that it has where it comes from.
+
+    Raises:
+        YaadError: what was said; BAD_REQUEST where it is that what came is damaged.
+    """
     try:
         yield
     except YaadError as error:
         told = error.message.replace(str(made.path()), source or "What came")
-        hint = "Name another file; perhaps there is a copy of it." if is_damage(error) else ""
-        raise YaadError(error.code, told, hint=hint or error.hint) from error
+        code, hint = error.code, error.hint
+        if is_damage(error):
+            code, hint = Code.BAD_REQUEST, "Name another file; perhaps there is a copy of it."
+        raise YaadError(code, told, hint=hint) from error
 
 
 def _database(made: Spool) -> Path:
@@ -307,7 +313,8 @@ def _as_lines(home: Home, made: Spool) -> Path:
     """Return the lines of a store that came as a single file.
 
     Raises:
-        YaadError: UNAVAILABLE when it is none, or of a later version.
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged, or of a later
+            version.
     """
     path = _database(made)
     target = made.path("lines")
