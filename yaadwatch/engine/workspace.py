@@ -384,6 +384,21 @@ def find_node(db: Database, fragment: str) -> str:
     return found[0].id
 
 
+@contextlib.contextmanager
+def or_say(more: str) -> Iterator[None]:
+    """Have an error that no project is here begin its hint with `more`; "" for nothing.
+
+    Raises:
+        YaadError: what was raised.
+    """
+    try:
+        yield
+    except YaadError as error:
+        if error.code is not Code.NOT_FOUND or not more:
+            raise
+        raise YaadError(error.code, error.message, hint=f"{more} {error.hint}") from None
+
+
 def too_short(fragment: str) -> YaadError:
     """Return what is said to a part of an id that fits one, and might fit another tomorrow."""
     return YaadError(

@@ -101,7 +101,7 @@ def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
 
 
 def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> dict[str, object]:
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=user, or_own=job.format in LINES) as store:
         budget.require_room(home, store.db)
         if job.format in LINES:
             with _called(made, job.source):
