@@ -40,6 +40,7 @@ from yaadwatch.system.git.command import GitRunner
 TOP = 10
 """Answers to each question that count."""
 _KIND = "spec"
+_FORM = "It is {docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}."
 _BATCH = 1_000
 _TOKENS_MAX = 100_000
 _PATIENCE_S = 120.0
@@ -123,10 +124,14 @@ def load(path: str) -> Set:
             Code.BAD_REQUEST,
             f"{path} is no set of documents and questions ({type(error).__name__}: {error}); "
             "nothing was asked.",
-            hint="It is {docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}.",
+            hint=_FORM,
         ) from error
     if not documents or not queries:
-        raise YaadError(Code.BAD_REQUEST, f"{path} has no documents or no questions.")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} has no documents or no questions; nothing was asked.",
+            hint=_FORM,
+        )
     return Set(documents=documents, queries=queries)
 
 

@@ -503,3 +503,11 @@ def test_of_an_input_that_is_too_long_it_is_not_told_how_long_the_part_is_that_w
 
     assert (ran.status, ran.calls) == (1, [])
     assert "Standard input has more than 500000 characters. Nothing was" in ran.err
+
+
+def test_a_tag_command_without_a_tag_says_how_one_is_given():
+    ran = command("tag", "ab12cd34")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "Say which tags; nothing was changed." in ran.err
+    assert "--add TAG" in ran.err

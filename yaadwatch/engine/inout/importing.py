@@ -86,7 +86,11 @@ def take_in(
         return {"upload": made.id, "done": False}
     try:
         if not made.path().exists():
-            raise YaadError(Code.BAD_REQUEST, "There is nothing in it; nothing was imported.")
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"There is nothing in {source or 'what came'}; nothing was imported.",
+                hint="Name a file that holds something.",
+            )
         now, name = home.clock.now(), home.new_id()
         job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run)
         return _import(home, call, made, job, user=user) | {"upload": made.id, "done": True}

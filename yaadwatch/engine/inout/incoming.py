@@ -314,7 +314,9 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
                 name, data = None, b""
             if not isinstance(name, str):
                 raise YaadError(
-                    Code.BAD_REQUEST, "The files did not come whole; nothing was imported."
+                    Code.BAD_REQUEST,
+                    "The files did not come whole; nothing was imported.",
+                    hint="Send each as a line of JSON: path, and data in base64.",
                 )
             yield name, data
 
