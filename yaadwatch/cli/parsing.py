@@ -4,6 +4,7 @@ Only the parser of the command that is asked for is built, because agents run th
 completion build all of them, from the same functions.
 """
 
+import math
 import os
 import sys
 from argparse import (
@@ -281,6 +282,23 @@ def utf8_text(given: str) -> str:
     return given
 
 
+def json_value(text: str) -> object:
+    """Return what a text says as JSON; a mark of its encoding may stand before it.
+
+    Raises:
+        ValueError: it is none, or holds half a character, which would be lost.
+        RecursionError: it is nested too deep.
+    """
+    import json
+
+    found: object = json.loads(text.removeprefix("\ufeff"))
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half a character stands in it") from None
+    return found
+
+
 def file_name(given: str) -> str:
     """Return the name of a file or folder that this process itself opens, for argparse.
 
@@ -308,9 +326,12 @@ def fraction(text: str) -> float:
         ArgumentTypeError: it is no number.
     """
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ArgumentTypeError(f"{text!r} is not a number")
+    return number
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:

@@ -225,7 +225,7 @@ def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def read_whole(stream: "TextIO", what: str, undone: str) -> str:
-    """Return all that `stream` holds, as it is.
+    """Return all that `stream` holds, as it is, without a mark of its encoding at the beginning.
 
     Args:
         stream: is read to its end.
@@ -249,7 +249,7 @@ def read_whole(stream: "TextIO", what: str, undone: str) -> str:
             f"{what} has more than {INPUT_CHARS_MAX} characters. {undone}",
             hint="Put it into a file of the project, and remember in a sentence where it is.",
         )
-    return text
+    return text.removeprefix("\ufeff")
 
 
 def of_process() -> Terminal:

@@ -43,3 +43,13 @@ def test_of_an_import_it_is_told_what_was_not_understood_and_how_much_more_there
     assert "not understood: page.md, line 2: name: a list that has no end" in ran.lines
     assert "… and 5 more left out: --json" in ran.lines
     assert "more not understood" not in ran.out
+
+
+def test_of_a_folder_that_is_not_there_the_command_is_told_that_makes_it(tmp_path):
+    answer = {"data": base64.b64encode(b"{}\n").decode(), "counts": {}, "after": None}
+
+    ran = command("export", tmp_path / "a b/m.jsonl", answers={"export": answer}, width=400)
+
+    assert ran.status == 3
+    assert f"There is no folder {tmp_path / 'a b'}. Nothing was written." in ran.err
+    assert f"mkdir -p '{tmp_path / 'a b'}'" in ran.err

@@ -511,3 +511,22 @@ def test_a_tag_command_without_a_tag_says_how_one_is_given():
     assert (ran.status, ran.calls) == (2, [])
     assert "Say which tags; nothing was changed." in ran.err
     assert "--add TAG" in ran.err
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_the_text():
+    ran = command(
+        "remember", "-", given="\ufeffwords", answers={"remember": YaadError(Code.REFUSED, "")}
+    )
+
+    assert ran.calls[0][1]["text"] == "words"
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "much"])
+@pytest.mark.parametrize(
+    "line", ["recall x --min-score", "recall x --semantic-weight", "link a b c --weight"]
+)
+def test_what_is_no_number_is_a_usage_error(line, number):
+    ran = command(*line.split()[:-1], f"{line.split()[-1]}={number}")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert f"'{number}' is not a number" in ran.err
