@@ -119,7 +119,13 @@ def load(path: str) -> Set:
             Query(id=str(row["id"]), text=str(row["text"]), relevant=frozenset(row["relevant"]))
             for row in found["queries"]
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} cannot be read ({error.strerror}); nothing was asked.",
+            hint="Name a file of JSON.",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is no set of documents and questions ({type(error).__name__}: {error}); "

@@ -265,3 +265,10 @@ def test_a_pipe_in_place_of_the_file_keeps_no_change_waiting(home, ask):
 
     assert ran.status == 3
     assert "cannot be changed" in ran.err
+
+
+def test_of_an_empty_name_it_is_told_that_it_is_empty():
+    ran = command("config", "set", "", "1", answers=alone())
+
+    assert ran.status == 2
+    assert "An empty name is not a setting" in ran.err

@@ -534,3 +534,22 @@ def test_where_nobody_can_be_told_the_status_alone_says_that_it_went_wrong(daemo
         )
 
     assert ran.returncode == 3
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / ODD).mkdir()
+    monkeypatch.chdir(tmp_path / ODD)
+
+    ran = command("add", width=1000)
+
+    assert (ran.status, ran.calls) == (4, [])
+    assert "is not UTF-8; it cannot be watched" in ran.err
+    assert "Rename the folder" in ran.err
+
+
+def test_a_base_that_is_empty_is_told_as_that():
+    """A variable of CI that is not set, and not a clone that lacks a commit."""
+    ran = command("check", "--base", "")
+
+    assert ran.status == 5
+    assert "--base is empty; nothing was checked." in ran.err
