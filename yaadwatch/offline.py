@@ -18,9 +18,10 @@ from yaadwatch.api.frames import to_text
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import commit_evidence, json_views
 from yaadwatch.engine.agent_files import finding
+from yaadwatch.engine.agent_files.reading import ODD
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.commit import AtHead, Found
 from yaadwatch.engine.anchored.worktree import View, WorkTree, expect, look_at
 from yaadwatch.engine.git_queries import History
 from yaadwatch.engine.workspace import require_files, require_repository
@@ -220,7 +221,7 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
             continue
         data = _bytes(view, path)
         if data is None:
-            unread.append((path, found.odd or _why_unread(view, path, found.blob)))
+            unread.append((path, _why_unread(view, path, found)))
             continue
         document = bridge.parse(data)
         unread += [(path, problem.message) for problem in document.problems]
@@ -228,10 +229,13 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
     return rules, tuple(unread)
 
 
-def _why_unread(view: View, path: str, blob: str) -> str:
-    if isinstance(view, AtHead) and not view.history.has_blob(blob):
+def _why_unread(view: View, path: str, found: Found) -> str:
+    # A file of a work tree that is too large for anything is told by the limit for agent files.
+    if found.odd and found.kind != "too_large":
+        return found.odd
+    if isinstance(view, AtHead) and not view.history.has_blob(found.blob):
         return f"git does not have {path} as it was at {view.head.commit[:8]}"
-    return f"{path} is larger than {AGENT_FILE_BYTES_MAX >> 10} KiB"
+    return f"{path} {ODD['too_large']}"
 
 
 def _is_another_name(view: View, path: str, files: Collection[str]) -> bool:

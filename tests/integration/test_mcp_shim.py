@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from agent_process import SHIM, Agent
@@ -522,3 +523,21 @@ def test_it_imports_the_standard_library_and_next_to_nothing_else():
     light = {"yaadwatch.client.quick_json", "yaadwatch.client.reach.reach"}
     assert own == {"yaadwatch.places"} | light
     assert {name.partition(".")[0] for name in imported - own} <= sys.stdlib_module_names
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="nothing is always full here")
+def test_an_output_that_cannot_be_written_ends_it_in_one_line(environment):
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-I", "-S", SHIM],
+            input="no JSON\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+    assert ran.returncode == 3
+    assert ran.stderr == (
+        "yaadwatch: Standard output cannot be written (No space left on device); mcp ends.\n"
+    )

@@ -406,13 +406,18 @@ class TestFiles:
 
         assert false(repo) == [("CLAUDE.md:4", "gone")]
 
-    def test_what_is_too_large_to_be_read_is_told(self, repo):
-        repo.add("AGENTS.md", "- x\n" * 100_000)
+    @pytest.mark.parametrize("lines", [100_000, 1_000_000])
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_what_is_too_large_to_be_read_is_told_with_the_limit_for_agent_files(
+        self, repo, lines, committed
+    ):
+        repo.add("AGENTS.md", "- x\n" * lines if committed else "- x\n")
+        repo.write("AGENTS.md", "- x\n" * lines)
 
         ran = check(repo)
 
         assert ran.status == 0
-        assert "AGENTS.md is larger than 256 KiB" in ran.out
+        assert "AGENTS.md is larger than 256 KiB; it was not read" in ran.out
 
     def test_where_nothing_is_said_there_is_nothing_to_check(self, new_repo):
         silent = new_repo("silent")

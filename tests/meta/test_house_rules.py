@@ -142,3 +142,22 @@ def test_the_linter_has_nothing_to_say():
 def test_everything_is_formatted():
     found = _tool("ruff", "format", "--check", ".")
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_a_bad_request_says_what_to_do_next_or_what_a_check_of_its_fields_said():
+    """What a check says (`{error}`) names the field, and what it may be: that is what to do."""
+    calls = [
+        (path, node)
+        for path in MODULES
+        for node in ast.walk(ast.parse(TEXTS[path]))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "YaadError"
+    ]
+    bare = [
+        (_name(path), ast.unparse(call.args[1]))
+        for path, call in calls
+        if ast.unparse(call.args[0]) == "Code.BAD_REQUEST"
+        and len(call.args) < 3
+        and not any(keyword.arg == "hint" for keyword in call.keywords)
+    ]
+
+    assert [(where, message) for where, message in bare if "{error}" not in message] == []

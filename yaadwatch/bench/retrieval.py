@@ -40,6 +40,7 @@ from yaadwatch.system.git.command import GitRunner
 TOP = 10
 """Answers to each question that count."""
 _KIND = "spec"
+_FORM = "It is {docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}."
 _BATCH = 1_000
 _TOKENS_MAX = 100_000
 _PATIENCE_S = 120.0
@@ -118,15 +119,25 @@ def load(path: str) -> Set:
             Query(id=str(row["id"]), text=str(row["text"]), relevant=frozenset(row["relevant"]))
             for row in found["queries"]
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} cannot be read ({error.strerror}); nothing was asked.",
+            hint="Name a file of JSON.",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is no set of documents and questions ({type(error).__name__}: {error}); "
             "nothing was asked.",
-            hint="It is {docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}.",
+            hint=_FORM,
         ) from error
     if not documents or not queries:
-        raise YaadError(Code.BAD_REQUEST, f"{path} has no documents or no questions.")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} has no documents or no questions; nothing was asked.",
+            hint=_FORM,
+        )
     return Set(documents=documents, queries=queries)
 
 

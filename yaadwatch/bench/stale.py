@@ -116,7 +116,11 @@ def stale(
     """
     layout = layouts.find(Path(git_dir))
     if layout is None:
-        raise YaadError(Code.BAD_REQUEST, f"{git_dir} is no git repository; nothing was judged.")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{git_dir} is no git repository; nothing was judged.",
+            hint="Name one: --git-dir DIR",
+        )
     written = [_memory(line, base) for line in _lines(memories)]
     hidden = frozenset(_lines(mask)) if mask else frozenset()
     judge = Judge(layout, head, hidden, Words(places.words()))
@@ -150,7 +154,9 @@ def _memory(line: str, base: str) -> Memory:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise YaadError(
-            Code.BAD_REQUEST, f"A line of the memories makes no sense ({error}); none was judged."
+            Code.BAD_REQUEST,
+            f"A line of the memories makes no sense ({error}); none was judged.",
+            hint='One looks like {"id": "m1", "text": "Use jose, in auth.py", "base": "COMMIT"}',
         ) from error
 
 
@@ -159,5 +165,7 @@ def _lines(path: str) -> list[str]:
         return [line for line in Path(path).read_text("utf-8").split("\n") if line.strip()]
     except (OSError, ValueError) as error:
         raise YaadError(
-            Code.BAD_REQUEST, f"{path} cannot be read ({error}); nothing was judged."
+            Code.BAD_REQUEST,
+            f"{path} cannot be read ({error}); nothing was judged.",
+            hint="Name a file of text in UTF-8.",
         ) from error

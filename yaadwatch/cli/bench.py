@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.model.errors import Code, YaadError
 
@@ -32,9 +32,15 @@ def add_bench(commands: Commands) -> Parser:
     )
     command.add_argument("what", choices=WHAT, help="which benchmark")
     command.add_argument(
-        "set", nargs="?", metavar="SET", help="retrieval: a JSON file with docs and queries"
+        "set",
+        nargs="?",
+        metavar="SET",
+        type=file_name,
+        help="retrieval: a JSON file with docs and queries",
     )
-    command.add_argument("--out", metavar="FILE", help="retrieval: write the ranked ids here")
+    command.add_argument(
+        "--out", metavar="FILE", type=file_name, help="retrieval: write the ranked ids here"
+    )
     command.add_argument(
         "--vectors",
         metavar="MODEL",
@@ -45,18 +51,27 @@ def add_bench(commands: Commands) -> Parser:
     command.add_argument(
         "--kept",
         metavar="FILE",
+        type=file_name,
         help="retrieval: keep the vectors in this file between runs",
     )
-    command.add_argument("--git-dir", default=".", metavar="DIR", help="stale: the repository")
+    command.add_argument(
+        "--git-dir", default=".", metavar="DIR", type=file_name, help="stale: the repository"
+    )
     command.add_argument(
         "--base", default="", metavar="ID", help="stale: the base commit of memories that name none"
     )
     command.add_argument("--head", metavar="ID", help="stale: the commit to judge at")
     command.add_argument(
-        "--memories", metavar="FILE", help="stale: lines of JSON: id, text, base, doc"
+        "--memories",
+        metavar="FILE",
+        type=file_name,
+        help="stale: lines of JSON: id, text, base, doc",
     )
     command.add_argument(
-        "--mask", metavar="FILE", help="stale: paths that must not be read, one a line"
+        "--mask",
+        metavar="FILE",
+        type=file_name,
+        help="stale: paths that must not be read, one a line",
     )
     return command
 

@@ -8,6 +8,7 @@ from yaadwatch.cli.doubts import COLOURS, tell_evidence
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ def check(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa
     from pathlib import Path
 
     from yaadwatch import offline
+
+    if args.base is not None and not args.base.strip():
+        raise YaadError(
+            Code.NOT_FOUND,
+            "--base is empty; nothing was checked.",
+            hint="Name a commit; or leave --base out, and the change begins where HEAD left the "
+            "default branch.",
+        )
 
     folder = Path(os.path.abspath(args.project or os.getcwd()))  # noqa: PTH100, PTH109
     index = os.environ.get("GIT_INDEX_FILE")
@@ -134,10 +143,10 @@ def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
         suggestion = (found.get("suggestion") or {}).get("text")
         write = f"\nWrite: {suggestion}" if suggestion else ""
         message = f"{found['reason']}. The rule: {found['text']}{write}"
-        terminal.out.write(f"::error {_properties(found)}::{_escaped(message)}\n")
+        terminal.write(f"::error {_properties(found)}::{_escaped(message)}\n")
     for unknown in answer["unknown"]:
         message = f"This rule could not be judged: {unknown['reason']}"
-        terminal.out.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
+        terminal.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
     terminal.line(_summary(answer))
 
 

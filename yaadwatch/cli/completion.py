@@ -50,5 +50,5 @@ def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
     if args.json:
         terminal.json({"shell": args.shell, "script": script})
     else:
-        terminal.out.write(f"{script}\n")
+        terminal.write(f"{script}\n")
     return 0

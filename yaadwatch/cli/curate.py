@@ -258,7 +258,17 @@ def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> No
 
 
 def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Put tags on a memory and take others off; print those it has now."""
+    """Put tags on a memory and take others off; print those it has now.
+
+    Raises:
+        YaadError: bad_request, when there are none of either.
+    """
+    if not args.add and not args.remove:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Say which tags; nothing was changed.",
+            hint="yaadwatch tag ID --add TAG, or --remove TAG",
+        )
     answer = client.call(
         "tag",
         id=args.id,

@@ -1,6 +1,7 @@
 """The command line: parse, call, print, and one way of saying what went wrong."""
 # ruff: noqa: PTH100, PTH109
 
+import contextlib
 import os
 import sys
 from functools import partial
@@ -38,14 +39,14 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
     terminal = of_process()
     try:
-        status = run(given, terminal)
-        sys.stdout.flush()
+        return run(given, terminal)
     except BrokenPipeError:
-        return _leave_closed_pipe()
+        return 0  # whoever read our output has enough of it
     except KeyboardInterrupt:
         terminal.end_progress()
         return INTERRUPTED
-    return status
+    finally:
+        _leave_unwritten()
 
 
 def run(
@@ -70,6 +71,7 @@ def run(
             status: int = args.run(args, client, terminal)
         finally:
             client.close()
+        terminal.flush()
     except YaadError as error:
         _tell(error, terminal, as_json="--json" in argv)
         return _status(error.code, args)
@@ -78,14 +80,12 @@ def run(
     except Exception as error:  # noqa: BLE001  (the last one who can say anything)
         import traceback
 
-        terminal.end_progress()
-        traceback.print_exc(file=terminal.err)
         ours = YaadError(
             Code.INTERNAL,
             f"This command ran into a bug in yaadwatch: {type(error).__name__}: {error}",
             hint="It may or may not have been done; see: yaadwatch status",
         )
-        _tell(ours, terminal, as_json="--json" in argv)
+        _tell(ours, terminal, as_json="--json" in argv, trace=traceback.format_exc())
         return _status(Code.INTERNAL, args)
     return status
 
@@ -151,25 +151,52 @@ def _folder(given: str | None) -> str:
         ) from None
 
 
-def _tell(error: YaadError, terminal: "Terminal", *, as_json: bool) -> None:
-    from yaadwatch.cli.terminal import Terminal, styled
+def _tell(error: YaadError, terminal: "Terminal", *, as_json: bool, trace: str = "") -> None:
+    """Say what went wrong: as JSON on standard output, else on standard error.
 
-    if as_json:
-        from yaadwatch.api.frames import error_object
+    Args:
+        error: what is told.
+        terminal: where.
+        as_json: whether a program reads it.
+        trace: of a bug of ours; always goes to standard error.
+    """
+    from yaadwatch.cli.terminal import Terminal, Unwritten, styled
 
+    told = as_json and not isinstance(error, Unwritten) and _told_program(error, terminal)
+    # Where standard error takes nothing either, the exit status alone tells.
+    with contextlib.suppress(OSError, Unwritten):
+        terminal.end_progress()
+        terminal.err.write(trace)
+        if told:
+            return
+        complaints = Terminal(
+            terminal.err, terminal.err, width=terminal.width, colour=terminal.colour
+        )
+        first, *rest = error.message.split("\n")
+        complaints.line(styled("yaadwatch: ", "red"), first)
+        for more in rest:
+            complaints.line(more, indent=2)
+        if error.hint:
+            complaints.line(error.hint, indent=2)
+
+
+def _told_program(error: YaadError, terminal: "Terminal") -> bool:
+    """Tell an error as JSON; return whether standard output took it."""
+    from yaadwatch.api.frames import error_object
+    from yaadwatch.cli.terminal import Unwritten
+
+    try:
         terminal.json({"error": error_object(error)})
-        return
-    terminal.end_progress()
-    complaints = Terminal(terminal.err, terminal.err, width=terminal.width, colour=terminal.colour)
-    first, *rest = error.message.split("\n")
-    complaints.line(styled("yaadwatch: ", "red"), first)
-    for more in rest:
-        complaints.line(more, indent=2)
-    if error.hint:
-        complaints.line(error.hint, indent=2)
+        terminal.flush()
+    except Unwritten:
+        return False
+    return True
 
 
-def _leave_closed_pipe() -> int:
-    """Whoever read our output has enough of it; keep the interpreter from complaining at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _leave_unwritten() -> None:
+    """Give up what could not be written, or the interpreter would complain of it when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

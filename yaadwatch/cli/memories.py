@@ -2,11 +2,10 @@
 
 from argparse import ArgumentTypeError, Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.parsing import Commands, Parser, utf8_text, whole_number
+from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import ago, folder, listed, place, short, tier
-from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ _DONE = {
 }
 _UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
-_INPUT_CHARS_MAX = 500_000
-"""Read from standard input at most; the daemon's limit for a memory is far below."""
 
 
 def add_remember(commands: Commands) -> Parser:
@@ -136,7 +133,9 @@ def add_show(commands: Commands) -> Parser:
 
 def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep a statement; print what was made of it."""
-    text = _standard_input(terminal) if args.text == ["-"] else " ".join(args.text)
+    text = " ".join(args.text)
+    if args.text == ["-"]:
+        text = read_whole(terminal.keys, "Standard input", "Nothing was remembered.")
     more = {
         name: given
         for name, given in (
@@ -207,8 +206,9 @@ def _attribute(given: str) -> "tuple[str, str | None]":
 
     Raises:
         ArgumentTypeError: there is no name, or no "=".
+        YaadError: bad_request, when it is not UTF-8.
     """
-    name, equals, value = given.partition("=")
+    name, equals, value = utf8_text(given).partition("=")
     if not equals or not name.strip():
         raise ArgumentTypeError(f"must be NAME=VALUE, or NAME= to remove it, got {given!r}")
     return name.strip(), value or None
@@ -305,17 +305,3 @@ def _held(edge: "dict[str, Any]") -> str:
     """Return the number of an edge, and when it held: "12, since 2026-03-01"."""
     ended = f" until {str(edge['until'])[:10]}" if edge["until"] else ""
     return f"{edge['edge']}, since {str(edge['since'])[:10]}{ended}"
-
-
-def _standard_input(terminal: Terminal) -> str:
-    """Return what is written to us, as it is.
-
-    Raises:
-        YaadError: bad_request, when it is not text.
-    """
-    try:
-        return terminal.keys.read(_INPUT_CHARS_MAX)
-    except UnicodeDecodeError:
-        raise YaadError(
-            Code.BAD_REQUEST, "Standard input is not text in UTF-8. Nothing was remembered."
-        ) from None

@@ -4,8 +4,8 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import confirm_later, count, listed, place, short
 from yaadwatch.model.errors import Code, YaadError
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.connection import Client
-
-_INPUT_CHARS_MAX = 500_000
-"""Read from standard input at most; the daemon's limit for a memory is far below."""
 
 
 def add_edit(commands: Commands) -> Parser:
@@ -45,7 +42,7 @@ def add_edit(commands: Commands) -> Parser:
         "--version",
         metavar="N",
         dest="expected_version",
-        type=int,
+        type=whole_number,
         help="only if it is still at this version (see `yaadwatch show ID`)",
     )
     return command
@@ -82,7 +79,7 @@ def add_reanchor(commands: Commands) -> Parser:
 def edit(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Give a memory new words: those of the command line, of standard input, or of an editor."""
     if args.text == ["-"]:
-        words = _standard_input(terminal)
+        words = read_whole(terminal.keys, "Standard input", "Nothing was changed.")
     elif args.text:
         words = " ".join(args.text)
     else:
@@ -160,8 +157,8 @@ def _written(path: str, old: str) -> str:
     """Return what a person made of the file at `path` in their editor, `old` at first.
 
     Raises:
-        YaadError: unavailable, when the editor cannot be run or says that it went wrong;
-            bad_request, when what was written is not text.
+        YaadError: unavailable, when the editor cannot be run or says that it went wrong; what
+            `read_whole` says to what was written.
     """
     import shlex
     import subprocess
@@ -170,12 +167,11 @@ def _written(path: str, old: str) -> str:
     try:
         status = subprocess.call([*shlex.split(editor), path])
         with open(path, encoding="utf-8") as file:
-            new = file.read(_INPUT_CHARS_MAX)
+            new = read_whole(file, path, "Nothing was changed.")
     except (OSError, ValueError) as error:
         raise YaadError(
             Code.UNAVAILABLE,
-            f"The editor {editor!r} could not be run, or left no text in UTF-8 ({error}). "
-            "Nothing was changed.",
+            f"The editor {editor!r} could not be run ({error}). Nothing was changed.",
             hint=f"Set EDITOR, or give the words: yaadwatch edit ID TEXT. The file is {path}",
         ) from error
     if status:
@@ -185,20 +181,6 @@ def _written(path: str, old: str) -> str:
             hint=f"What was written is in {path}",
         )
     return new.removesuffix("\n") if new.removesuffix("\n") == old else new.strip()
-
-
-def _standard_input(terminal: Terminal) -> str:
-    """Return what is written to us, as it is.
-
-    Raises:
-        YaadError: bad_request, when it is not text.
-    """
-    try:
-        return terminal.keys.read(_INPUT_CHARS_MAX)
-    except UnicodeDecodeError:
-        raise YaadError(
-            Code.BAD_REQUEST, "Standard input is not text in UTF-8. Nothing was changed."
-        ) from None
 
 
 def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:

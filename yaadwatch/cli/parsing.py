@@ -4,6 +4,9 @@ Only the parser of the command that is asked for is built, because agents run th
 completion build all of them, from the same functions.
 """
 
+import math
+import os
+import sys
 from argparse import (
     ArgumentParser,
     ArgumentTypeError,
@@ -13,13 +16,13 @@ from argparse import (
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from yaadwatch.cli.terminal import columns
+from yaadwatch.cli.terminal import columns, telling_unwritten
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Action, _SubParsersAction
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from yaadwatch.cli.terminal import Terminal
     from yaadwatch.client.connection import Client
@@ -126,12 +129,34 @@ EXAMPLES = (
     ("yaadwatch doctor", "find out why something does not work"),
 )
 HELP_WIDTH_MAX = 100
+_SHOWN_CHARS_MAX = 200
 LIKE = 0.7
 """How like a command a word must be to be taken for a slip of the hand."""
 
 
 class Parser(ArgumentParser):
     """An argument parser that raises its complaints instead of ending the process."""
+
+    def __init__(self, **about: "Any") -> None:
+        super().__init__(**about)
+        # What every argument is that says nothing else of itself.
+        self.register("type", None, utf8_text)
+
+    def _print_message(self, message: str, file: "Any" = None) -> None:
+        """Print help or the version; argparse would take an error for nothing."""
+        with telling_unwritten():
+            (file or sys.stdout).write(message)
+
+    def exit(self, status: int = 0, message: str | None = None) -> "NoReturn":
+        """End the command: help or the version was printed.
+
+        Raises:
+            Unwritten: it was not.
+            SystemExit: it was.
+        """
+        with telling_unwritten():
+            sys.stdout.flush()
+        super().exit(status, message)
 
     def error(self, message: str) -> "NoReturn":
         """Raise what is wrong with the command line.
@@ -181,7 +206,7 @@ class Commands:
             "allow_abbrev": False,
         }
         if self._whole is None:
-            parser = Parser(prog=f"yaadwatch {name}", **about)  # type: ignore[arg-type]
+            parser = Parser(prog=f"yaadwatch {name}", **about)
         else:
             parser = self._whole.add_parser(name, help=text, **about)  # type: ignore[arg-type]
         parser.add_argument(
@@ -190,6 +215,7 @@ class Commands:
         parser.add_argument(
             "--project",
             metavar="DIR",
+            type=file_name,
             help="a folder in the repository to use (default: the current folder)",
         )
         parser.set_defaults(run=run, starts_daemon=starts_daemon)
@@ -237,6 +263,50 @@ def whole_parser() -> Parser:
     return parser
 
 
+def utf8_text(given: str) -> str:
+    """Return an argument that is text, for argparse.
+
+    Raises:
+        YaadError: bad_request, when it is not UTF-8: a byte that is none would be lost.
+    """
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(given).decode("utf-8", "backslashreplace")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"An argument is not text in UTF-8: {shown[:_SHOWN_CHARS_MAX]}\nNothing was done.",
+            hint="Convert the text: iconv -f ENCODING -t UTF-8. If it is the name of a file: "
+            "rename the file.",
+        ) from None
+    return given
+
+
+def json_value(text: str) -> object:
+    """Return what a text says as JSON; a mark of its encoding may stand before it.
+
+    Raises:
+        ValueError: it is none, or holds half a character, which would be lost.
+        RecursionError: it is nested too deep.
+    """
+    import json
+
+    found: object = json.loads(text.removeprefix("\ufeff"))
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half a character stands in it") from None
+    return found
+
+
+def file_name(given: str) -> str:
+    """Return the name of a file or folder that this process itself opens, for argparse.
+
+    It may hold bytes that are no text, as `os` writes them.
+    """
+    return given
+
+
 def whole_number(text: str) -> int:
     """Return the number in `text`, for argparse.
 
@@ -256,9 +326,12 @@ def fraction(text: str) -> float:
         ArgumentTypeError: it is no number.
     """
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ArgumentTypeError(f"{text!r} is not a number")
+    return number
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:

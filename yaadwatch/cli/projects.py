@@ -1,5 +1,5 @@
 """Commands about repositories: add, remove, list."""
-# ruff: noqa: PTH100
+# ruff: noqa: PTH100, PTH109
 
 import os
 from argparse import Namespace
@@ -9,6 +9,7 @@ from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short, was_read
 from yaadwatch.model.agent_files import MODES
+from yaadwatch.model.errors import Code, YaadError
 
 _ANSWERS_MAX = 3
 
@@ -83,6 +84,7 @@ def add_list(commands: Commands) -> Parser:
 
 def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Watch a repository; print what was read and made, and how to undo it."""
+    _require_utf8(os.path.abspath(args.folder or args.project or os.getcwd()))
     mode = args.mode
     if mode is None and not args.json and terminal.can_ask():
         mode = _ask_mode(terminal)
@@ -216,6 +218,22 @@ def _take_folder(command: Parser) -> None:
         nargs="?",
         help="a folder in the repository (default: the current folder)",
     )
+
+
+def _require_utf8(folder: str) -> None:
+    """Refuse a folder that the daemon cannot be told.
+
+    Raises:
+        YaadError: refused.
+    """
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise YaadError(
+            Code.REFUSED,
+            f"The name of {folder!r} is not UTF-8; it cannot be watched.",
+            hint="Rename the folder.",
+        ) from None
 
 
 def _folder(args: Namespace) -> dict[str, str]:

@@ -5,9 +5,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 from yaadwatch.cli.words import cells, harmless
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +18,26 @@ if TYPE_CHECKING:
 UNLIMITED = 1_000_000
 """Width of what is not a terminal: whoever reads it wraps it."""
 
+INPUT_CHARS_MAX = 500_000
+"""Read of a text at most; the daemon's limit for a memory is far below."""
+
 _ROOM_MIN = 20
 """Columns that are left for text, however deep it is indented."""
 _SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
+
+
+class Unwritten(YaadError):
+    """Standard output takes no more: its disk is full, or it is gone."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            Code.UNAVAILABLE,
+            f"Standard output cannot be written ({error.strerror or error}).",
+            hint="Send it elsewhere, or make room there. What was asked for may be done already; "
+            "see: yaadwatch status",
+        )
 
 
 class Styled(str):
@@ -76,12 +93,12 @@ class Terminal:
             styles += [part.style if isinstance(part, Styled) else ""] * len(shown)
         for number, (begin, end) in enumerate(self._wrapped(text, indent + hang)):
             margin = " " * (indent + hang) if number else ""
-            self.out.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
+            self.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
 
     def gap(self) -> None:
         """Print an empty line."""
         self.end_progress()
-        self.out.write("\n")
+        self.write("\n")
 
     def table(self, rows: Sequence[Sequence[str]], *, indent: int = 2) -> None:
         """Print rows with their columns aligned; what does not fit wraps in the last column."""
@@ -104,13 +121,33 @@ class Terminal:
         """Print `answer` as one line of JSON."""
         self.end_progress()
         utf8 = (self.out.encoding or "utf-8").lower().replace("-", "") == "utf8"
-        self.out.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
+        self.write(json.dumps(answer, ensure_ascii=not utf8) + "\n")
 
     def raw(self, data: bytes) -> None:
         """Write bytes as they are, for a program that reads them."""
         self.end_progress()
-        self.out.flush()
-        self.out.buffer.write(data)
+        self.flush()
+        with telling_unwritten():
+            self.out.buffer.write(data)
+
+    def write(self, text: str) -> None:
+        """Print `text` as it is.
+
+        Raises:
+            Unwritten: nothing more can be printed.
+            BrokenPipeError: nobody reads it any more.
+        """
+        with telling_unwritten():
+            self.out.write(text)
+
+    def flush(self) -> None:
+        """Hand over what was printed so far.
+
+        Raises:
+            Unwritten, BrokenPipeError: as for `write`.
+        """
+        with telling_unwritten():
+            self.out.flush()
 
     def progress(self, text: str) -> None:
         """Say on standard error, if a person looks at it, that we are still at it."""
@@ -164,12 +201,55 @@ class Terminal:
         return painted.rstrip()
 
 
+@contextmanager
+def telling_unwritten() -> Iterator[None]:
+    """Say of an error that standard output is where it happened.
+
+    Raises:
+        Unwritten: for any but a closed pipe.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritten(error) from error
+
+
 def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Say how many that were asked for belong to other branches, when there are any."""
     if hidden := answer.get("hidden", 0):
         terminal.line(
             styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
         )
+
+
+def read_whole(stream: "TextIO", what: str, undone: str) -> str:
+    """Return all that `stream` holds, as it is, without a mark of its encoding at the beginning.
+
+    Args:
+        stream: is read to its end.
+        what: what it is, as a sentence begins with it.
+        undone: the sentence that says what was not done with it.
+
+    Raises:
+        YaadError: bad_request, when it is not text; too_large, over `INPUT_CHARS_MAX` characters.
+    """
+    try:
+        text = stream.read(INPUT_CHARS_MAX + 1)
+    except UnicodeDecodeError:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{what} is not text in UTF-8. {undone}",
+            hint="Convert it first: iconv -f ENCODING -t UTF-8",
+        ) from None
+    if len(text) > INPUT_CHARS_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"{what} has more than {INPUT_CHARS_MAX} characters. {undone}",
+            hint="Put it into a file of the project, and remember in a sentence where it is.",
+        )
+    return text.removeprefix("\ufeff")
 
 
 def of_process() -> Terminal:

@@ -72,7 +72,7 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
         status = run_telling(partial(run, begin_again=begin_again), teller)
         if status == AGAIN:
             terminal.err.write("The daemon begins again. Why: yaadwatch logs\n")
-            terminal.out.flush()
+            terminal.flush()
             begin_again()
         return status
     finally:
@@ -154,11 +154,11 @@ class Teller:
                 self._tell_doubt(doubt, "        ")
         if not self._as_json:
             self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
-        self._terminal.out.flush()
+        self._terminal.flush()
         for event in events:
             if event["kind"] in {STALE_RAISED, STALE_CLEARED}:
                 self._tell_event(event)
-                self._terminal.out.flush()
+                self._terminal.flush()
 
     def _begin_without_repo(self) -> None:
         projects = self._client.call("projects")["projects"]

@@ -53,6 +53,8 @@ WIDE_READS = {
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 _IN, _OUT = 0, 1
+_UNWRITTEN = 3
+"""Exit status, as of any command whose output cannot be written."""
 _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay"
 """The id of a handshake that is said again: no agent has it, and none hears the answer."""
@@ -233,8 +235,16 @@ class Shim:
             self._to_daemon(asked.line)
 
     def _to_agent(self, line: bytes) -> None:
-        while line:
-            line = line[os.write(_OUT, line) :]
+        try:
+            while line:
+                line = line[os.write(_OUT, line) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            sys.stderr.write(
+                f"yaadwatch: Standard output cannot be written ({error.strerror}); mcp ends.\n"
+            )
+            raise SystemExit(_UNWRITTEN) from None
 
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(json.line(_RPC | frame))

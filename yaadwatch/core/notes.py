@@ -8,10 +8,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from bridges import frontmatter
+from bridges.frontmatter import Misread
 
 RELATIONS: Final = "<!-- yaadwatch: relations -->"
 """Stands between a memory's words and its relations; the last one in a page counts."""
@@ -33,11 +34,15 @@ class Page:
         fields: by name; texts, numbers, booleans and lists of texts.
         text: the words.
         relations: kind, and the stem of the page that the relation leads to.
+        lines: on which line of the page each field begins, from 1.
+        problems: what in the header is no value that was meant.
     """
 
     fields: Mapping[str, object]
     text: str
     relations: tuple[tuple[str, str], ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Misread, ...] = ()
 
 
 def stem(name: str, id: str) -> str:
@@ -64,7 +69,13 @@ def parse(source: str) -> Page | None:
     lines = _lines(source.removeprefix("\ufeff"))
     count = frontmatter.length(lines)
     header = lines[1 : count - 1] if count else []
-    fields = _ours(header) or _by_hand(lines, header)
+    problems: tuple[Misread, ...] = ()
+    fields = _ours(header)
+    if not fields:
+        fields = _by_hand(lines, header)
+        problems = tuple(
+            one for one in frontmatter.problems(lines) if not _is_json(lines[one.line - 1])
+        )
     if not fields:
         return None
     body = "\n".join(lines[count:])
@@ -76,7 +87,19 @@ def parse(source: str) -> Page | None:
         for line in below.split("\n")
         if (found := _RELATION.fullmatch(line.strip()))
     )
-    return Page(fields=fields, text=said.strip(), relations=relations)
+    return Page(
+        fields=fields,
+        text=said.strip(),
+        relations=relations,
+        lines=frontmatter.places(lines),
+        problems=problems,
+    )
+
+
+def unread(source: str) -> str:
+    """Return why `parse` makes nothing of a page, and on which line."""
+    found = frontmatter.problems(_lines(source.removeprefix("\ufeff")))
+    return f"line {found[0].line}: {found[0].message}" if found else "it has no header with fields"
 
 
 def index(rows: Sequence[tuple[str, str, str]]) -> str:
@@ -141,6 +164,12 @@ def _read(source: str, otherwise: object) -> object:
         return _json(source)
     except (ValueError, RecursionError):
         return otherwise
+
+
+def _is_json(line: str) -> bool:
+    """Tell whether the value of a field on one line is JSON that says something."""
+    found = _FIELD.fullmatch(line)
+    return found is not None and _read(found["value"], None) is not None
 
 
 def _json(source: str) -> object:

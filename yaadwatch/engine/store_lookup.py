@@ -71,8 +71,8 @@ class Shelves:
         A key means the living memory under it; where no store has one, the archived one.
 
         Raises:
-            YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
-                candidates.
+            YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters),
+                CONFLICT with the candidates.
         """
         try:
             return self._named(fragment)
@@ -101,7 +101,7 @@ class Shelves:
             try:
                 return Held(shelf=self.own, id=find_node(self.own.db, fragment))
             except YaadError as error:
-                if error.code is Code.CONFLICT:
+                if error.code is not Code.NOT_FOUND:
                     raise
                 raise nowhere from None
 

@@ -21,7 +21,7 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.model.nodes import NOT_GIVEN, THINGS, Node
 from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
 from yaadwatch.store import edges, fulltext, nodes, projects, provenance
 from yaadwatch.store import events as log
@@ -211,8 +211,8 @@ def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: boo
     living = 0
     for batch in _batches(db, archived=False):
         living += len(batch)
+        done.checked += sum(node.kind not in NOT_GIVEN for node in batch)
         fading += db.read(_faded, batch, settings, now)
-    done.checked += living
     if decay.too_many(len(fading), living) and not accept:
         done.held.append(_held(store, "archived", [node for node, _ in fading], living))
         fading = []

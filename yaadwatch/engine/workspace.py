@@ -367,8 +367,8 @@ def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
         of: whose memories were looked through, once none of this store is it.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT with the
-        candidates.
+        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT
+            with the candidates.
     """
     keyed = db.read(_keyed, fragment)
     if keyed is not None:
@@ -377,12 +377,8 @@ def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
     exact = next((node for node in found if node.id == fragment), None)
     if exact is not None:
         return exact.id
-    if len(fragment) < FRAGMENT_CHARS_MIN:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{fragment!r} is too short for an id; nothing was done.",
-            hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
-        )
+    if found and len(fragment) < FRAGMENT_CHARS_MIN:
+        raise too_short(fragment)
     if not found:
         shown = fragment if len(fragment) <= ID_CHARS_MAX else f"{fragment[:40]}..."
         raise YaadError(
@@ -393,6 +389,30 @@ def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
     if len(found) > 1:
         raise _several(fragment, found, "Give more characters of the one you mean.")
     return found[0].id
+
+
+@contextlib.contextmanager
+def or_say(more: str) -> Iterator[None]:
+    """Have an error that no project is here begin its hint with `more`; "" for nothing.
+
+    Raises:
+        YaadError: what was raised.
+    """
+    try:
+        yield
+    except YaadError as error:
+        if error.code is not Code.NOT_FOUND or not more:
+            raise
+        raise YaadError(error.code, error.message, hint=f"{more} {error.hint}") from None
+
+
+def too_short(fragment: str) -> YaadError:
+    """Return what is said to a part of an id that fits one, and might fit another tomorrow."""
+    return YaadError(
+        Code.BAD_REQUEST,
+        f"{fragment!r} is too short for a part of an id; nothing was done.",
+        hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
+    )
 
 
 def find_archived(db: Database, key: str) -> str | None:

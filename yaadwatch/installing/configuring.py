@@ -91,14 +91,21 @@ def put(key: str, text: str) -> object:
 def take(key: str) -> bool:
     """Take a value out of the file, so that the default holds; say whether it was there.
 
+    One that is there need not be a setting: an older version may have had it, or it is misspelt.
+
     Raises:
         YaadError: as for `put`.
     """
-    section, _, name = config.known_key(key).partition(".")
-    return _edit(lambda before: assigning.drop(before, section, name))
+    section, dot, name = key.partition(".")
+    if not dot:
+        section, name = "", key
+    there = _edit(lambda before: assigning.drop(before, section, name), by_hand="Delete")
+    if not there:
+        config.known_key(key)
+    return there
 
 
-def _edit(change: Callable[[str], str]) -> bool:
+def _edit(change: Callable[[str], str], *, by_hand: str = "Write") -> bool:
     file = path()
     private_folder(file.parent)
     with settings_files.alone(file.with_suffix(".lock")):
@@ -120,6 +127,6 @@ def _edit(change: Callable[[str], str]) -> bool:
             raise YaadError(
                 Code.BAD_REQUEST,
                 f"{file} was left as it is: {error}.",
-                hint="Write the line by hand, then look: yaadwatch config list",
+                hint=f"{by_hand} the line by hand, then look: yaadwatch config list",
             ) from error
     return after != before

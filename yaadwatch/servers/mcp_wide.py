@@ -64,7 +64,11 @@ class WideTool:
                 hint=f"The nearest one is {meant!r}." if meant else "",
             )
         if not isinstance(more, dict):
-            raise YaadError(Code.BAD_REQUEST, "with must be an object; nothing was done.")
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "with must be an object; nothing was done.",
+                hint=f"It holds the fields of {do}.",
+            )
         odd = sorted(given.keys() - {"do", "with", "project"})
         if odd:
             raise YaadError(

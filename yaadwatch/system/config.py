@@ -278,7 +278,7 @@ def known_key(key: str) -> str:
     if key not in known:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"{key} is not a setting; nothing was done.{_nearest(key, known)}",
+            f"{key or 'An empty name'} is not a setting; nothing was done.{_nearest(key, known)}",
             "All settings: yaadwatch config list",
         )
     return key

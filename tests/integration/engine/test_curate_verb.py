@@ -456,12 +456,34 @@ class TestNaming:
         assert repo.show(retry[-4:])["id"] == retry
         assert repo.show(retry[:13])["id"] == retry
 
-    @pytest.mark.parametrize("given", ["", "a", "abc"])
-    def test_less_than_four_characters_are_too_few(self, repo, retry, given):
-        assert refusal(repo.show, given).code is Code.BAD_REQUEST
+    @pytest.mark.parametrize("end", [1, 3])
+    def test_less_than_four_characters_of_an_id_are_too_few(self, repo, retry, end):
+        for given in (retry[:end], retry[-end:]):
+            error = refusal(repo.show, given)
+
+            assert error.code is Code.BAD_REQUEST
+            assert "at least 4 characters" in error.hint
+
+    def test_less_than_four_characters_of_a_memory_of_ones_own_are_too_few(self, repo):
+        own = repo.remember("Answer briefly", scope="user")
+
+        assert refusal(repo.show, own[-3:]).code is Code.BAD_REQUEST
 
     @pytest.mark.parametrize(
-        "given", ["zzzz", "%%%%", "____", "0000-nothing", "x" * 4000, "' OR 1=1 --", "été!"]
+        "given",
+        [
+            "",
+            "g",
+            "zz",
+            "zzz",
+            "zzzz",
+            "%%%%",
+            "____",
+            "0000-nothing",
+            "x" * 4000,
+            "' OR 1=1 --",
+            "été!",
+        ],
     )
     def test_what_names_nothing_is_not_found(self, repo, retry, given):
         error = refusal(repo.show, given)

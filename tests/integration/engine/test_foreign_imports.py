@@ -67,6 +67,44 @@ def files(folder):
 # Pages
 
 
+ODD_PAGES = {
+    "broken.md": "---\nname: [broken\ntype: decision\n---\nA call is repeated thrice.\n",
+    "odd.md": "---\ntype: fix\ntier: hot\ncreated: yesterday\n---\nThe cache is cleared.\n",
+    "open.md": "---\nname: x\nNever closed.\n",
+    "twice.md": "---\nname: x\nname: y\n---\nTwice.\n",
+    "good.md": PAGE,
+}
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_line_of_a_header_that_was_not_understood_is_told_with_what_was_done(repo, tmp_path, dry):
+    for name, text in ODD_PAGES.items():
+        (tmp_path / "pages" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "pages" / name).write_text(text)
+
+    told = ask(repo, "import", tmp_path / "pages", *dry)
+
+    assert told["counts"]["nodes"]["new"] == 3
+    assert [(one["row"], one["line"], one["reason"]) for one in told["misread"]] == [
+        ("broken.md", 2, "name: a list that has no end; taken as a text"),
+        ("odd.md", 3, "tier: hot is not 1, 2 or 3; it was chosen from the kind"),
+        ("odd.md", 4, "created: yesterday is no time; now was taken"),
+    ]
+    assert told["misread_count"] == 3
+    assert [(one["row"], one["reason"]) for one in told["left_out"]] == [
+        ("open.md", "line 1: its header has no end: no second line of three dashes"),
+        ("twice.md", "line 3: name stands twice in its header"),
+    ]
+
+
+def test_a_secret_in_a_line_that_was_not_understood_is_masked(repo, tmp_path):
+    (tmp_path / "page.md").write_text(f"---\nname: x\ntier: {TOKEN}\n---\nWords.\n")
+
+    (told,) = ask(repo, "import", tmp_path, "--format", "markdown")["misread"]
+
+    assert TOKEN not in told["reason"]
+
+
 def test_a_folder_has_a_page_for_each_memory_an_index_and_what_was_said_before(full):
     folder = full.path.parent / "notes"
 
@@ -783,7 +821,7 @@ def test_a_hostile_database_brings_nothing(full, sql):
 
     ran = command(full, "import", path)
 
-    assert ran.status == 3
+    assert ran.status == 2
     assert "Traceback" not in ran.err
     assert full.memories() == before
 
@@ -868,14 +906,29 @@ def test_of_an_odd_database_the_name_is_told_that_the_person_gave_it(full):
         conn.execute("CREATE TABLE other (a)")
 
     odd = command(full, "import", path)
+    of_another_program = command(full, "import", path, "--format", "store")
     path.write_bytes(path.read_bytes()[:600] + b"\xa5" * 4000)
     damaged = command(full, "import", path)
 
-    for ran in (odd, damaged):
-        assert ran.status == 3
+    for ran in (odd, of_another_program, damaged):
+        assert ran.status == 2
         assert "old.db" in ran.err
         assert "spool" not in ran.err
         assert "put a backup in its place" not in ran.err
+
+
+def test_a_store_that_lacks_a_table_is_damaged_and_brings_nothing(full):
+    path = full.path.parent / "taken.db"
+    ask(full, "export", path, "--format", "store")
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("PRAGMA foreign_keys = OFF; DROP TABLE nodes")
+    before = full.memories()
+
+    ran = command(full, "import", path)
+
+    assert ran.status == 2
+    assert "taken.db is damaged or is no database (no such table: nodes)" in ran.err
+    assert full.memories() == before
 
 
 def test_a_compressed_export_is_told_to_be_unpacked(full):

@@ -318,8 +318,12 @@ def test_outside_of_any_project_nothing_is_remembered(world):
     assert refused.value.code is Code.NOT_FOUND
     unwatched = world.repo("unwatched")
     with pytest.raises(YaadError, match="not watched") as refused:
-        unwatched.remember()
+        unwatched.remember("Answer briefly")
     assert "yaadwatch add" in refused.value.hint
+    assert "For all your projects: yaadwatch remember --scope user TEXT." in refused.value.hint
+    with pytest.raises(YaadError) as refused:
+        unwatched.remember(files=["src/net.py"])
+    assert "--scope user" not in refused.value.hint  # which rests on no file
     assert not unwatched.store.parent.exists()
 
 

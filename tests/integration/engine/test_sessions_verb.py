@@ -133,6 +133,8 @@ class TestWhose:
         assert claude.learned_in(memory) == [begun]
         error = refusal(claude.remember, "Another one", session="ffffffff")
         assert error.code is Code.NOT_FOUND
+        assert refusal(claude.remember, "More", session="zz").code is Code.NOT_FOUND
+        assert refusal(claude.remember, "More", session=begun[-2:]).code is Code.BAD_REQUEST
 
     def test_said_again_in_another_session_it_was_learned_in_both(self, repo, claude):
         memory = claude.remember("Sign tokens with jose")

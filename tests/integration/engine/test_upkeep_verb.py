@@ -611,3 +611,17 @@ class TestOneStoreOutOfReach:
         key.unlink()
 
         assert [one["asked"] for one in gaps.gaps(repo.home, repo.call)["gaps"]] == [2]
+
+
+def test_sessions_are_no_memories_that_were_looked_at(repo):
+    repo.remember("The cache is cleared at night")
+
+    done = repo.upkeep()
+
+    with repo.db() as db:
+        assert [row[0] for row in db.read(kinds)] == ["session", "spec"]
+        assert done["checked"] == db.read(nodes.count) == 1
+
+
+def kinds(conn):
+    return conn.execute("SELECT kind FROM nodes ORDER BY kind").fetchall()

@@ -1,11 +1,13 @@
 """Memories of the user's own: they hold in every project, and need none."""
 
 import dataclasses
+from functools import partial
 
 import pytest
 from engine_world import every_byte_below
 
 from yaadwatch import places
+from yaadwatch.engine.inout import backups, exporting, importing, verifying
 from yaadwatch.engine.memories import curate, deleting, links, mend, walks
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
@@ -219,3 +221,33 @@ class TestRelations:
 
         assert inside.code is Code.NOT_FOUND
         assert ended["ended"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        verifying.verify,
+        backups.compact,
+        backups.backup,
+        partial(exporting.export, format="jsonl"),
+        importing.listed,
+    ],
+)
+def test_where_no_project_is_what_is_for_a_store_says_how_to_ask_for_ones_own(world, nowhere, ask):
+    error = refusal(ask, world.home, nowhere)
+
+    assert error.code is Code.NOT_FOUND
+    assert error.hint.startswith("For your own store: --user. Name a folder")
+    ask(world.home, nowhere, user=True)
+
+
+def test_pages_which_never_enter_the_user_store_are_not_sent_there(world, nowhere):
+    part = importing.take_in(world.home, nowhere, format="markdown", data="")
+
+    error = refusal(
+        partial(importing.take_in, format="markdown", upload=part["upload"], last=True),
+        world.home,
+        nowhere,
+    )
+
+    assert "--user" not in error.hint

@@ -148,6 +148,36 @@ def test_taking_one_out_brings_the_default_back(home):
     assert said.lines == [f"watch.poll_s is not in {home}/{FILE}"]
 
 
+@pytest.mark.parametrize(
+    ("key", "left"),
+    [
+        ("watch.pol_s", "top = 1\n[watch]\nquiet_ms = 50\n[old]\nthing = 4\n"),
+        ("old.thing", "top = 1\n[watch]\npol_s = 3\nquiet_ms = 50\n[old]\n"),
+        ("top", "[watch]\npol_s = 3\nquiet_ms = 50\n[old]\nthing = 4\n"),
+    ],
+)
+def test_a_key_that_is_no_setting_can_be_taken_out_of_the_file_that_has_it(home, key, left):
+    (home / FILE).write_text("top = 1\n[watch]\npol_s = 3\nquiet_ms = 50\n[old]\nthing = 4\n")
+
+    ran = command("config", "unset", key, answers=alone())
+    again = command("config", "unset", key, answers=alone())
+
+    assert ran.lines == [f"{key} is no longer in {home}/{FILE}"]
+    assert (home / FILE).read_text() == left
+    assert (again.status, "is not a setting; nothing was done" in again.err) == (2, True)
+
+
+def test_what_is_no_setting_and_spans_lines_is_left_to_the_person(home):
+    (home / FILE).write_text("[old.deep]\nx = 1\n")
+
+    ran = command("config", "unset", "old.deep", answers=alone())
+
+    assert ran.status == 2
+    assert "was left as it is" in ran.err
+    assert "Delete the line by hand" in ran.err
+    assert (home / FILE).read_text() == "[old.deep]\nx = 1\n"
+
+
 def test_a_list_is_written_with_commas(home):
     command("config", "set", "memory.half_lives", "task=7, decision=365", answers=alone())
 
@@ -235,3 +265,10 @@ def test_a_pipe_in_place_of_the_file_keeps_no_change_waiting(home, ask):
 
     assert ran.status == 3
     assert "cannot be changed" in ran.err
+
+
+def test_of_an_empty_name_it_is_told_that_it_is_empty():
+    ran = command("config", "set", "", "1", answers=alone())
+
+    assert ran.status == 2
+    assert "An empty name is not a setting" in ran.err

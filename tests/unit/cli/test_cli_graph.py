@@ -274,6 +274,7 @@ ENDED = EDGE | {"until": "2026-04-02T00:00:00.000Z"}
 STATS = {
     "memories": 3,
     "archived": 1,
+    "sessions": 2,
     "things": 1,
     "orphans": 2,
     "kinds": {"bug": 1, "decision": 2},
@@ -287,7 +288,7 @@ def test_the_graph_is_counted():
 
     assert ran.calls == [("graph_stats", {})]
     assert ran.lines == [
-        "3 memories (2 without a relation), 1 archived; 1 file or symbol",
+        "3 memories (2 without a relation), 1 archived; 2 sessions, 1 file or symbol",
         "  2 decision, 1 bug",
         "2 relations now, 1 that ended",
         "  1 depends_on, 1 touches",

@@ -5,6 +5,8 @@ import json
 import pytest
 from recording import command
 
+from yaadwatch.model.errors import Code, YaadError
+
 GRAPH = {"nodes": [{"id": "a", "text": "words"}], "edges": []}
 COUNTS = {"new": 1, "changed": 0, "same": 2}
 ANSWER = {
@@ -61,3 +63,18 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
 
     assert (ran.status, ran.calls) == (1, [])
     assert "cannot be read" in " ".join(ran.err.split())  # wherever the line is broken
+
+
+def test_half_a_character_is_refused_and_not_stored_as_something_else():
+    ran = command("inject", "-", given='{"nodes": [{"id": "a", "text": "caf\\ud800"}]}')
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "half a character stands in it" in ran.err
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_the_json():
+    ran = command(
+        "inject", "-", given='\ufeff{"nodes": []}', answers={"inject": YaadError(Code.REFUSED, "")}
+    )
+
+    assert ran.calls == [("inject", {"dry_run": False, "nodes": []})]

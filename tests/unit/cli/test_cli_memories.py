@@ -513,3 +513,40 @@ def test_a_fault_of_ours_keeps_its_traceback():
     assert ran.status == 1
     assert "Traceback" in ran.err
     assert "ran into a bug in yaadwatch: ZeroDivisionError" in ran.err
+
+
+@pytest.mark.parametrize(
+    "line", ["remember -", "edit ab12cd34 -", "skill add release --about releasing"]
+)
+def test_of_an_input_that_is_too_long_it_is_not_told_how_long_the_part_is_that_was_read(line):
+    ran = command(*line.split(), given="x" * 500_001)
+
+    assert (ran.status, ran.calls) == (1, [])
+    assert "Standard input has more than 500000 characters. Nothing was" in ran.err
+
+
+def test_a_tag_command_without_a_tag_says_how_one_is_given():
+    ran = command("tag", "ab12cd34")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "Say which tags; nothing was changed." in ran.err
+    assert "--add TAG" in ran.err
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_the_text():
+    ran = command(
+        "remember", "-", given="\ufeffwords", answers={"remember": YaadError(Code.REFUSED, "")}
+    )
+
+    assert ran.calls[0][1]["text"] == "words"
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "much"])
+@pytest.mark.parametrize(
+    "line", ["recall x --min-score", "recall x --semantic-weight", "link a b c --weight"]
+)
+def test_what_is_no_number_is_a_usage_error(line, number):
+    ran = command(*line.split()[:-1], f"{line.split()[-1]}={number}")
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert f"'{number}' is not a number" in ran.err

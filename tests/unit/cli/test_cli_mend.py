@@ -150,12 +150,21 @@ class TestEditor:
         assert Path(kept).read_text() == "mine\n"
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
-    @pytest.mark.parametrize("script", ["exit 3", r'printf "\377" > "$2"'])
-    def test_an_editor_that_goes_wrong_changes_nothing_and_loses_nothing(self, monkeypatch, script):
+    @pytest.mark.parametrize(
+        ("script", "ends"),
+        [
+            ("exit 3", 3),
+            (r'printf "\377" > "$2"', 2),
+            ('head -c 500001 /dev/zero | tr "\\0" x > "$2"', 1),
+        ],
+    )
+    def test_an_editor_that_goes_wrong_changes_nothing_and_loses_nothing(
+        self, monkeypatch, script, ends
+    ):
         status, calls, screen = self.edited(monkeypatch, script)
 
         (kept,) = self.left()
-        assert status == 3
+        assert status == ends
         assert [name for name, _ in calls] == ["show"]
         assert "Nothing was changed." in screen
         assert str(kept) in screen

@@ -446,3 +446,110 @@ def test_a_folder_that_is_gone_is_told(environment, tmp_path):
 
     assert ran.returncode == 2
     assert "The current folder no longer exists" in ran.stderr
+
+
+ODD = os.fsdecode(b"caf\xe9")
+"""As the system gives an argument that is not UTF-8."""
+TEXTS = (
+    ["remember", ODD],
+    ["remember", "words", "--tag", ODD],
+    ["remember", "words", "--attribute", f"owner={ODD}"],
+    ["recall", ODD, "--json"],
+    ["edit", "ab12cd34", ODD],
+    ["sessions", "note", "--session", "ab12cd34", ODD],
+    ["link", "ab12cd34", "led_to", "cd34ab12", "--attributes", f'{{"by": "{ODD}"}}'],
+    ["config", "set", "agent_files.also", ODD],
+    ["impact", ODD],
+)
+
+
+@pytest.mark.parametrize("line", TEXTS, ids=lambda line: line[0])
+def test_a_text_that_is_not_utf_8_is_refused_by_every_command_before_anything_is_asked(line):
+    ran = command(*line)
+
+    assert (ran.status, ran.calls) == (2, [])
+    said = ran.out + ran.err
+    assert "An argument is not text in UTF-8" in said
+    assert "Nothing was done" in said
+    assert r"caf\xe9" in said.replace("\\\\", "\\")
+    assert "iconv" in said
+
+
+@pytest.mark.parametrize("line", ["import {}", "export {} --force", "inject {}"])
+def test_the_name_of_a_file_that_we_open_ourselves_need_not_be_utf_8(line):
+    args = parsing.parse(line.format(ODD).split())
+
+    assert ODD in vars(args).values()
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("status", 3),
+        ("status --json", 3),
+        ("show --help", 3),
+        ("--version", 3),
+        ("completion bash", 3),
+        ("doctor", 5),
+        ("status --no-such-option --json", 2),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_as_that(
+    daemon, environment, line, ends, buffered
+):
+    with FULL.open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "yaadwatch", *line.split()],
+            env=environment | {"PYTHONUNBUFFERED": buffered},
+            cwd="/",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+    assert ran.returncode == ends
+    assert ran.stderr.count("yaadwatch: ") >= 1
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+    if ends != 2:
+        assert "Standard output cannot be written (No space left on device)." in ran.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_where_nobody_can_be_told_the_status_alone_says_that_it_went_wrong(daemon, environment):
+    with FULL.open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "yaadwatch", "status"],
+            env=environment,
+            cwd="/",
+            stdout=full,
+            stderr=full,
+            timeout=PATIENCE_S,
+        )
+
+    assert ran.returncode == 3
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / ODD).mkdir()
+    monkeypatch.chdir(tmp_path / ODD)
+
+    ran = command("add", width=1000)
+
+    assert (ran.status, ran.calls) == (4, [])
+    assert "is not UTF-8; it cannot be watched" in ran.err
+    assert "Rename the folder" in ran.err
+
+
+def test_a_base_that_is_empty_is_told_as_that():
+    """A variable of CI that is not set, and not a clone that lacks a commit."""
+    ran = command("check", "--base", "")
+
+    assert ran.status == 5
+    assert "--base is empty; nothing was checked." in ran.err

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from recording import NOW
 
 from yaadwatch.cli import words
-from yaadwatch.cli.terminal import Terminal, columns, of_process, styled
+from yaadwatch.cli.terminal import Terminal, columns, of_process, read_whole, styled
+from yaadwatch.model.errors import Code, YaadError
 
 widths = st.integers(min_value=40, max_value=120)
 
@@ -190,3 +191,14 @@ def test_a_command_may_be_started_without_streams(monkeypatch):
     terminal.progress("still at it")
     assert terminal.keys.read() == ""
     assert terminal.can_ask() is False
+
+
+def test_an_input_that_is_not_utf_8_is_refused_with_what_to_do_about_it():
+    latin1 = io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="utf-8")
+
+    with pytest.raises(YaadError) as raised:
+        read_whole(latin1, "Standard input", "Nothing was kept.")
+
+    assert raised.value.code is Code.BAD_REQUEST
+    assert raised.value.message == "Standard input is not text in UTF-8. Nothing was kept."
+    assert "iconv" in raised.value.hint

@@ -1,7 +1,11 @@
 """How a store is, told without opening it."""
 
+from contextlib import closing
+
+import apsw
 import pytest
 
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.whole import looking
 
 
@@ -24,3 +28,15 @@ def test_what_stands_in_the_place_of_a_store_is_told_and_left_alone(tmp_path, ma
 
     assert (found.state, found.said) == (state, said)
     assert sorted(tmp_path.iterdir()) == ([path] if state != "absent" else [])
+
+
+def test_a_store_from_which_a_table_was_taken_is_damaged(tmp_path):
+    path = tmp_path / "yaad.db"
+    Database.open(path, role="user", create=True).close()
+    assert looking.look(path, "user").state == "ok"
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute("PRAGMA foreign_keys = OFF; DROP TABLE claims")
+
+    found = looking.look(path, "user")
+
+    assert (found.state, found.said) == ("damaged", "it has no table claims")

@@ -1,10 +1,9 @@
 """The command that takes in many memories and relations at once: inject."""
 # ruff: noqa: PTH123
 
-import json
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, file_name, json_value
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
@@ -38,7 +37,9 @@ def add_inject(commands: Commands) -> Parser:
         ],
         more=_SHAPE,
     )
-    command.add_argument("file", metavar="FILE", help="JSON; - reads standard input")
+    command.add_argument(
+        "file", metavar="FILE", type=file_name, help="JSON; - reads standard input"
+    )
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; count what would change"
     )
@@ -80,7 +81,7 @@ def _read(path: str, terminal: Terminal) -> "dict[str, Any]":
         else:
             with open(path, encoding="utf-8") as file:
                 text = file.read(FRAME_BYTES_MAX + 1)
-        found = json.loads(text) if len(text) <= FRAME_BYTES_MAX else None
+        found = json_value(text) if len(text) <= FRAME_BYTES_MAX else None
     except OSError as error:
         raise YaadError(
             Code.NOT_FOUND,

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError, Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, fraction, json_value, utf8_text
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import count, listed, place, short
 
@@ -73,7 +73,7 @@ def add_link(commands: Commands) -> Parser:
     command.add_argument(
         "--weight",
         metavar="W",
-        type=_number,
+        type=fraction,
         help="how much of a doubt it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
     )
     command.add_argument("--since", metavar="TIME", help="when the relation began (default: now)")
@@ -172,18 +172,9 @@ def _ends(command: Parser) -> None:
     command.add_argument("to", metavar="TO", help="id of the other memory")
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
-
-
 def _object(text: str) -> "dict[str, object]":
-    import json
-
     try:
-        found = json.loads(text)
+        found = json_value(utf8_text(text))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

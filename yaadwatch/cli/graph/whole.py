@@ -120,7 +120,7 @@ def _tell_stats(answer: "dict[str, Any]", terminal: Terminal) -> None:
     orphans, ended = answer["orphans"], answer["edges"]["historical"]
     terminal.line(
         f"{count(answer['memories'], 'memory')} ({orphans or 'none'} without a relation), "
-        f"{answer['archived']} archived; "
+        f"{answer['archived']} archived; {count(answer['sessions'], 'session')}, "
         f"{count(answer['things'], 'file or symbol', 'files and symbols')}"
     )
     _tell_kinds(answer["kinds"], terminal)

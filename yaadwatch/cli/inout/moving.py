@@ -7,7 +7,7 @@ import os
 from argparse import Namespace
 
 from yaadwatch.cli.inout import outside
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, in_command, listed, short, size
 from yaadwatch.model.errors import Code, YaadError
@@ -50,7 +50,9 @@ def add_export(commands: Commands) -> Parser:
         ],
         more=_EXPORT_MORE,
     )
-    command.add_argument("target", metavar="PATH", help="a file or folder; - is standard output")
+    command.add_argument(
+        "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
+    )
     command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
     command.add_argument("--import-id", metavar="ID", help="which import's files, of raw")
     command.add_argument(
@@ -147,7 +149,9 @@ def add_import(commands: Commands) -> Parser:
         ],
         more=_IMPORT_MORE,
     )
-    command.add_argument("source", metavar="PATH", nargs="?", help="a file or a folder")
+    command.add_argument(
+        "source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"
+    )
     command.add_argument("--format", choices=IMPORTS, help="default: found out from the file")
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; count what would change"
@@ -223,6 +227,11 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
     for one in answer["left_out"][:_TOLD]:
         table = f"{one['table']} " if "table" in one else ""
         terminal.line(styled("left out: ", "yellow"), f"{table}{one['row']}: {one['reason']}")
+    _tell_more(answer["left_out_count"], "left out", terminal)
+    for one in answer.get("misread", ())[:_TOLD]:
+        where = f"{one['row']}, line {one['line']}: "
+        terminal.line(styled("not understood: ", "yellow"), where, str(one["reason"]))
+    _tell_more(answer.get("misread_count", 0), "not understood", terminal)
     for path in answer["unread"][:_TOLD]:
         terminal.line(styled("not read: ", "yellow"), path)
     for table, found in answer["counts"].items():
@@ -237,3 +246,9 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"Nothing in it became a memory ({short(answer['import'])}).")
     else:
         terminal.line(f"Imported ({short(answer['import'])}).")
+
+
+def _tell_more(number: int, what: str, terminal: Terminal) -> None:
+    """Say how many more there are than were told."""
+    if number > _TOLD:
+        terminal.line(styled(f"… and {number - _TOLD} more {what}: --json", "yellow"))

@@ -367,6 +367,13 @@ class _Writing:
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            folder = in_command(os.path.dirname(self._path))
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"There is no folder {os.path.dirname(self._path)}. Nothing was written.",
+                hint=f"Make it, then try again: mkdir -p {folder}",
+            ) from None
         if isinstance(error, OSError):
             raise YaadError(
                 Code.UNAVAILABLE,

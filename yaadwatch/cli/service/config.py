@@ -120,7 +120,9 @@ def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
         there = configuring.take(key)
         where = folder(configuring.path())
         said = f"{key} is no longer in {where}" if there else f"{key} is not in {where}"
-    row = next(row for row in configuring.listed(os.environ)["settings"] if row["key"] == key)
+    rows = {row["key"]: row for row in configuring.listed(os.environ)["settings"]}
+    none = {"key": key, "value": None, "from": "default", "default": None}
+    row = rows.get(key, none)
     runs = _holds(client, key) not in (None, row["value"])
     if args.json:
         terminal.json({**row, "restart": runs})

@@ -136,7 +136,7 @@ def _print(states: _States, tell: Tell, terminal: Terminal, *, as_json: bool) ->
             else:
                 terminal.line(f"--- {_clock()}")
                 _tell(state, tell, terminal)
-            terminal.out.flush()
+            terminal.flush()
             shown = kept
         if _is_left(terminal):
             raise BrokenPipeError
@@ -166,8 +166,8 @@ def _draw(states: _States, tell: Tell, terminal: Terminal) -> NoReturn:
         size, now_s = _size(terminal), time.monotonic()
         if state is not drawn or size != drawn_size or now_s - drawn_s >= DRAW_S:
             drawn, drawn_size, drawn_s = state, size, now_s
-            terminal.out.write(_frame(state, tell, terminal, size))
-            terminal.out.flush()
+            terminal.write(_frame(state, tell, terminal, size))
+            terminal.flush()
         state = states.next()
 
 

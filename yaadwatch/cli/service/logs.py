@@ -79,7 +79,7 @@ def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
             entry = _entry(line)
             if _level(entry) >= least:
                 _tell(line, entry, terminal, as_json=args.json)
-                terminal.out.flush()
+                terminal.flush()
     return 0
 
 
@@ -221,7 +221,7 @@ def _level(entry: "dict[str, Any]") -> int:
 
 def _tell(line: str, entry: "dict[str, Any]", terminal: Terminal, *, as_json: bool) -> None:
     if as_json:
-        terminal.out.write(f"{line}\n")
+        terminal.write(f"{line}\n")
         return
     moment = when(entry.get("at"))
     clock = moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment is not None else " " * 19

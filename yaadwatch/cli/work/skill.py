@@ -4,8 +4,8 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.parsing import Commands, Parser, file_name
+from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.words import short
 from yaadwatch.model.errors import Code, YaadError
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 ACTIONS = ("list", "show", "add", "export", "install")
-_BODY_CHARS_MAX = 500_000
-"""Read from standard input or a file at most; the daemon's limit is far below."""
 
 
 def add_skill(commands: Commands) -> Parser:
@@ -46,10 +44,15 @@ def add_skill(commands: Commands) -> Parser:
     command.add_argument(
         "--file",
         metavar="PATH",
+        type=file_name,
         help="for add: the file with its body (default, or -: standard input)",
     )
     command.add_argument(
-        "--to", metavar="DIR", default=".", help="for export: the folder (default: the current one)"
+        "--to",
+        metavar="DIR",
+        type=file_name,
+        default=".",
+        help="for export: the folder (default: the current one)",
     )
     return command
 
@@ -120,17 +123,13 @@ def _body(args: Namespace, terminal: Terminal) -> str:
     """Return the body of a skill: of a file, else of standard input.
 
     Raises:
-        YaadError: bad_request, when it is not text; unavailable, when the file cannot be read.
+        YaadError: what `read_whole` says to it; unavailable, when the file cannot be read.
     """
     try:
         if args.file in (None, "-"):
-            return terminal.keys.read(_BODY_CHARS_MAX)
+            return read_whole(terminal.keys, "Standard input", "Nothing was kept.")
         with open(args.file, encoding="utf-8") as file:
-            return file.read(_BODY_CHARS_MAX)
-    except UnicodeDecodeError:
-        raise YaadError(
-            Code.BAD_REQUEST, "The body is not text in UTF-8. Nothing was kept."
-        ) from None
+            return read_whole(file, str(args.file), "Nothing was kept.")
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE, f"{args.file} cannot be read ({error.strerror}). Nothing was kept."

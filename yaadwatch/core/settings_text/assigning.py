@@ -41,16 +41,21 @@ def assign(text: str, section: str, key: str, value: object) -> str:
 def drop(text: str, section: str, key: str) -> str:
     """Return `text` without `section.key`; as it is when it does not say it.
 
+    Args:
+        text: of the settings.
+        section: the name of a table at the top; "" for what is in none.
+        key: a name in it.
+
     Raises:
         NotUnderstoodError: as for `assign`.
     """
     wanted = read(text)
-    inner = wanted.get(section)
+    inner = wanted.get(section) if section else wanted
     if not isinstance(inner, dict) or key not in inner:
         return text
     left = {name: value for name, value in inner.items() if name != key}
-    emptied = [wanted | {section: left}]
-    if not left:
+    emptied = [wanted | {section: left} if section else left]
+    if section and not left:
         emptied.append({name: value for name, value in wanted.items() if name != section})
     for one in emptied:
         for candidate in _without_line(text, section, key):
@@ -114,4 +119,5 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 
 
 def _unusual(section: str, key: str) -> NotUnderstoodError:
-    return NotUnderstoodError(f"{section}.{key} is written there in a way that is not understood")
+    named = f"{section}.{key}" if section else key
+    return NotUnderstoodError(f"{named} is written there in a way that is not understood")

@@ -86,7 +86,11 @@ def take_in(
         return {"upload": made.id, "done": False}
     try:
         if not made.path().exists():
-            raise YaadError(Code.BAD_REQUEST, "There is nothing in it; nothing was imported.")
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"There is nothing in {source or 'what came'}; nothing was imported.",
+                hint="Name a file that holds something.",
+            )
         now, name = home.clock.now(), home.new_id()
         job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run)
         return _import(home, call, made, job, user=user) | {"upload": made.id, "done": True}
@@ -101,7 +105,7 @@ def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
 
 
 def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> dict[str, object]:
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=user, or_own=job.format in LINES) as store:
         budget.require_room(home, store.db)
         if job.format in LINES:
             with _called(made, job.source):
@@ -163,6 +167,8 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         "conflicts": [],
         "left_out": left_out[:TOLD_MAX],
         "left_out_count": len(left_out),
+        "misread": found.misread[:TOLD_MAX],
+        "misread_count": len(found.misread),
         "masked": len(answer["masked"]) + taken.masked,
     }
     if not job.dry_run:
@@ -272,13 +278,19 @@ def _edges(
 
 @contextmanager
 def _called(made: Spool, source: str) -> Iterator[None]:
-    """Have what came called by the name that it has where it comes from."""
+    """Have what came called by the name that it has where it comes from.
+
+    Raises:
+        YaadError: what was said; BAD_REQUEST where it is that what came is damaged.
+    """
     try:
         yield
     except YaadError as error:
         told = error.message.replace(str(made.path()), source or "What came")
-        hint = "Name another file; perhaps there is a copy of it." if is_damage(error) else ""
-        raise YaadError(error.code, told, hint=hint or error.hint) from error
+        code, hint = error.code, error.hint
+        if is_damage(error):
+            code, hint = Code.BAD_REQUEST, "Name another file; perhaps there is a copy of it."
+        raise YaadError(code, told, hint=hint) from error
 
 
 def _database(made: Spool) -> Path:
@@ -305,7 +317,8 @@ def _as_lines(home: Home, made: Spool) -> Path:
     """Return the lines of a store that came as a single file.
 
     Raises:
-        YaadError: UNAVAILABLE when it is none, or of a later version.
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged, or of a later
+            version.
     """
     path = _database(made)
     target = made.path("lines")

@@ -92,6 +92,7 @@ class Coming:
     """Everything on its way in, and what was left out and why.
 
     `archived` are memories that were forgotten already; `former` is what each said before, by id.
+    `misread` is what was taken for something else than it may have been meant as.
     """
 
     memories: list[Memory] = field(default_factory=list)
@@ -99,6 +100,12 @@ class Coming:
     former: dict[str, list[Former]] = field(default_factory=dict)
     relations: list[Relation] = field(default_factory=list)
     left_out: list[dict[str, object]] = field(default_factory=list)
+    misread: list[dict[str, object]] = field(default_factory=list)
+
+    def doubt(self, what: str, line: int, reason: str) -> None:
+        """Tell that a line was not understood, and what was made of it."""
+        told = {"row": privacy.mask(what[:200]).text, "line": line, "reason": reason}
+        self.misread.append(told)
 
     def leave(self, what: str, reason: str) -> None:
         """Tell that something was left out."""
@@ -307,7 +314,9 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
                 name, data = None, b""
             if not isinstance(name, str):
                 raise YaadError(
-                    Code.BAD_REQUEST, "The files did not come whole; nothing was imported."
+                    Code.BAD_REQUEST,
+                    "The files did not come whole; nothing was imported.",
+                    hint="Send each as a line of JSON: path, and data in base64.",
                 )
             yield name, data
 

@@ -4,12 +4,12 @@ They come back as they went out: pages that came into an empty store go out of i
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.core import notes
+from yaadwatch.core import notes, privacy
 from yaadwatch.core.notes import Page
 from yaadwatch.engine.inout.incoming import (
     Coming,
@@ -36,6 +36,7 @@ FROM: Final = "import:"
 """Before who made a version that came with an import: it is that import's word for it."""
 
 _TAG_CHARS_MAX: Final = 256
+_SHOWN_CHARS_MAX: Final = 60
 _VERSION_MAX: Final = 2**31
 
 
@@ -129,9 +130,11 @@ def of_folder(path: Path) -> Coming:
         if text is not None and notes.is_generated(text):
             continue
         if page is None:
-            reason = "it is no UTF-8" if text is None else "it has no header with fields"
-            coming.leave(name, reason)
-        elif not _is_archived(name):
+            coming.leave(name, "it is no UTF-8" if text is None else notes.unread(text))
+            continue
+        for line, reason in sorted(_misread(page)):
+            coming.doubt(name, line, privacy.mask(reason).text)
+        if not _is_archived(name):
             memory = _memory(name, page)
             if memory.id in ids:
                 coming.leave(name, "a page before it has the same id")
@@ -158,22 +161,47 @@ def _is_archived(path: str) -> bool:
     return f"/{ARCHIVE}/" in f"/{path}"
 
 
+def _misread(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield line and reason of what in a header cannot be what was meant, and what is done."""
+    fields = page.fields
+    yield from page.problems
+    checks: dict[str, tuple[Callable[[object], object], str]] = {
+        "type": (lambda given: isinstance(given, str) and _kind(given), "no kind; it was chosen"),
+        "tier": (_tier, "not 1, 2 or 3; it was chosen from the kind"),
+        "key": (usable_key, "no key; it got none"),
+        "tags": (_tags, "no list of words; it got none"),
+        "attributes": (lambda given: isinstance(given, dict), "no object; it got none"),
+        "pinned": (lambda given: isinstance(given, bool), "not true or false; it is not pinned"),
+        "version": (_number, "no number; it begins at 1"),
+        "created": (usable_time, "no time; now was taken"),
+        "updated": (usable_time, "no time; now was taken"),
+    }
+    for name, (fits, done) in checks.items():
+        given = fields.get(name)
+        if given not in (None, "", ()) and not fits(given):
+            yield page.lines.get(name, 1), f"{name}: {_shown(given)} is {done}"
+
+
+def _shown(given: object) -> str:
+    said = str(given)
+    return said if len(said) <= _SHOWN_CHARS_MAX else f"{said[:_SHOWN_CHARS_MAX]}…"
+
+
 def _memory(path: str, page: Page) -> Memory:
     fields = page.fields
     mark = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    given, tags, tier = fields.get("id"), fields.get("tags"), fields.get("tier")
+    given = fields.get("id")
     own = isinstance(given, str) and bool(given)
     said = page.text or str(fields.get("description") or fields.get("name") or "")
-    listed = tags if isinstance(tags, list | tuple) else [tags] if isinstance(tags, str) else []
     attributes = fields.get("attributes")
     return Memory(
         id=str(given) if own else f"page-{mark}",
         name=path,
         text=said,
         kind=_kind(fields.get("type")),
-        tier=tier if tier in (1, 2, 3) and not isinstance(tier, bool) else None,
+        tier=_tier(fields.get("tier")),
         key=usable_key(fields.get("key")),
-        tags=tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX],
+        tags=_tags(fields.get("tags")),
         attributes=attributes if isinstance(attributes, dict) else {},
         pinned=fields.get("pinned") is True,
         created=usable_time(fields.get("created")),
@@ -210,6 +238,16 @@ def _take_former(coming: Coming, path: str, page: Page) -> None:
         text=page.text,
     )
     coming.former.setdefault(of, []).append(former)
+
+
+def _tier(given: object) -> int | None:
+    number = _number(given)
+    return number if number in (1, 2, 3) else None
+
+
+def _tags(given: object) -> tuple[str, ...]:
+    listed = given if isinstance(given, list | tuple) else [given] if isinstance(given, str) else []
+    return tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX]
 
 
 def _kind(given: object) -> str | None:

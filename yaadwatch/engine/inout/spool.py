@@ -50,12 +50,18 @@ class Spool:
             YaadError: BAD_REQUEST, TOO_LARGE; UNAVAILABLE when it cannot be written.
         """
         if not _PART.fullmatch(part):
-            raise YaadError(Code.BAD_REQUEST, f"{part!r} is no part of an import.")
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{part!r} is no part of an import; nothing was imported.",
+                hint="Parts are `data`, and `wal` for the log of a database.",
+            )
         try:
             decoded = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
             raise YaadError(
-                Code.BAD_REQUEST, "The data is not base64; nothing was imported."
+                Code.BAD_REQUEST,
+                "The data is not base64; nothing was imported.",
+                hint="Send the bytes of each piece in base64.",
             ) from None
         with _told(self.folder), self._file(part, os.O_WRONLY | os.O_APPEND) as stream:
             stream.write(decoded)
@@ -83,7 +89,11 @@ class Spool:
         path = self.path()
         size = path.stat().st_size
         if not 0 <= at <= size:
-            raise YaadError(Code.BAD_REQUEST, "`after` is not where a piece of the export begins.")
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{at} is not where a piece of the export begins; nothing was handed out.",
+                hint="Send the `after` of the answer before.",
+            )
         with path.open("rb") as stream:
             stream.seek(at)
             data = stream.read(PIECE_BYTES)

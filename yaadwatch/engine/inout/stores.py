@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import Call, Home, or_say
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import projects as registry
 from yaadwatch.store import worktrees
@@ -33,8 +33,14 @@ class Meant:
 
 
 @contextmanager
-def meant(home: Home, call: Call, *, user: bool) -> Iterator[Meant]:
+def meant(home: Home, call: Call, *, user: bool, or_own: bool = True) -> Iterator[Meant]:
     """Lend the store of the project that a call is about, or the user store.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        user: the user store is meant.
+        or_own: where there is no project, the user store may have been.
 
     Raises:
         YaadError: see `Home.project_at` and `Stores.use`.
@@ -42,7 +48,8 @@ def meant(home: Home, call: Call, *, user: bool) -> Iterator[Meant]:
     if user:
         yield of_user(home)
         return
-    project, _ = home.project_at(call.folder)
+    with or_say("For your own store: --user." if or_own else ""):
+        project, _ = home.project_at(call.folder)
     with home.stores.use(project) as db:
         yield Meant(id=project.id, role="project", project=project, db=db)
 

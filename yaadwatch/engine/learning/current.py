@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from yaadwatch.core import privacy
-from yaadwatch.engine.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space
+from yaadwatch.engine.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space, too_short
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -93,15 +93,11 @@ def find(space: Space, fragment: str) -> Session:
     """Return the one session that `fragment` names: its id, or a unique end of it.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST (shorter than four characters), CONFLICT.
+        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT.
     """
-    if len(fragment) < FRAGMENT_CHARS_MIN:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{fragment!r} is too short for an id; nothing was done.",
-            hint=f"Give at least {FRAGMENT_CHARS_MIN} characters of its beginning or end.",
-        )
     found = space.db.read(rows.find, fragment, 2)
+    if found and fragment not in found and len(fragment) < FRAGMENT_CHARS_MIN:
+        raise too_short(fragment)
     session = space.db.read(rows.get, found[0]) if len(found) == 1 else None
     if len(found) > 1:
         raise YaadError(

@@ -20,16 +20,18 @@ def graph_stats(home: Home, call: Call) -> dict[str, object]:
 
 def _count(conn: Connection) -> dict[str, object]:
     living = census.living(conn)
-    kinds = {kind: number for kind, number in living.items() if kind not in THINGS}
+    things = sum(living.pop(kind, 0) for kind in THINGS)
+    sessions = living.pop("session", 0)
     current = census.current(conn)
     hubs = census.hubs(conn, GRAPH_HUBS_MAX)
     known = nodes.many(conn, [node for node, _ in hubs])
     return {
-        "memories": sum(kinds.values()),
+        "memories": sum(living.values()),
         "archived": census.archived(conn),
-        "things": sum(living.values()) - sum(kinds.values()),
+        "sessions": sessions,
+        "things": things,
         "orphans": census.orphans(conn),
-        "kinds": kinds,
+        "kinds": living,
         "edges": {
             "current": sum(current.values()),
             "historical": census.historical(conn),

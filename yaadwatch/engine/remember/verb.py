@@ -3,6 +3,7 @@
 Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from yaadwatch.engine.remember import named_files, preparing, storing
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, clean_key
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradicting
-from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.engine.workspace import Call, Home, Space, or_say
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, USER, canonical_kind
 from yaadwatch.store.connection import Connection
@@ -88,7 +89,11 @@ def remember(
     if scope == USER:
         admitted = admit(home, None, [draft])[0]
         return _told(home, admitted, Shelf(db=home.user, space=None))
-    with home.space(call, to_write=True) as space:
+    rests = bool(files or symbols)
+    own = "" if rests else "For all your projects: yaadwatch remember --scope user TEXT."
+    with contextlib.ExitStack() as stack:
+        with or_say(own):
+            space = stack.enter_context(home.space(call, to_write=True))
         learned = current.session_of(home, call, space, session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed])[0]

@@ -12,8 +12,16 @@ def living(conn: apsw.Connection) -> dict[str, int]:
 
 
 def archived(conn: apsw.Connection) -> int:
-    """Return how many nodes are archived."""
-    return int(conn.execute("SELECT count(*) FROM nodes WHERE archived_ms IS NOT NULL").get)
+    """Return how many memories are archived; the sessions they were learned in are not counted."""
+    return int(
+        conn.execute(
+            """
+            SELECT count(*)
+              FROM nodes
+             WHERE archived_ms IS NOT NULL AND kind NOT IN ('file', 'entity', 'session')
+            """
+        ).get
+    )
 
 
 def current(conn: apsw.Connection) -> dict[str, int]:

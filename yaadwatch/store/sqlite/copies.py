@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import apsw
 
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import damaged, refused, told
@@ -20,12 +20,18 @@ def is_users(path: Path) -> bool:
     """Return whether a copy is of a user store, not of a project's.
 
     Raises:
-        YaadError: UNAVAILABLE when it is no store.
+        YaadError: BAD_REQUEST when it is the database of another program; UNAVAILABLE when it is
+            damaged.
     """
     with told(path, "nothing was imported"):
-        connections.probe(path)
         conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
+            if conn.pragma("application_id") != connections.APPLICATION_ID:
+                raise YaadError(
+                    Code.BAD_REQUEST,
+                    f"{path} is the database of another program; nothing was imported.",
+                    hint="That of another Yaad: --format yaad",
+                )
             found = conn.execute("SELECT value FROM meta WHERE key = 'role'").get
         except apsw.SQLError as error:
             raise damaged(path, str(error), "nothing was imported") from error

@@ -9,6 +9,9 @@ from yaadwatch.model.errors import Code, YaadError
 
 UNTOUCHED = "nothing was changed"
 
+_LACKS = ("no such table: ", "no such column: ")
+"""What the schema of a version has, a file of that version lacks: somebody took it out."""
+
 
 class told:  # noqa: N801  (used like a function; one that yields costs three times as much)
     """Turn what can happen to the file of a store, in a `with` block, into a YaadError.
@@ -46,7 +49,7 @@ def _tell(path: Path, outcome: str, error: BaseException) -> None:
         raise unavailable(
             f"There is no space left for {path}; {outcome}.", "Free some space, then try again."
         ) from error
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+    if _is_damage(error):
         raise damaged(path, str(error), outcome) from error
     if isinstance(error, apsw.BusyError):
         raise unavailable(
@@ -66,7 +69,13 @@ def _tell(path: Path, outcome: str, error: BaseException) -> None:
 
 def is_damage(error: YaadError) -> bool:
     """Return whether `error` tells of a file that is no database, or is one no more."""
-    return isinstance(error.__cause__, apsw.CorruptError | apsw.NotADBError)
+    return _is_damage(error.__cause__)
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    if isinstance(error, apsw.SQLError):
+        return str(error).startswith(_LACKS)
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 def is_unwritable(error: YaadError) -> bool:

@@ -91,11 +91,32 @@ def _faults(path: Path, role: str | None) -> list[str]:
     try:
         rows = conn.execute(f"PRAGMA quick_check({SHOWN_MAX})").fetchall()
         faults = [str(text) for (text,) in rows if text != "ok"]
+        if not faults and role is not None:
+            faults = [f"it has no table {name}" for name in _lacking(conn)]
         if not faults and role is not None and meta.get(conn, "role") != role:
             raise YaadError(Code.UNAVAILABLE, f"it is not the store of a {role}")
         return faults
     finally:
         connections.discard(conn)
+
+
+def _lacking(conn: apsw.Connection) -> list[str]:
+    """Return the tables of the newest version that are not there."""
+    ours = apsw.Connection(":memory:")
+    try:
+        migrations.run(ours, migrations.chain())
+        return sorted(_tables(ours) - _tables(conn))
+    finally:
+        ours.close()
+
+
+def _tables(conn: apsw.Connection) -> set[str]:
+    """Return the plain tables; the index is virtual, and is made anew where it is missing."""
+    rows = conn.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
+        "AND name NOT LIKE 'sqlite_%'"
+    )
+    return {name for (name,) in rows}
 
 
 def _connection(path: Path) -> apsw.Connection:

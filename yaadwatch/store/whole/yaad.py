@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import apsw
 
-from yaadwatch.store.sqlite.faults import damaged, told, unavailable
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store.sqlite.faults import damaged, told
 
 TEXT_BYTES_MAX: Final = 4 * 1024 * 1024
 ROWS_MAX: Final = 1_000_000
@@ -136,7 +137,7 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
     """Give a copy of such a database, to be read; its log, if any, lies beside it.
 
     Raises:
-        YaadError: UNAVAILABLE when it is none, or is damaged.
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged.
     """
     outcome = "nothing was imported"
     with told(path, outcome):
@@ -152,7 +153,8 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
             conn.pragma("cell_size_check", 1)
             conn.pragma("query_only", 1)
             if "nodes" not in _tables(conn):
-                raise unavailable(
+                raise YaadError(
+                    Code.BAD_REQUEST,
                     f"{path} has no table of nodes, so it is the database of no Yaad; {outcome}.",
                     "Name the file yaad.db of the other Yaad.",
                 )

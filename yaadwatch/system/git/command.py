@@ -255,7 +255,10 @@ class GitRunner:
                 raise NoGit from error
             except ValueError as error:
                 raise YaadError(
-                    Code.BAD_REQUEST, "A name with such characters cannot be passed to git."
+                    Code.BAD_REQUEST,
+                    "A name with a zero character, or half of one, cannot be passed to git; it was "
+                    "not asked.",
+                    hint="Give the name without that character.",
                 ) from error
             except OSError as error:
                 raise YaadError(
