@@ -89,6 +89,12 @@ def replace(conn: apsw.Connection, project: Project) -> None:
     )
 
 
+def replace_all(conn: apsw.Connection, projects: Iterable[Project]) -> None:
+    """Do what `replace` does for each of several projects."""
+    for project in projects:
+        replace(conn, project)
+
+
 def drop(conn: apsw.Connection, id: str) -> None:
     """Take the project out of the registry for good."""
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))

@@ -249,10 +249,15 @@ class Stores:
         with self._lock:
             self._wait_until_closed(project.id)
             db = self._open.get(project.id)
+            if db is not None and project.id not in self._users and db.let_go_if_moved():
+                del self._open[project.id]
+                del self._used_at[project.id]
+                self._drop_returned(project.id)
+                db = None
             if db is None:
                 db = self._open_store(project)
                 self._open[project.id] = db
-                self._projects[project.id] = project
+            self._projects[project.id] = project  # as it is registered now
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
             if not in_passing or project.id not in self._used_at:
@@ -379,7 +384,7 @@ class Stores:
             project.store,
             role="project",
             on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: self._may_return(project),
+            may_return=lambda: self._may_return(self._projects[project.id]),
         )
         try:
             found = db.read(meta.get, "project")
