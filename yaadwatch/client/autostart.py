@@ -30,6 +30,7 @@ LOG_BYTES_MAX = 256 * 1024
 
 _KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
 _KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
+_PLACES = ("HOME", "YAAD_HOME")
 _LAST_LINES = 8
 _PAUSE_S = 0.02
 _LATE_S = 3.0
@@ -92,12 +93,20 @@ def _wait_for_service(
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what of `environment` the daemon should know: the user, the places, the language."""
-    return {
+    """Return what of `environment` the daemon should know: the user, the places, the language.
+
+    It works in another folder than we do, so relative places are made absolute.
+    """
+    kept = {
         name: value
         for name, value in environment.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
+    return kept | {name: _absolute(kept[name]) for name in _PLACES if kept.get(name)}
+
+
+def _absolute(place: str) -> str:
+    return str(Path(place).expanduser().absolute())
 
 
 def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
