@@ -36,6 +36,7 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import told
 from yaadwatch.system import config
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.files import private_folder
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 
@@ -109,6 +110,7 @@ def _folder(clock: Clock) -> Iterator[Path]:
     """Lend an empty private folder: in our home, or a temporary one where that takes nothing."""
     with ExitStack() as stack:
         try:
+            private_folder(places.home())  # of somebody else's, nothing is changed
             spool.sweep(clock)
             made = spool.make(clock)
         except (YaadError, OSError):

@@ -135,6 +135,7 @@ def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 def _begin_log(log: Path) -> int:
     """Make the folder of `log`; return where in it the lines of this start will begin."""
+    _refuse_anothers(places.home())
     try:
         for folder in (places.home(), log.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -147,6 +148,22 @@ def _begin_log(log: Path) -> int:
     except OSError as error:
         raise _cannot_write(log, error) from None
     return 0
+
+
+def _refuse_anothers(home: Path) -> None:
+    """Refuse a home of somebody else, as `sudo` may leave us with.
+
+    What root writes there, its owner could not use any more.
+    """
+    with contextlib.suppress(OSError):  # to make or to open the log tells more
+        owner = home.stat().st_uid
+        if owner != os.geteuid():
+            raise YaadError(
+                Code.REFUSED,
+                f"{home} belongs to user {owner}, not to {os.geteuid()}; the daemon was not"
+                " started, and nothing was written.",
+                hint="Run it as that user, or set YAAD_HOME to a folder of your own.",
+            )
 
 
 def _cannot_write(log: Path, error: OSError) -> YaadError:
