@@ -36,7 +36,6 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import told
 from yaadwatch.system import config
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.files import private_folder
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 
@@ -81,6 +80,7 @@ def now() -> datetime:
 @contextmanager
 def _home(about: Path | None) -> Iterator[Home]:
     """Lend a home of copies: the user store, and the store of a folder's project, or all (None)."""
+    refuse_unsafe(places.user_store())  # as root in somebody else's home
     # Why a file of settings cannot be used is why no daemon can be had, which the caller tells.
     settings = config.load_or_usual(places.home() / config.FILE, os.environ).settings
     clock = Clock()
@@ -110,7 +110,6 @@ def _folder(clock: Clock) -> Iterator[Path]:
     """Lend an empty private folder: in our home, or a temporary one where that takes nothing."""
     with ExitStack() as stack:
         try:
-            private_folder(places.home())  # of somebody else's, nothing is changed
             spool.sweep(clock)
             made = spool.make(clock)
         except (YaadError, OSError):

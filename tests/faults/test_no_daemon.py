@@ -160,10 +160,8 @@ def test_a_write_is_refused_with_the_reason_and_a_read_after_the_mending_is_the_
     assert found.err == ""
 
 
-@pytest.mark.parametrize(
-    ("command", "status"), [(("remember", "Prices are integers."), 4), (("recall", QUESTION), 0)]
-)
-def test_in_the_home_of_another_user_nothing_is_written(machine, shop, command, status):
+@pytest.mark.parametrize("command", [("remember", "Prices are integers."), ("recall", QUESTION)])
+def test_in_the_home_of_another_user_nothing_is_written(machine, shop, command):
     """As `sudo` may leave root with: what root makes there, the owner could not use any more."""
     if os.geteuid() != 0:
         required("uid", "only root can give a folder away")
@@ -176,5 +174,5 @@ def test_in_the_home_of_another_user_nothing_is_written(machine, shop, command, 
     ran = machine.run(*command, cwd=shop.root)
 
     assert "belongs to user 65534" in ran.err
-    assert ran.status == status
+    assert ran.status == 4
     assert sorted(home.rglob("*")) == before
