@@ -117,7 +117,7 @@ def _renumbered(home: Home, project: Project) -> list[Project]:
     Raises:
         YaadError: UNAVAILABLE, REFUSED; the store at its place cannot be had, or is another's.
     """
-    if leads_away(project) or not stands(project.store):
+    if leads_away(project) or not is_whole(project.common_dir) or not stands(project.store):
         return []
     home.stores.look(project, lambda _: None)  # it bears the project's id, or this is refused
     found = project.common_dir.stat()

@@ -276,3 +276,13 @@ def test_one_whose_git_folder_was_made_anew_is_kept_out_of_git_again(world):
 
     assert ".yaad" not in tree.git("status", "--porcelain", "-uall")
     assert len(tree.memories()) == 1
+
+
+def test_one_whose_git_folder_became_a_file_keeps_its_id(world):
+    tree = world.repo("code/shop")
+    first = tree.add()["id"]
+    tree.git("init", "-q", "--separate-git-dir", str(world.folder / "shop.git"))
+
+    moved.seek(world.home)
+
+    assert tree.add()["id"] == first
