@@ -113,7 +113,7 @@ def exclude(home: Home, project: Project) -> None:
             f"{path} cannot be written to ({error.strerror}); git would see our folder.",
             hint="Look at its permissions, then: yaadwatch add",
         ) from error
-    home.user.write(registry.replace, replace(project, excluded=appended))
+    home.user.write(registry.exclude, project.id, appended)
 
 
 def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identity:

@@ -84,9 +84,9 @@ def _seek_all(home: Home, project: str | None) -> None:
         except YaadError as error:
             _log.warning("project.not_followed", extra={"project": row.id, "why": str(error)})
     if renumbered:
-        home.user.write(registry.replace_all, renumbered)
+        home.user.write(registry.renumber, renumbered)
     for row in renumbered:
-        if not is_kept_out(row) and _is_left_alone(home, row):
+        if not is_kept_out(row) and _is_left_alone(home, row) and _is_watched(home, row):
             try:
                 identity.exclude(home, row)
             except YaadError as error:
@@ -100,6 +100,12 @@ def is_away(project: Project) -> bool:
         YaadError: UNAVAILABLE when that cannot be found out.
     """
     return not os.path.lexists(project.common_dir) or is_anothers(project)
+
+
+def _is_watched(home: Home, project: Project) -> bool:
+    """Return whether a project was not removed, nor followed elsewhere, meanwhile."""
+    known = home.user.read(registry.by_common_dir, project.common_dir)
+    return known is not None and known.id == project.id
 
 
 def _is_left_alone(home: Home, project: Project) -> bool:

@@ -286,3 +286,17 @@ def test_one_whose_git_folder_became_a_file_keeps_its_id(world):
     moved.seek(world.home)
 
     assert tree.add()["id"] == first
+
+
+def test_one_that_was_removed_meanwhile_stays_removed(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    (project,) = world.home.user.read(registry.everything)
+    tree.remove()
+    removed = world.home.user.read(registry.get, project.id)
+
+    world.home.user.write(registry.renumber, [replace(project, device=1, inode=2)])
+    world.home.user.write(registry.exclude, project.id, "/.yaad/\n")
+
+    assert world.home.user.read(registry.get, project.id) == removed
+    assert places(world) == []
