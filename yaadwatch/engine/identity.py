@@ -149,6 +149,10 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
     """
     where = main_root(layout) or layout.common_dir
     known = home.user.read(registry.by_common_dir, layout.common_dir)
+    if known is not None and not stands(known.store):
+        _rescue(home, known)
+        if stands(known.store):  # nothing newer than what was put back can be had
+            return Identity(project=known, again=True, former_root=known.root)
     former = home.user.read(registry.removed, layout.common_dir)
     source = known if known is not None and not stands(known.store) else former
     backup = newest_backup(source) if source is not None else None

@@ -8,6 +8,7 @@ import pytest
 from engine_world import FIVE_TRIES
 
 from yaadwatch.engine import moved, projects
+from yaadwatch.engine.inout import backups
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
@@ -300,3 +301,30 @@ def test_one_that_was_removed_meanwhile_stays_removed(world):
 
     assert world.home.user.read(registry.get, project.id) == removed
     assert places(world) == []
+
+
+def test_a_clone_gets_the_memories_of_the_one_that_was_deleted_when_it_is_told_to(world):
+    """No copy was made of them so far: the open store is the last that has them."""
+    source = world.repo("source")
+    tree = cloned(source, "code/shop")
+    tree.add()
+    memory = tree.remember()
+    shutil.rmtree(tree.path)
+    clone = cloned(source, "code/shop")
+
+    clone.add(restore=True)
+
+    assert clone.verdict(memory) == "fresh"
+
+
+def test_what_was_said_since_the_last_copy_is_not_lost_to_it(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.remember("Retry three times.")
+    backups.back_up_all(world.home)
+    tree.remember("Retry with a pause.")
+    shutil.rmtree(tree.path / ".yaad")
+
+    tree.add(restore=True)
+
+    assert sorted(tree.memories()) == ["Retry three times.", "Retry with a pause."]
