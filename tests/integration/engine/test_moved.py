@@ -202,7 +202,9 @@ def test_a_clone_in_the_place_of_one_that_was_deleted_has_its_memories_never(fol
     registered(follower, device=found.st_dev, inode=found.st_ino)
 
     assert not_watched(clone)
-    assert projects.projects(follower.home, clone.call)["projects"][0]["state"] == "missing"
+    (row,) = projects.projects(follower.home, clone.call)["projects"]
+    assert row["state"] == "missing"
+    assert "add --restore" in row["hint"]
 
 
 def test_a_clone_that_is_added_in_the_place_of_one_that_moved_takes_nothing_from_it(follower):
