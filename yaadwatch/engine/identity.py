@@ -317,6 +317,7 @@ def _rescue(home: Home, known: Project) -> None:
 
 def _is_its_own(home: Home, known: Project) -> bool:
     """Return whether the store at a project's place is the project's."""
+    home.stores.let_go_if_moved(known.id)
     try:
         with home.stores.use(known):
             return True

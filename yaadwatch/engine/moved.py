@@ -125,6 +125,7 @@ def _renumbered(home: Home, project: Project) -> list[Project]:
     """
     if leads_away(project) or not is_whole(project.common_dir) or not stands(project.store):
         return []
+    home.stores.let_go_if_moved(project.id)
     home.stores.look(project, lambda _: None)  # it bears the project's id, or this is refused
     found = project.common_dir.stat()
     return [replace(project, device=found.st_dev, inode=found.st_ino)]

@@ -315,19 +315,22 @@ class Database:
             self._changes += 2
             self._pool.close()
 
-    def let_go_if_moved(self) -> bool:
-        """Close the store, which nobody uses, if its folder was moved; say whether it was.
+    def is_moved_with_its_log(self) -> bool:
+        """Return whether its folder was moved: nothing of ours is where it was.
 
-        What stands in its place by now is another store's, with the log beside it. If only the file
-        was moved, its log was not, and would be read as that of the next one: then it stays open.
+        If only the file was moved, its log was not, and would be read as that of the next one.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed.
         """
-        if not self._pool.is_moved_with_its_log():
-            return False
+        return self._pool.is_moved_with_its_log()
+
+    def let_go(self) -> None:
+        """Close the store, and leave alone what stands at its place, with the log beside it."""
         with self._guard:
             self._closed = True
             self._changes += 2
             self._pool.abandon()
-        return True
 
     def close_and_delete(self) -> None:
         """Close the store, which nobody uses, and delete its file; another one there is left alone.
