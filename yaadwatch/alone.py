@@ -80,6 +80,7 @@ def now() -> datetime:
 @contextmanager
 def _home(about: Path | None) -> Iterator[Home]:
     """Lend a home of copies: the user store, and the store of a folder's project, or all (None)."""
+    refuse_unsafe(places.user_store())  # as root in somebody else's home
     # Why a file of settings cannot be used is why no daemon can be had, which the caller tells.
     settings = config.load_or_usual(places.home() / config.FILE, os.environ).settings
     clock = Clock()

@@ -2,6 +2,7 @@
 
 import shutil
 
+import apsw
 import pytest
 from living_daemon import Shop
 from waiting import wait_until
@@ -131,6 +132,36 @@ def test_one_that_was_deleted_is_said_and_a_clone_in_its_place_is_another(machin
     fresh.edit(0, 7)
     fresh.settles()
     assert fresh.false == {0}
+
+
+def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is_not_watched(
+    machine, shop
+):
+    old, new = shop.root, shop.root.with_name("shop.old")
+    old.rename(new)
+    shop.root = new
+    shop.git("clone", "-q", str(new), str(old))
+    followed(machine, new)
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert shop.false == {0}
+    with pytest.raises(YaadError, match="not watched"):
+        machine.call("recall", cwd=old, query="rate")
+
+
+def test_one_whose_disk_has_another_number_after_a_restart_is_put_back_as_before(machine, shop):
+    machine.stop()
+    with apsw.Connection(str(machine.home / "yaad" / "yaad.db")) as conn:
+        conn.execute("UPDATE projects SET device = device + 1")
+    conn.close()
+    machine.live()
+
+    shutil.rmtree(shop.root / ".yaad")
+    shop.edit(0, 7)
+
+    shop.settles()
+    assert (shop.root / ".yaad" / "yaad.db").is_file()
 
 
 def test_one_that_a_link_took_the_place_of_is_found_through_it(machine, shop):

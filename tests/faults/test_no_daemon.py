@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from living_daemon import required
 
 from yaadwatch import places
 from yaadwatch.cli.service.reading import Reader
@@ -157,3 +158,21 @@ def test_a_write_is_refused_with_the_reason_and_a_read_after_the_mending_is_the_
     assert found.json["results"]
     assert "offline" not in found.json
     assert found.err == ""
+
+
+@pytest.mark.parametrize("command", [("remember", "Prices are integers."), ("recall", QUESTION)])
+def test_in_the_home_of_another_user_nothing_is_written(machine, shop, command):
+    """As `sudo` may leave root with: what root makes there, the owner could not use any more."""
+    if os.geteuid() != 0:
+        required("uid", "only root can give a folder away")
+    machine.stop()
+    home = machine.home / "yaad"
+    for path in (home, *home.rglob("*")):
+        os.chown(path, 65_534, 65_534)
+    before = sorted(home.rglob("*"))
+
+    ran = machine.run(*command, cwd=shop.root)
+
+    assert "belongs to user 65534" in ran.err
+    assert ran.status == 4
+    assert sorted(home.rglob("*")) == before

@@ -30,6 +30,7 @@ LOG_BYTES_MAX = 256 * 1024
 
 _KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
 _KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
+_PLACES = ("HOME", "YAAD_HOME")
 _LAST_LINES = 8
 _PAUSE_S = 0.02
 _LATE_S = 3.0
@@ -92,12 +93,20 @@ def _wait_for_service(
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what of `environment` the daemon should know: the user, the places, the language."""
-    return {
+    """Return what of `environment` the daemon should know: the user, the places, the language.
+
+    It works in another folder than we do, so relative places are made absolute.
+    """
+    kept = {
         name: value
         for name, value in environment.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
+    return kept | {name: _absolute(kept[name]) for name in _PLACES if kept.get(name)}
+
+
+def _absolute(place: str) -> str:
+    return str(Path(place).expanduser().absolute())
 
 
 def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
@@ -126,6 +135,7 @@ def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 def _begin_log(log: Path) -> int:
     """Make the folder of `log`; return where in it the lines of this start will begin."""
+    _refuse_anothers(places.home())
     try:
         for folder in (places.home(), log.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,6 +148,22 @@ def _begin_log(log: Path) -> int:
     except OSError as error:
         raise _cannot_write(log, error) from None
     return 0
+
+
+def _refuse_anothers(home: Path) -> None:
+    """Refuse a home of somebody else, as `sudo` may leave us with.
+
+    What root writes there, its owner could not use any more.
+    """
+    with contextlib.suppress(OSError):  # to make or to open the log tells more
+        owner = home.stat().st_uid
+        if owner != os.geteuid():
+            raise YaadError(
+                Code.REFUSED,
+                f"{home} belongs to user {owner}, not to {os.geteuid()}; the daemon was not"
+                " started, and nothing was written.",
+                hint="Run it as that user, or set YAAD_HOME to a folder of your own.",
+            )
 
 
 def _cannot_write(log: Path, error: OSError) -> YaadError:

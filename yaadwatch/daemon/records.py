@@ -8,7 +8,7 @@ from typing import TypeVar
 from yaadwatch.daemon.follower import CURSOR, Journal
 from yaadwatch.daemon.scheduler import LastRun, Runs
 from yaadwatch.daemon.stream import Logs
-from yaadwatch.engine.stores.store_places import lacking
+from yaadwatch.engine.stores.store_places import is_in_place, lacking
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event
@@ -16,6 +16,7 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store import cursors, events, jobs, meta, projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system import mounts
 
 T = TypeVar("T")
 
@@ -32,6 +33,16 @@ def project_ids(home: Home) -> frozenset[str]:
 def where(home: Home) -> dict[str, Path]:
     """Return the projects that are watched, by id, and where each is."""
     return {project.id: project.common_dir for project in home.user.read(projects.everything)}
+
+
+def are_in_place(home: Home, project: str | None) -> bool:
+    """Return whether one project, or each (None), is where it is registered.
+
+    Those on the network are not asked.
+    """
+    asked = [row for row in home.user.read(projects.everything) if project in (None, row.id)]
+    near = set(mounts.near(row.common_dir for row in asked))
+    return all(is_in_place(row) for row in asked if row.common_dir in near)
 
 
 def journal_of(home: Home) -> Journal:

@@ -4,7 +4,6 @@ Nothing else in the program knows more than its neighbours.
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -210,7 +209,7 @@ def mask(text: str) -> str:
 
 def _intake(home: Home, bell: Bell, health: Health) -> Intake:
     def trees(project: str | None) -> list[WatchedTree]:
-        if not all(map(os.path.lexists, mounts.near(records.where(home).values()))):
+        if not records.are_in_place(home, project):
             from yaadwatch.engine import moved
 
             moved.seek(home, project)

@@ -113,7 +113,7 @@ def exclude(home: Home, project: Project) -> None:
             f"{path} cannot be written to ({error.strerror}); git would see our folder.",
             hint="Look at its permissions, then: yaadwatch add",
         ) from error
-    home.user.write(registry.replace, replace(project, excluded=appended))
+    home.user.write(registry.exclude, project.id, appended)
 
 
 def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identity:
@@ -149,6 +149,10 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
     """
     where = main_root(layout) or layout.common_dir
     known = home.user.read(registry.by_common_dir, layout.common_dir)
+    if known is not None and not stands(known.store):
+        _rescue(home, known)
+        if stands(known.store):  # nothing newer than what was put back can be had
+            return Identity(project=known, again=True, former_root=known.root)
     former = home.user.read(registry.removed, layout.common_dir)
     source = known if known is not None and not stands(known.store) else former
     backup = newest_backup(source) if source is not None else None
@@ -313,6 +317,7 @@ def _rescue(home: Home, known: Project) -> None:
 
 def _is_its_own(home: Home, known: Project) -> bool:
     """Return whether the store at a project's place is the project's."""
+    home.stores.let_go_if_moved(known.id)
     try:
         with home.stores.use(known):
             return True

@@ -1,11 +1,12 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
 import contextlib
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.stores.store_places import lacking
+from yaadwatch.engine.stores.store_places import is_anothers, lacking
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
@@ -129,7 +130,8 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         return shown | {"state": "broken", "reason": why, "hint": HANGS}
     try:
         if reason := lacking(project):
-            return shown | {"state": "missing", "reason": reason}
+            hint = {"hint": _anothers(project)} if is_anothers(project) else {}
+            return shown | {"state": "missing", "reason": reason} | hint
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, project)
         shown |= found | counted(_told_here(home, project, main, doubts))
@@ -138,6 +140,14 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
     except YaadError as error:
         state = "refused" if error.code is Code.REFUSED else "broken"
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
+
+
+def _anothers(project: Project) -> str:
+    """Return what may be done about a project that another repository took the place of."""
+    return (
+        "yaadwatch add . in its new place, if it moved. To have its memories in the one that is"
+        f" there now: yaadwatch add --restore {shlex.quote(str(project.root))}"
+    )
 
 
 def _require_ours(home: Home, project: Project) -> None:

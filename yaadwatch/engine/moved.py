@@ -9,15 +9,24 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from yaadwatch.engine import identity
+from yaadwatch.engine.stores.store_places import (
+    is_anothers,
+    is_in_place,
+    is_kept_out,
+    is_whole,
+    leads_away,
+    stands,
+)
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store import projects as registry
-from yaadwatch.system import mounts
+from yaadwatch.system import dwindling, mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Layout
 
@@ -41,35 +50,85 @@ def follow(home: Home, layout: Layout) -> Project | None:
     """
     with _following:
         known = home.user.read(registry.by_common_dir, layout.common_dir)
-        if known is not None or home.user.stands_in:
-            return known
-        project = _registered(home, layout)
-        store = identity.store_folder(layout) / "yaad.db"
-        if project is None or not identity.is_store_of(project, store):
-            return None
-        moved = identity.identify(home, layout, store.parent, trust=False)
-        identity.register_trees(home, moved, layout)
-        identity.exclude(home, moved.project)
-    _log.info(
-        "project.followed",
-        extra={"project": project.id, "was": str(project.root), "path": str(moved.project.root)},
-    )
-    return moved.project
+        if known is not None and is_anothers(known):
+            _seek_all(home, known.id)
+            known = home.user.read(registry.by_common_dir, layout.common_dir)
+            if known is not None:  # nobody knows where it is, and what is here is another one
+                return None
+        return known or _follow(home, layout)
 
 
 def seek(home: Home, project: str | None = None) -> None:
     """Follow one project, or every one (None), of which nothing is left at its place.
 
-    It is looked for in the folders that hold watched repositories, its own among them.
+    It is looked for in the folders that hold watched repositories, its own among them. One that is
+    where it was, under another number, is known by that from now on: that of a disk may change with
+    a restart. Where `.git` was made anew, our folder is kept out of it again.
     """
+    with _following:
+        _seek_all(home, project)
+
+
+def _seek_all(home: Home, project: str | None) -> None:
     every = home.user.read(registry.everything)
     near = set(mounts.near(row.common_dir for row in every if project in (None, row.id)))
+    renumbered = []
     for row in every:
-        if row.common_dir in near and not os.path.lexists(row.common_dir):
-            try:
+        if row.common_dir not in near or is_in_place(row):
+            continue
+        try:
+            if is_away(row):
                 _seek(home, row, {other.root.parent for other in (row, *every)})
+            elif not home.user.stands_in:
+                renumbered += _renumbered(home, row)
+        except YaadError as error:
+            _log.warning("project.not_followed", extra={"project": row.id, "why": str(error)})
+    if renumbered:
+        home.user.write(registry.renumber, renumbered)
+    for row in renumbered:
+        if not is_kept_out(row) and _is_left_alone(home, row) and _is_watched(home, row):
+            try:
+                identity.exclude(home, row)
             except YaadError as error:
-                _log.warning("project.not_followed", extra={"project": row.id, "why": str(error)})
+                _log.warning("project.not_excluded", extra={"project": row.id, "why": str(error)})
+
+
+def is_away(project: Project) -> bool:
+    """Return whether nothing of a project is left at its place.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    return not os.path.lexists(project.common_dir) or is_anothers(project)
+
+
+def _is_watched(home: Home, project: Project) -> bool:
+    """Return whether a project was not removed, nor followed elsewhere, meanwhile."""
+    known = home.user.read(registry.by_common_dir, project.common_dir)
+    return known is not None and known.id == project.id
+
+
+def _is_left_alone(home: Home, project: Project) -> bool:
+    """Return whether a repository lacks our line because it is new, not because it is going."""
+
+    def stands_whole() -> bool:
+        return is_whole(project.common_dir) and os.path.lexists(project.store)
+
+    return dwindling.is_left_alone(project.root, home.clock, stands=stands_whole)
+
+
+def _renumbered(home: Home, project: Project) -> list[Project]:
+    """Return the project under the number that its folder has now, if it is there without doubt.
+
+    Raises:
+        YaadError: UNAVAILABLE, REFUSED; the store at its place cannot be had, or is another's.
+    """
+    if leads_away(project) or not is_whole(project.common_dir) or not stands(project.store):
+        return []
+    home.stores.let_go_if_moved(project.id)
+    home.stores.look(project, lambda _: None)  # it bears the project's id, or this is refused
+    found = project.common_dir.stat()
+    return [replace(project, device=found.st_dev, inode=found.st_ino)]
 
 
 def _seek(home: Home, project: Project, parents: set[Path]) -> None:
@@ -77,8 +136,28 @@ def _seek(home: Home, project: Project, parents: set[Path]) -> None:
     for parent in nearest[:PARENTS_MAX]:
         for place in _repositories(project, parent):
             layout = layouts.find(place)
-            if layout is not None and follow(home, layout) is not None:
+            if layout is not None and _follow(home, layout) is not None:
                 return
+
+
+def _follow(home: Home, layout: Layout) -> Project | None:
+    """Return the project that was moved to a place that none is registered for; None: none was."""
+    if home.user.stands_in:
+        return None
+    if home.user.read(registry.by_common_dir, layout.common_dir) is not None:
+        return None
+    project = _registered(home, layout)
+    store = identity.store_folder(layout) / "yaad.db"
+    if project is None or not identity.is_store_of(project, store):
+        return None
+    moved = identity.identify(home, layout, store.parent, trust=False)
+    identity.register_trees(home, moved, layout)
+    identity.exclude(home, moved.project)
+    _log.info(
+        "project.followed",
+        extra={"project": project.id, "was": str(project.root), "path": str(moved.project.root)},
+    )
+    return moved.project
 
 
 def _repositories(project: Project, parent: Path) -> Iterator[Path]:

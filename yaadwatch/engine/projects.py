@@ -17,6 +17,7 @@ from yaadwatch.engine.stores.store_places import (
     EXCLUDED,
     STORE_FOLDER,
     exclude_file,
+    is_anothers,
     lacking,
     leads_away,
     refuse_unsafe,
@@ -78,6 +79,9 @@ def add(
     refuse_unsafe(folder / "yaad.db")
     _refuse_linked_exclude(layout, folder)
     with home.adding, ExitStack() as undo:
+        former = home.user.read(registry.by_common_dir, layout.common_dir)
+        if former is not None and is_anothers(former):
+            home.follow(layout)  # to where it was moved, before this one takes its place
         fresh = not stands(folder / "yaad.db")
         if restore:
             found = identity.restored(home, layout, folder)
@@ -144,7 +148,8 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     now = home.clock.now()
     if leads_away(project):
         project = _followed(home, call.folder) or project
-    is_there = not leads_away(project)  # else what is at its place is nothing of ours
+    # Else what is at its place is nothing of ours.
+    is_there = not (leads_away(project) or is_anothers(project))
     missing = lacking(project)
     memories, backup, can_restore = _back_up(home, project, now, is_there=is_there)
     if is_there:

@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import past_questions
 from yaadwatch.engine.stores.open_stores import Stores
-from yaadwatch.engine.stores.store_places import lacking
+from yaadwatch.engine.stores.store_places import has_its_number, is_anothers, lacking
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key
@@ -255,7 +255,9 @@ class Home:
         """
         layout = require_repository(folder)
         project = self.user.known(projects.by_common_dir, layout.common_dir)
-        if project is None:
+        if project is not None and not has_its_number(project):
+            self.stores.let_go_if_moved(project.id)
+        if project is None or is_anothers(project):
             project = self.follow(layout)
         if project is None and not self.user.read(projects.everything):
             self.user.refuse_if_stands_in()  # nobody knows whether it is watched
@@ -305,6 +307,8 @@ class Home:
             raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
         if lacking(found):
             raise _not_there(found.root)
+        if not has_its_number(found):
+            self.stores.let_go_if_moved(found.id)
         with self.stores.use(found) as db:
             rows = {row.id: row for row in db.read(worktrees.everything)}
             row = rows.get(worktree)

@@ -89,6 +89,19 @@ def replace(conn: apsw.Connection, project: Project) -> None:
     )
 
 
+def renumber(conn: apsw.Connection, projects: Iterable[Project]) -> None:
+    """Write device and number of projects; those that are watched no longer stay as they are."""
+    conn.executemany(
+        "UPDATE projects SET device = ?, inode = ? WHERE id = ? AND removed_ms IS NULL",
+        [(project.device, project.inode, project.id) for project in projects],
+    )
+
+
+def exclude(conn: apsw.Connection, id: str, line: str) -> None:
+    """Write what was put into the exclude file for a project, if it is watched still."""
+    conn.execute("UPDATE projects SET excluded = ? WHERE id = ? AND removed_ms IS NULL", (line, id))
+
+
 def drop(conn: apsw.Connection, id: str) -> None:
     """Take the project out of the registry for good."""
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))

@@ -8,6 +8,7 @@ import pytest
 from engine_world import FIVE_TRIES
 
 from yaadwatch.engine import moved, projects
+from yaadwatch.engine.inout import backups
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
@@ -155,3 +156,177 @@ def test_one_whose_store_became_a_link_is_refused(follower):
 
     assert refused.value.code is Code.REFUSED
     assert places(follower) == [tree.path]
+
+
+def cloned(tree, name):
+    """Clone a repository to a place, which was another's a moment ago."""
+    clone = tree.world.tree(name)
+    tree.git("clone", "-q", str(tree.path), str(clone.path))
+    return clone
+
+
+def test_one_that_got_another_name_before_a_clone_took_its_place_is_found(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    memory = tree.remember()
+    there = tree.moved_to("code/store")
+    clone = cloned(there, "code/shop")
+
+    moved.seek(world.home)
+
+    assert places(world) == [there.path]
+    assert there.verdict(memory) == "fresh"
+    assert not_watched(clone)
+
+
+def test_a_clone_in_the_place_of_one_that_moved_has_its_memories_never(follower):
+    tree = follower.repo("code/shop")
+    tree.add()
+    tree.remember()
+    there = tree.moved_to("elsewhere")
+    clone = cloned(there, "code/shop")
+
+    assert not_watched(clone)
+    assert there.stale()["stale"] == []
+
+
+def test_a_clone_in_the_place_of_one_that_was_deleted_has_its_memories_never(follower):
+    """Whether or not the system gives its folder the number of the former one."""
+    tree = follower.repo("code/shop")
+    tree.add()
+    tree.remember()
+    other = follower.repo("other")
+    shutil.rmtree(tree.path)
+    clone = cloned(other, "code/shop")
+    found = (clone.path / ".git").stat()
+    registered(follower, device=found.st_dev, inode=found.st_ino)
+
+    assert not_watched(clone)
+    (row,) = projects.projects(follower.home, clone.call)["projects"]
+    assert row["state"] == "missing"
+    assert "add --restore" in row["hint"]
+
+
+def test_a_clone_that_is_added_in_the_place_of_one_that_moved_takes_nothing_from_it(follower):
+    tree = follower.repo("code/shop")
+    first = tree.add()["id"]
+    memory = tree.remember()
+    there = tree.moved_to("code/store")
+    clone = cloned(there, "code/shop")
+
+    assert clone.add()["id"] != first
+
+    assert clone.memories() == []
+    assert there.verdict(memory) == "fresh"
+
+
+def test_a_clone_is_not_touched_when_the_one_that_was_there_is_removed(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.remember()
+    there = tree.moved_to("elsewhere")
+    clone = cloned(there, "code/shop")
+    before = sorted(clone.path.rglob("*"))
+
+    assert tree.remove()["memories"] == 1
+
+    assert sorted(clone.path.rglob("*")) == before
+
+
+def test_one_whose_disk_got_another_number_is_known_by_that(world):
+    """After a restart it may: a copy would else be taken for the one, and the one for nobody's."""
+    tree = world.repo("code/shop")
+    first = tree.add()["id"]
+    registered(world, device=(tree.path / ".git").stat().st_dev + 1)
+
+    moved.seek(world.home)
+    copy = tree.copy("code/copy")
+
+    assert copy.add()["id"] != first
+    assert tree.add()["id"] == first
+    assert sorted(places(world)) == [copy.path, tree.path]
+
+
+def test_one_that_stands_in_the_place_of_another_is_not_known_by_its_number(world):
+    """Two that changed places: who has the memories of whom is what their stores say."""
+    one, other = world.repo("code/one"), world.repo("code/other")
+    one.add(), other.add()
+    one.remember("Retry three times."), other.remember("Retry five times.")
+    before = {row.id: row.inode for row in world.home.user.read(registry.everything)}
+    one.path.rename(world.folder / "away")
+    other.path.rename(one.path)
+    (world.folder / "away").rename(other.path)
+
+    moved.seek(world.home)
+
+    assert {row.id: row.inode for row in world.home.user.read(registry.everything)} == before
+    for tree in (one, other):
+        with pytest.raises(YaadError) as refused:
+            tree.stale()
+        assert refused.value.code is Code.REFUSED
+    assert other.add()["again"]
+    assert other.memories() == ["Retry three times."]
+
+
+def test_one_whose_git_folder_was_made_anew_is_kept_out_of_git_again(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.remember()
+    shutil.rmtree(tree.path / ".git")
+    tree.git("init", "-q")
+
+    moved.seek(world.home)
+
+    assert ".yaad" not in tree.git("status", "--porcelain", "-uall")
+    assert len(tree.memories()) == 1
+
+
+def test_one_whose_git_folder_became_a_file_keeps_its_id(world):
+    tree = world.repo("code/shop")
+    first = tree.add()["id"]
+    tree.git("init", "-q", "--separate-git-dir", str(world.folder / "shop.git"))
+
+    moved.seek(world.home)
+
+    assert tree.add()["id"] == first
+
+
+def test_one_that_was_removed_meanwhile_stays_removed(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    (project,) = world.home.user.read(registry.everything)
+    tree.remove()
+    removed = world.home.user.read(registry.get, project.id)
+
+    world.home.user.write(registry.renumber, [replace(project, device=1, inode=2)])
+    world.home.user.write(registry.exclude, project.id, "/.yaad/\n")
+
+    assert world.home.user.read(registry.get, project.id) == removed
+    assert places(world) == []
+
+
+def test_a_clone_gets_the_memories_of_the_one_that_was_deleted_when_it_is_told_to(world):
+    """No copy was made of them so far: the open store is the last that has them."""
+    source = world.repo("source")
+    tree = cloned(source, "code/shop")
+    tree.add()
+    memory = tree.remember()
+    shutil.rmtree(tree.path)
+    clone = cloned(source, "code/shop")
+
+    clone.add(restore=True)
+
+    assert clone.verdict(memory) == "fresh"
+
+
+def test_what_was_said_since_the_last_copy_is_not_lost_to_it(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.remember("Retry three times.")
+    backups.back_up_all(world.home)
+    tree.remember("Retry with a pause.")
+    shutil.rmtree(tree.path / ".yaad")
+
+    tree.add(restore=True)
+
+    assert sorted(tree.memories()) == ["Retry three times.", "Retry with a pause."]

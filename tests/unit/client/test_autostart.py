@@ -57,6 +57,26 @@ def test_the_daemon_has_a_session_a_folder_and_an_environment_of_its_own(home, m
     assert not {"AWS_SECRET_ACCESS_KEY", "PYTHONPATH"} & set(answer["environment"])
 
 
+def test_a_home_that_is_named_relative_to_our_folder_is_the_daemons_too(home, monkeypatch):
+    """It works in another folder, and would make a home of its own there."""
+    monkeypatch.chdir(home.parent)
+    monkeypatch.setenv("YAAD_HOME", "yaad")
+
+    with contextlib.closing(starting_client(time_s=5)) as client:
+        assert client.call("status")["daemon"]["pid"] == client.pid
+
+    assert places.lock_file() == home / "daemon.lock"
+    assert daemon_holds_lock()
+
+
+def test_relative_places_are_made_absolute_for_the_daemon(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    known = autostart.clean_environment({"HOME": "me", "YAAD_HOME": "", "LANG": "C"})
+
+    assert known == {"HOME": str(tmp_path / "me"), "YAAD_HOME": "", "LANG": "C"}
+
+
 def test_the_log_and_every_folder_are_for_their_owner_alone(home):
     with contextlib.closing(starting_client()) as client:
         client.call("status")

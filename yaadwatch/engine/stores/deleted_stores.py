@@ -5,17 +5,20 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 from yaadwatch import places
-from yaadwatch.engine.stores.store_places import EXCLUDED, STORE_FOLDER, exclude_file
+from yaadwatch.engine.stores.store_places import (
+    EXCLUDED,
+    STORE_FOLDER,
+    exclude_file,
+    has_its_number,
+    is_whole,
+)
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import dwindling, files
 from yaadwatch.system.clock import Clock
-
-_OF_EACH_REPOSITORY: Final = ("HEAD", "objects", "refs")
 
 
 def put_back(db: Database) -> None:
@@ -92,10 +95,9 @@ def may_return(project: Project) -> bool:
     also where the system gave its folder the number that the former one had.
     """
     try:
-        found = project.common_dir.stat()
-        if (found.st_dev, found.st_ino) != (project.device, project.inode):
+        if not has_its_number(project):
             return False
-        if not all(os.path.lexists(project.common_dir / name) for name in _OF_EACH_REPOSITORY):
+        if not is_whole(project.common_dir):
             return False  # it is being deleted
         if project.store.parent.name != STORE_FOLDER:
             return True

@@ -162,6 +162,23 @@ class Stores:
             db.wait_until_unused(STORE_CLOSING_S)
         self._drop_returned(project)
 
+    def let_go_if_moved(self, project: str) -> None:
+        """Close a store whose folder was moved, unless somebody uses it: it is not at its place.
+
+        It asks the disk that the project is on, so only who has asked that one already may call it.
+        """
+        with self._lock:
+            db = self._open.get(project)
+        if db is None or not db.is_moved_with_its_log():
+            return
+        with self._lock:
+            if self._open.get(project) is not db or project in self._users:
+                return
+            del self._open[project]
+            del self._used_at[project]
+        db.let_go()
+        self._drop_returned(project)
+
     def rest(self, idle: timedelta) -> int:
         """Close the stores that nobody used for so long; return how many those were."""
         now_s = self._clock.monotonic_s()
@@ -252,7 +269,7 @@ class Stores:
             if db is None:
                 db = self._open_store(project)
                 self._open[project.id] = db
-                self._projects[project.id] = project
+            self._projects[project.id] = project  # as it is registered now
             self._open.move_to_end(project.id)
             self._users[project.id] = self._users.get(project.id, 0) + 1
             if not in_passing or project.id not in self._used_at:
@@ -379,7 +396,7 @@ class Stores:
             project.store,
             role="project",
             on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: self._may_return(project),
+            may_return=lambda: self._may_return(self._projects[project.id]),
         )
         try:
             found = db.read(meta.get, "project")

@@ -3,10 +3,13 @@
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
+from yaadwatch.system import files
 
+_OF_EACH_REPOSITORY: Final = ("HEAD", "objects", "refs")
 STORE_FOLDER = ".yaad"
 EXCLUDED = f"/{STORE_FOLDER}/"
 """The line that keeps our folder out of git."""
@@ -68,7 +71,56 @@ def lacking(project: Project) -> str:
         return f"{project.common_dir} is not there"
     if leads_away(project):
         return f"a link leads from {project.common_dir} to {os.path.realpath(project.common_dir)}"
+    if is_anothers(project):
+        return f"{project.common_dir} is another repository now"
     return ""
+
+
+def has_its_number(project: Project) -> bool:
+    """Return whether the folder at a project's place has the device and number it is known by."""
+    try:
+        found = project.common_dir.stat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (project.device, project.inode)
+
+
+def is_in_place(project: Project) -> bool:
+    """Return whether all is as it is registered: no need to ask where a project is."""
+    return has_its_number(project) and os.path.lexists(project.store) and is_kept_out(project)
+
+
+def is_whole(common_dir: Path) -> bool:
+    """Return whether all stands in a git folder that each has: none of it was deleted so far."""
+    return all(os.path.lexists(common_dir / name) for name in _OF_EACH_REPOSITORY)
+
+
+def is_kept_out(project: Project) -> bool:
+    """Return whether our folder is kept out of git, as far as that can be found out."""
+    if project.store.parent != project.root / STORE_FOLDER:
+        return True
+    try:
+        return EXCLUDED.encode() in files.read_lines(exclude_file(project.common_dir))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def is_anothers(project: Project) -> bool:
+    """Return whether another repository is at a project's place, such as a clone of it.
+
+    It has neither our store nor our line in its exclude file. Its number says less: the system may
+    give it that of the former one, and a disk may have another after a restart.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be found out.
+    """
+    if stands(project.store) or not stands(project.common_dir):
+        return False
+    if project.store.is_relative_to(project.common_dir):
+        return not has_its_number(project)
+    return not is_kept_out(project)
 
 
 def leads_away(project: Project) -> bool:

@@ -315,6 +315,23 @@ class Database:
             self._changes += 2
             self._pool.close()
 
+    def is_moved_with_its_log(self) -> bool:
+        """Return whether its folder was moved: nothing of ours is where it was.
+
+        If only the file was moved, its log was not, and would be read as that of the next one.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed.
+        """
+        return self._pool.is_moved_with_its_log()
+
+    def let_go(self) -> None:
+        """Close the store, and leave alone what stands at its place, with the log beside it."""
+        with self._guard:
+            self._closed = True
+            self._changes += 2
+            self._pool.abandon()
+
     def close_and_delete(self) -> None:
         """Close the store, which nobody uses, and delete its file; another one there is left alone.
 

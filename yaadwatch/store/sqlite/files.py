@@ -55,7 +55,15 @@ class StoreFile:
             return Place.HERE if write_ahead == self._write_ahead else Place.DELETED
         if main is not None:
             return Place.TAKEN
-        return Place.MOVED if os.fstat(self._descriptor).st_nlink > 0 else Place.DELETED
+        return Place.MOVED if self._is_linked() else Place.DELETED
+
+    def is_moved_with_its_log(self) -> bool:
+        """Return whether both were moved, as with their folder: nothing of ours is at the path."""
+        here = (_find(self._places[0]) == self._main, _find(self._places[1]) == self._write_ahead)
+        return here == (False, False) and self._is_linked()
+
+    def _is_linked(self) -> bool:
+        return os.fstat(self._descriptor).st_nlink > 0
 
     def close(self) -> None:
         """Let the file go."""

@@ -114,6 +114,11 @@ class Pool:
         with self.in_use():
             return self._file.place()
 
+    def is_moved_with_its_log(self) -> bool:
+        """Return whether the file and its log were moved: nothing of ours is where they were."""
+        with self.in_use():
+            return self._file.is_moved_with_its_log()
+
     def close(self) -> None:
         """Close everything, what is in use as soon as it is not."""
         with self._guard:
