@@ -1,12 +1,19 @@
 """What stands in the place of a rule is told instead of it, until somebody says the rule again."""
 
+from datetime import timedelta
+
 import pytest
 
 from yaadwatch.engine import context as contexts
-from yaadwatch.engine.memories import links
+from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.inout import erasing
+from yaadwatch.engine.memories import deleting, links
+from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.truth import contradictions, resolving
 from yaadwatch.engine.workspace import Call
+from yaadwatch.model import times
+from yaadwatch.store import nodes
 
 YARN, PNPM, NPM = "Install with yarn", "Install with pnpm", "Install with npm"
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
@@ -62,6 +69,14 @@ def listed(tree):
 def settle(tree, keep, call=None, **fields):
     (one,) = listed(tree)
     return resolving.resolve(tree.home, call or tree.call, id=one["id"], keep=keep, **fields)
+
+
+def confidence_in_half_a_year(tree, memory):
+    with tree.home.space(tree.call) as space:
+        node = space.db.read(nodes.get, memory)
+        later = tree.home.clock.now() + timedelta(days=180)
+        settings = tree.home.settings
+        return space.db.read(ageing.confidences, [node], settings, later)[memory]
 
 
 def over(tree, memory):
@@ -123,6 +138,17 @@ class TestRules:
 
         assert block(tree) == [PNPM]
 
+    @pytest.mark.parametrize("gone", [erasing.erase, deleting.delete_node])
+    def test_nor_does_whoever_takes_it_away_for_good(self, tree, gone):
+        yarn, npm, pnpm = rule(tree, YARN), rule(tree, NPM), rule(tree, PNPM)
+        tree.link(npm, "supersedes", yarn)
+        tree.link(pnpm, "supersedes", npm)
+
+        gone(tree.home, tree.call, id=npm)
+
+        assert block(tree) == [PNPM]
+        assert [one["from"] for one in over(tree, yarn)] == [pnpm]
+
     def test_what_takes_the_place_of_a_rule_is_one(self, tree):
         yarn = rule(tree, YARN)
         fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=2)
@@ -150,6 +176,23 @@ class TestPeopleAndAgents:
 
         assert block(tree) == [YARN]
         assert tree.show(pnpm)["version"] == 1
+
+    def test_an_agent_hides_no_contradiction_by_its_own_words(self, tree):
+        three = rule(tree, THREE)
+        five = by_agent(tree, FIVE, kind="fact")["id"]
+        before = confidence_in_half_a_year(tree, three)
+
+        links.link(tree.home, agent(tree), id=five, kind="supersedes", to=three)
+
+        (one,) = listed(tree)
+        assert {side["node"] for side in one["sides"]} == {three, five}
+        assert tree.show(three)["superseded_by"] is None
+        found = recalling.recall(tree.home, tree.call, query="client retries")["results"]
+        assert [row["superseded_by"] for row in found] == [None, None]
+        now = times.told(tree.home.clock.now())
+        then = recalling.recall(tree.home, tree.call, query="client retries", at=now)["results"]
+        assert {row["id"] for row in then} == {three, five}
+        assert confidence_in_half_a_year(tree, three) > before
 
     def test_an_agents_rule_gives_way_to_an_agents(self, world):
         tree = world.repo()
