@@ -78,11 +78,20 @@ def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor
     stand_in(conn, node_id, old, now, actor=actor)
 
 
-def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
+def stand_in(
+    conn: Connection,
+    node_id: str,
+    old: Node,
+    now: datetime,
+    *,
+    actor: str,
+    keeps_tier: bool = False,
+) -> None:
     """Note that a memory stands in the place of another, inside the transaction that relates them.
 
     A person who puts it there vouches for it, and in the place of a rule it is one. What an agent
-    puts in the place of what a person said gets neither.
+    puts in the place of what a person said gets neither. With `keeps_tier`, somebody just said
+    which tier it has.
     """
     new = nodes.get(conn, node_id)
     if new is None:
@@ -90,7 +99,8 @@ def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor:
     by_person = succession.is_person(actor)
     vouched = by_person and not hot.is_persons(conn, new.id)
     is_rule = (
-        old.tier == HOT
+        not keeps_tier
+        and old.tier == HOT
         and new.kind not in claiming.TELLING
         and (by_person or not hot.is_persons(conn, old.id))
     )

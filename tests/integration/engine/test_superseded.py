@@ -7,12 +7,14 @@ import pytest
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.inout import erasing
-from yaadwatch.engine.memories import deleting, links
+from yaadwatch.engine.memories import curate, deleting, links
+from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.truth import contradictions, resolving
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model import times
+from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store import nodes
 
 YARN, PNPM, NPM = "Install with yarn", "Install with pnpm", "Install with npm"
@@ -157,6 +159,25 @@ class TestRules:
 
         assert block(tree) == ["pnpm came with the move to Node 22"]
 
+    def test_so_is_what_a_batch_puts_there_unless_it_says_the_tier(self, tree):
+        yarn, npm = rule(tree, YARN), rule(tree, NPM)
+        batch = {
+            "nodes": [
+                GivenNode(id="later-1", text="pnpm came with Node 22", kind="fact"),
+                GivenNode(id="later-2", text="bun came with Node 24", kind="fact", tier=2),
+            ],
+            "edges": [
+                GivenEdge(from_="later-1", kind="supersedes", to=yarn),
+                GivenEdge(from_="later-2", kind="supersedes", to=npm),
+            ],
+        }
+
+        injecting.inject(tree.home, tree.call, **batch)
+
+        assert block(tree) == ["pnpm came with Node 22"]
+        again = injecting.inject(tree.home, tree.call, **batch)
+        assert (again["nodes"]["same"], again["edges"]["same"]) == (2, 2)
+
     def test_a_task_takes_no_place_among_the_rules(self, tree):
         yarn = rule(tree, YARN)
         task = tree.remember("Move to pnpm", kind="task")
@@ -265,6 +286,32 @@ class TestSaidAgain:
         assert over(tree, three) == []
         history = tree.show(three, view="all")["edges"]
         assert [one for one in history if one["kind"] == "supersedes" and one["until"]]
+
+    def test_one_that_was_pinned_before_is_pinned_anew(self, tree):
+        three, five = tree.remember(THREE, pin=True), tree.remember(FIVE)
+        settle(tree, five)
+
+        tree.pin(three)
+
+        assert over(tree, three) == []
+
+    @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
+    def test_who_states_it_anew_hears_what_it_contradicts(self, tree, say):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        tree.link(five, "supersedes", three)
+
+        answer = say(tree.home, tree.call, id=three)
+
+        assert [one["value"] for one in answer["contradicts"]] == ["3"]
+
+    @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
+    def test_an_agent_that_states_it_anew_hears_what_stands_there(self, tree, say):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+
+        answer = say(tree.home, agent(tree), id=yarn)
+
+        assert answer["superseded_by"] == [{"id": pnpm, "text": PNPM}]
 
     def test_an_edit_to_another_value_contradicts(self, tree):
         three, five = tree.remember(THREE), tree.remember(FIVE)
