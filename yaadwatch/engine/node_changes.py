@@ -112,10 +112,39 @@ def stand_in(
     done = replace(done, updated_at=now, version=new.version + 1)
     nodes.replace(conn, done, expected_version=new.version)
     change = "confirmed" if vouched else "promoted"
-    reason = f"in the place of {called(old.id)}"
+    reason = _in_place_of(old.id)
     versions.add(conn, version_of(done, now, change, actor, reason))
     body: dict[str, object] = {"change": change}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+
+
+def stand_back(conn: Connection, node_id: str, old_id: str, now: datetime, *, actor: str) -> None:
+    """Take back, inside the transaction that ends the relation, that a memory became a rule by it.
+
+    What was done with the memory since then stays, and so does what stands in other places.
+    """
+    new = nodes.get(conn, node_id)
+    past = versions.of_node(conn, node_id)[-2:]
+    if new is None or new.archived_at is not None or past[1:] == []:
+        return
+    before, last = past
+    ours = last.reason == _in_place_of(old_id) and last.tier < before.tier
+    stands = any(
+        edge.kind == SUPERSEDES and edge.from_node == node_id
+        for edge in edges.of_node(conn, node_id)
+    )
+    if not ours or stands or new.version != last.version:
+        return
+    done = replace(new, tier=before.tier, updated_at=now, version=new.version + 1)
+    nodes.replace(conn, done, expected_version=new.version)
+    reason = f"no longer {_in_place_of(old_id)}"
+    versions.add(conn, version_of(done, now, "demoted", actor, reason))
+    body: dict[str, object] = {"change": "demoted"}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+
+
+def _in_place_of(old_id: str) -> str:
+    return f"in the place of {called(old_id)}"
 
 
 def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:

@@ -159,6 +159,27 @@ class TestRules:
 
         assert block(tree) == ["pnpm came with the move to Node 22"]
 
+    def test_whoever_ends_that_takes_it_back(self, tree):
+        yarn, npm = rule(tree, YARN), rule(tree, NPM)
+        fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=3)
+        tree.link(fact, "supersedes", yarn)
+        tree.link(fact, "supersedes", npm)
+
+        tree.unlink(fact, "supersedes", npm)
+        assert tree.show(fact)["tier"] == 1
+        tree.unlink(fact, "supersedes", yarn)
+
+        assert tree.show(fact)["tier"] == 3
+        assert block(tree) == [YARN, NPM]
+
+    def test_a_rule_before_it_stays_one(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+
+        tree.unlink(pnpm, "supersedes", yarn)
+
+        assert tree.show(pnpm)["tier"] == 1
+
     def test_so_is_what_a_batch_puts_there_unless_it_says_the_tier(self, tree):
         yarn, npm = rule(tree, YARN), rule(tree, NPM)
         batch = {
