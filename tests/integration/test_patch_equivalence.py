@@ -198,7 +198,7 @@ def test_that_no_branch_can_be_read_is_known_for_a_while(git, repo, asked):
     for now_s in (1.0, 2.0, 1.0 + branches.KEPT_S):
         asked.clear()
         with pytest.raises(YaadError):
-            unmerged.commits(repo.layout, git, head(repo), now_s)
+            unmerged.commits(repo.layout, git, head(repo), (), now_s)
         counts.append(len(asked))
 
     assert counts[1] == 0

@@ -78,7 +78,7 @@ def look(home: Home, project: str, worktree: int) -> None:
             return
         layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
         git = space.repository.git
-        strange &= home.unmerged.commits(layout, git, head, monotonic_s()).commits
+        strange &= home.unmerged.commits(layout, git, head, strange, monotonic_s()).commits
         if strange:
             home.landed.look(layout, git, head, strange, monotonic_s)
 
@@ -96,7 +96,7 @@ def _unmerged(
     now_s = home.clock.monotonic_s()
     layout = space.repository.layout
     git = space.repository.git
-    beside = home.unmerged.commits(layout, git, head, now_s)
+    beside = home.unmerged.commits(layout, git, head, commits, now_s)
     strange = beside.commits.intersection(commits)
     if strange:
         strange -= home.landed.known(layout, git, head, strange, now_s)

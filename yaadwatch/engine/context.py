@@ -33,8 +33,9 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
-from yaadwatch.store import agent_files, hot, nodes, provenance
+from yaadwatch.store import agent_files, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.sessions.tasks import TaskRow
 
@@ -216,7 +217,7 @@ def _look(
     spoken = provenance.spoken(conn, worktree, read)
     ruling = nodes.hot(conn, RULES_MAX)
     asked = {flag.node for flag in flagged} | {node.id for node in ruling} | spoken
-    gone = hot.given_way(conn, asked, hidden=hidden)
+    gone = supersession.successors(conn, asked, hidden=hidden)
     # What has given way is told only where the agent reads it in a file all the same.
     raised = [flag for flag in flagged if flag.node in spoken or flag.node not in gone]
     raised.sort(key=lambda flag: (-flag.score, flag.node))

@@ -78,11 +78,20 @@ def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor
     stand_in(conn, node_id, old, now, actor=actor)
 
 
-def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
+def stand_in(
+    conn: Connection,
+    node_id: str,
+    old: Node,
+    now: datetime,
+    *,
+    actor: str,
+    keeps_tier: bool = False,
+) -> None:
     """Note that a memory stands in the place of another, inside the transaction that relates them.
 
     A person who puts it there vouches for it, and in the place of a rule it is one. What an agent
-    puts in the place of what a person said gets neither.
+    puts in the place of what a person said gets neither. With `keeps_tier`, somebody just said
+    which tier it has.
     """
     new = nodes.get(conn, node_id)
     if new is None:
@@ -90,7 +99,8 @@ def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor:
     by_person = succession.is_person(actor)
     vouched = by_person and not hot.is_persons(conn, new.id)
     is_rule = (
-        old.tier == HOT
+        not keeps_tier
+        and old.tier == HOT
         and new.kind not in claiming.TELLING
         and (by_person or not hot.is_persons(conn, old.id))
     )
@@ -102,10 +112,39 @@ def stand_in(conn: Connection, node_id: str, old: Node, now: datetime, *, actor:
     done = replace(done, updated_at=now, version=new.version + 1)
     nodes.replace(conn, done, expected_version=new.version)
     change = "confirmed" if vouched else "promoted"
-    reason = f"in the place of {called(old.id)}"
+    reason = _in_place_of(old.id)
     versions.add(conn, version_of(done, now, change, actor, reason))
     body: dict[str, object] = {"change": change}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+
+
+def stand_back(conn: Connection, node_id: str, old_id: str, now: datetime, *, actor: str) -> None:
+    """Take back, inside the transaction that ends the relation, that a memory became a rule by it.
+
+    What was done with the memory since then stays, and so does what stands in other places.
+    """
+    new = nodes.get(conn, node_id)
+    past = versions.of_node(conn, node_id)[-2:]
+    if new is None or new.archived_at is not None or past[1:] == []:
+        return
+    before, last = past
+    ours = last.reason == _in_place_of(old_id) and last.tier < before.tier
+    stands = any(
+        edge.kind == SUPERSEDES and edge.from_node == node_id
+        for edge in edges.of_node(conn, node_id)
+    )
+    if not ours or stands or new.version != last.version:
+        return
+    done = replace(new, tier=before.tier, updated_at=now, version=new.version + 1)
+    nodes.replace(conn, done, expected_version=new.version)
+    reason = f"no longer {_in_place_of(old_id)}"
+    versions.add(conn, version_of(done, now, "demoted", actor, reason))
+    body: dict[str, object] = {"change": "demoted"}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+
+
+def _in_place_of(old_id: str) -> str:
+    return f"in the place of {called(old_id)}"
 
 
 def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:

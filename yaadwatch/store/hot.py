@@ -1,7 +1,6 @@
 """Which memories are rules for every agent; and what the words of a file once stood for."""
 
 from collections.abc import Iterable, Set
-from itertools import chain
 
 import apsw
 
@@ -9,12 +8,13 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.codec import json_list
 from yaadwatch.store.graph import supersession
+from yaadwatch.store.graph.supersession import said_by_person
 
 
 def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()) -> list[Node]:
     """Return the living hot or pinned memories, pinned first, then the oldest first.
 
-    Those that have given way to another are left out; see `given_way`.
+    Those that have given way to another are left out; see `store.graph.supersession`.
 
     Args:
         conn: a snapshot.
@@ -22,45 +22,20 @@ def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()
         hidden: memories that are not there for whoever asks; they supersede none.
     """
     rows = conn.execute(
-        """
+        f"""
         SELECT id
           FROM nodes
          WHERE archived_ms IS NULL AND scope = 'project' AND kind NOT IN ('file', 'entity')
            AND (tier = 1 OR pinned)
-           AND (?1 OR origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
-                SELECT 1
-                  FROM node_versions
-                 WHERE node = nodes.id AND (actor = 'cli' OR actor LIKE 'file:%')
-                   AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
+           AND (?1 OR {said_by_person("nodes")})
          ORDER BY pinned DESC, created_ms, id
-        """,
+        """,  # noqa: S608
         (int(agents),),
     )
     order = [node for (node,) in rows]
-    gone = given_way(conn, order, hidden=hidden)
+    gone = supersession.successors(conn, order, hidden=hidden)
     found = nodes.many(conn, [node for node in order if node not in gone])
     return [found[node] for node in order if node in found]
-
-
-def given_way(
-    conn: apsw.Connection, ids: Iterable[str], *, hidden: Set[str] = frozenset()
-) -> dict[str, set[str]]:
-    """Return those of `ids` that count no more as rules, with the living memories that do instead.
-
-    What a person said gives way only to what a person said, confirmed, pinned or typed: an agent
-    can put its words beside a person's, never in their place.
-
-    Args:
-        conn: a snapshot.
-        ids: of memories.
-        hidden: memories that are not there for whoever asks; they supersede none.
-    """
-    later = supersession.successors(conn, ids, hidden=hidden)
-    if not later:
-        return {}
-    said = persons(conn, {*later, *chain.from_iterable(later.values())})
-    found = {old: new & said if old in said else new for old, new in later.items()}
-    return {old: new for old, new in found.items() if new}
 
 
 def is_persons(conn: apsw.Connection, id: str) -> bool:
@@ -71,17 +46,12 @@ def is_persons(conn: apsw.Connection, id: str) -> bool:
 def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     """Return those of `ids` that a person said, or has confirmed, pinned or typed since."""
     rows = conn.execute(
-        """
+        f"""
         SELECT id
           FROM nodes
-         WHERE id IN (SELECT value FROM json_each(?))
-           AND (origin = 'cli' OR origin LIKE 'file:%' OR EXISTS (
-                SELECT 1
-                  FROM node_versions
-                 WHERE node = nodes.id AND (actor = 'cli' OR actor LIKE 'file:%')
-                   AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
+         WHERE id IN (SELECT value FROM json_each(?)) AND {said_by_person("nodes")}
          ORDER BY id
-        """,
+        """,  # noqa: S608
         (json_list(ids),),
     )
     return {node for (node,) in rows}

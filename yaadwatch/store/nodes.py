@@ -19,6 +19,7 @@ from yaadwatch.store.codec import (
     to_ms,
     to_ms_or_null,
 )
+from yaadwatch.store.graph import supersession
 
 _NONE: Final[Mapping[str, int]] = {}
 
@@ -355,9 +356,14 @@ def count(conn: apsw.Connection) -> int:
 
 
 def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Take nodes away for good, with their versions, words, places, edges, anchors and flags."""
+    """Take nodes away for good, with their versions, words, places, edges, anchors and flags.
+
+    What had given way to them gives way to what stands in their place.
+    """
+    gone = list(ids)
+    supersession.hand_on(conn, gone)
     conn.execute(
-        "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json_list(ids),)
+        "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json_list(gone),)
     )
 
 

@@ -237,6 +237,18 @@ class TestFiles:
 
         assert RULE not in other.read("CLAUDE.md")
 
+    def test_a_commit_of_this_moment_is_on_its_branch_at_once(self, tree):
+        tree.add(mode="inline")
+        other = linked_on_main(tree)
+        on_feature(tree, "Name tests after claims")
+        assert recall.recall(other.home, other.call, query="claims")["hidden"] == 1
+
+        on_feature(tree)
+        other.sync()
+
+        assert RULE not in other.read("CLAUDE.md")
+        assert recall.recall(other.home, other.call, query="cents")["results"] == []
+
     def test_after_the_merge_it_is_in_every_block(self, tree):
         tree.add(mode="inline")
         other = linked_on_main(tree)

@@ -1,12 +1,21 @@
 """What stands in the place of a rule is told instead of it, until somebody says the rule again."""
 
+from datetime import timedelta
+
 import pytest
 
 from yaadwatch.engine import context as contexts
-from yaadwatch.engine.memories import links
+from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.inout import erasing
+from yaadwatch.engine.memories import curate, deleting, links
+from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.truth import contradictions, resolving
 from yaadwatch.engine.workspace import Call
+from yaadwatch.model import times
+from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.store import nodes
 
 YARN, PNPM, NPM = "Install with yarn", "Install with pnpm", "Install with npm"
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
@@ -62,6 +71,14 @@ def listed(tree):
 def settle(tree, keep, call=None, **fields):
     (one,) = listed(tree)
     return resolving.resolve(tree.home, call or tree.call, id=one["id"], keep=keep, **fields)
+
+
+def confidence_in_half_a_year(tree, memory):
+    with tree.home.space(tree.call) as space:
+        node = space.db.read(nodes.get, memory)
+        later = tree.home.clock.now() + timedelta(days=180)
+        settings = tree.home.settings
+        return space.db.read(ageing.confidences, [node], settings, later)[memory]
 
 
 def over(tree, memory):
@@ -123,6 +140,17 @@ class TestRules:
 
         assert block(tree) == [PNPM]
 
+    @pytest.mark.parametrize("gone", [erasing.erase, deleting.delete_node])
+    def test_nor_does_whoever_takes_it_away_for_good(self, tree, gone):
+        yarn, npm, pnpm = rule(tree, YARN), rule(tree, NPM), rule(tree, PNPM)
+        tree.link(npm, "supersedes", yarn)
+        tree.link(pnpm, "supersedes", npm)
+
+        gone(tree.home, tree.call, id=npm)
+
+        assert block(tree) == [PNPM]
+        assert [one["from"] for one in over(tree, yarn)] == [pnpm]
+
     def test_what_takes_the_place_of_a_rule_is_one(self, tree):
         yarn = rule(tree, YARN)
         fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=2)
@@ -130,6 +158,46 @@ class TestRules:
         tree.link(fact, "supersedes", yarn)
 
         assert block(tree) == ["pnpm came with the move to Node 22"]
+
+    def test_whoever_ends_that_takes_it_back(self, tree):
+        yarn, npm = rule(tree, YARN), rule(tree, NPM)
+        fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=3)
+        tree.link(fact, "supersedes", yarn)
+        tree.link(fact, "supersedes", npm)
+
+        tree.unlink(fact, "supersedes", npm)
+        assert tree.show(fact)["tier"] == 1
+        tree.unlink(fact, "supersedes", yarn)
+
+        assert tree.show(fact)["tier"] == 3
+        assert block(tree) == [YARN, NPM]
+
+    def test_a_rule_before_it_stays_one(self, tree):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+
+        tree.unlink(pnpm, "supersedes", yarn)
+
+        assert tree.show(pnpm)["tier"] == 1
+
+    def test_so_is_what_a_batch_puts_there_unless_it_says_the_tier(self, tree):
+        yarn, npm = rule(tree, YARN), rule(tree, NPM)
+        batch = {
+            "nodes": [
+                GivenNode(id="later-1", text="pnpm came with Node 22", kind="fact"),
+                GivenNode(id="later-2", text="bun came with Node 24", kind="fact", tier=2),
+            ],
+            "edges": [
+                GivenEdge(from_="later-1", kind="supersedes", to=yarn),
+                GivenEdge(from_="later-2", kind="supersedes", to=npm),
+            ],
+        }
+
+        injecting.inject(tree.home, tree.call, **batch)
+
+        assert block(tree) == ["pnpm came with Node 22"]
+        again = injecting.inject(tree.home, tree.call, **batch)
+        assert (again["nodes"]["same"], again["edges"]["same"]) == (2, 2)
 
     def test_a_task_takes_no_place_among_the_rules(self, tree):
         yarn = rule(tree, YARN)
@@ -150,6 +218,23 @@ class TestPeopleAndAgents:
 
         assert block(tree) == [YARN]
         assert tree.show(pnpm)["version"] == 1
+
+    def test_an_agent_hides_no_contradiction_by_its_own_words(self, tree):
+        three = rule(tree, THREE)
+        five = by_agent(tree, FIVE, kind="fact")["id"]
+        before = confidence_in_half_a_year(tree, three)
+
+        links.link(tree.home, agent(tree), id=five, kind="supersedes", to=three)
+
+        (one,) = listed(tree)
+        assert {side["node"] for side in one["sides"]} == {three, five}
+        assert tree.show(three)["superseded_by"] is None
+        found = recalling.recall(tree.home, tree.call, query="client retries")["results"]
+        assert [row["superseded_by"] for row in found] == [None, None]
+        now = times.told(tree.home.clock.now())
+        then = recalling.recall(tree.home, tree.call, query="client retries", at=now)["results"]
+        assert {row["id"] for row in then} == {three, five}
+        assert confidence_in_half_a_year(tree, three) > before
 
     def test_an_agents_rule_gives_way_to_an_agents(self, world):
         tree = world.repo()
@@ -222,6 +307,32 @@ class TestSaidAgain:
         assert over(tree, three) == []
         history = tree.show(three, view="all")["edges"]
         assert [one for one in history if one["kind"] == "supersedes" and one["until"]]
+
+    def test_one_that_was_pinned_before_is_pinned_anew(self, tree):
+        three, five = tree.remember(THREE, pin=True), tree.remember(FIVE)
+        settle(tree, five)
+
+        tree.pin(three)
+
+        assert over(tree, three) == []
+
+    @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
+    def test_who_states_it_anew_hears_what_it_contradicts(self, tree, say):
+        three, five = tree.remember(THREE), tree.remember(FIVE)
+        tree.link(five, "supersedes", three)
+
+        answer = say(tree.home, tree.call, id=three)
+
+        assert [one["value"] for one in answer["contradicts"]] == ["3"]
+
+    @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
+    def test_an_agent_that_states_it_anew_hears_what_stands_there(self, tree, say):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+
+        answer = say(tree.home, agent(tree), id=yarn)
+
+        assert answer["superseded_by"] == [{"id": pnpm, "text": PNPM}]
 
     def test_an_edit_to_another_value_contradicts(self, tree):
         three, five = tree.remember(THREE), tree.remember(FIVE)

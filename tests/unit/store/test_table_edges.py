@@ -125,12 +125,17 @@ def test_an_edge_to_nowhere_is_not_stored(conn):
     st.lists(st.tuples(ends, ends, st.booleans()), max_size=10),
     st.sets(ends),
     st.sets(ends),
+    st.sets(ends),
 )
-def test_what_stands_in_a_place_is_what_lives_at_the_end_of_open_chains(links, archived, hidden):
+def test_what_stands_in_a_place_is_what_lives_at_the_end_of_open_chains(
+    links, archived, hidden, agents
+):
+    """An agent's words stand beside a person's, not in their place."""
     conn = _store(())
     for name in NAMES:
         past = {"archived_at": NOW, "archive_reason": "old"} if name in archived else {}
-        nodes.insert(conn, node(name, **past))
+        origin = "agent:claude" if name in agents else "cli"
+        nodes.insert(conn, node(name, origin=origin, **past))
     over: dict[str, set[str]] = {name: set() for name in NAMES}
     for new, old, holds in links:
         if new < old:  # so that no circle closes
@@ -148,13 +153,45 @@ def test_what_stands_in_a_place_is_what_lives_at_the_end_of_open_chains(links, a
             for new in over[ahead.pop()] - reached:
                 reached.add(new)
                 ahead.append(new)
-        assert found.get(name, set()) == reached - archived - hidden
+        beside = set() if name in agents else agents
+        assert found.get(name, set()) == reached - archived - hidden - beside
         assert supersession.has_given_way(conn, name) is bool(over[name])
         row = conn.execute(
             f"SELECT {supersession.given_way('nodes.id')} FROM nodes WHERE id = :id",
             {"id": name, "hidden": json_list(hidden)},
         ).get
         assert bool(row) is bool(found.get(name))
+
+
+@given(st.lists(st.tuples(ends, ends), max_size=10), st.sets(ends, max_size=3), st.sets(ends))
+def test_what_is_erased_hands_on_what_stands_in_its_place(links, erased, agents):
+    conn = _store(())
+    for name in NAMES:
+        origin = "agent:claude" if name in agents else "cli"
+        nodes.insert(conn, node(name, origin=origin))
+    for new, old in links:
+        if new < old:  # so that no circle closes
+            edges.insert(conn, edge(new, old, SUPERSEDES))
+    before = supersession.successors(conn, NAMES)
+
+    nodes.erase(conn, erased)
+
+    after = supersession.successors(conn, NAMES)
+    for name in set(NAMES) - erased:
+        assert after.get(name, set()) == before.get(name, set()) - erased
+
+
+def test_a_relation_that_is_handed_on_holds_since_the_last_of_those_before_it(conn):
+    day = timedelta(days=1)
+    edges.insert(conn, edge("b", "c", SUPERSEDES, valid_from=NOW - 3 * day))
+    edges.insert(conn, edge("a", "b", SUPERSEDES, valid_from=NOW - day))
+    ended = {"valid_from": NOW - 4 * day, "valid_until": NOW - 2 * day}
+    edges.insert(conn, edge("a", "c", SUPERSEDES, **ended))
+
+    nodes.erase(conn, ["b"])
+
+    (made,) = edges.of_node(conn, "a")
+    assert (made.to_node, made.valid_from, made.valid_until) == ("c", NOW - day, None)
 
 
 def test_a_node_is_pointed_at_by_others_not_by_itself(conn):

@@ -144,7 +144,8 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
             node_changes.learn(conn, confirmed, commit, now)
 
         held.db.write(change)
-        return json_views.changed_row(confirmed) | {"lacking": rests_on.lacking or None}
+        against = contradicting.told(home, held.shelf, node.id)
+        return json_views.changed_row(confirmed) | {"lacking": rests_on.lacking or None} | against
 
 
 def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -238,19 +239,20 @@ def _untag(before: Node, after: Node) -> str:
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
+        if pinned:
+            succession.stated_anew(conn, node.id, now, actor=call.origin)
         if node.pinned == pinned:
             return node
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
-        if pinned:
-            succession.stated_anew(conn, node.id, now, actor=call.origin)
         word = "pinned" if pinned else "unpinned"
         versions.add(conn, node_changes.version_of(done, now, word, call.origin))
         body: dict[str, object] = {"change": word}
         log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
 
-    return _change(home, call, fragment, change, undo="unpin" if pinned else "pin")
+    undo = "unpin" if pinned else "pin"
+    return _change(home, call, fragment, change, undo=undo, contradicts=pinned)
 
 
 def _change(

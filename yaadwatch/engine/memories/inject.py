@@ -348,7 +348,15 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
             else:
                 _change(making, batch, item, node, there=there, done=done)
     making.write()
-    inject_edges.store(conn, batch.edges, batch.now, counts=done.edges, left_out=done.left_out)
+    inject_edges.store(
+        conn,
+        batch.edges,
+        batch.now,
+        actor=batch.actor,
+        tiered={one.id for one, _ in batch.nodes if one.tier is not None},
+        counts=done.edges,
+        left_out=done.left_out,
+    )
     return done
 
 

@@ -1,15 +1,16 @@
 """The relations of a batch: what each makes of those that are there, and what is left out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.model import events, times
-from yaadwatch.model.edges import ACYCLIC, Edge, Interval, clash, free_from
+from yaadwatch.model.edges import ACYCLIC, SUPERSEDES, Edge, Interval, clash, free_from
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge
@@ -65,6 +66,8 @@ def store(
     given: Sequence[tuple[Edge, bool]],
     now: datetime,
     *,
+    actor: str,
+    tiered: Collection[str],
     counts: Counter[str],
     left_out: list[dict[str, object]],
 ) -> None:
@@ -74,6 +77,8 @@ def store(
         conn: inside the transaction.
         given: of `edge_of`.
         now: when the batch comes.
+        actor: who brings it.
+        tiered: memories that the batch gives a tier.
         counts: how many are new, changed and the same; added to.
         left_out: those that cannot be stored, and why; added to.
 
@@ -119,6 +124,9 @@ def store(
         body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
         made = Event(kind=events.EDGE_CREATED, at=now, subject=edge.from_node, body=body)
         log.append(conn, made)
+        if edge.kind == SUPERSEDES and edge.valid_until is None:
+            new, old = edge.from_node, known[edge.to_node]
+            node_changes.stand_in(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
 
 
 def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:

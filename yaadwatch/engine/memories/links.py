@@ -129,7 +129,7 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
         start, end = held.id, other.id
         now = home.clock.now()
         edge = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
-        ends, ended = held.db.write(_unlink, edge, now)
+        ends, ended = held.db.write(_unlink, edge, now, actor=call.origin)
     if ended is None:
         return _row(edge, ends, "") | {"ended": False}
     return _row(ended, ends, _again(ended)) | {"ended": True}
@@ -148,7 +148,9 @@ def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> d
     with shelves(home, call) as both:
         now = home.clock.now()
         ending = now if at is None else past("at", at, now)
-        ended, ends, before = both.nearest.db.write(_close, edge, ending, now, dated=at is not None)
+        ended, ends, before = both.nearest.db.write(
+            _close, edge, ending, now, dated=at is not None, actor=call.origin
+        )
     undo = "" if before else _again(ended, since=ended.valid_until)
     return _row(ended, ends, undo) | {"ended": not before}
 
@@ -178,14 +180,16 @@ def delete_edge(
     """
     with shelves(home, call) as both:
         if edge is not None and (id, kind, to) == (None, None, None):
-            gone = both.nearest.db.write(_delete_one, edge, home.clock.now())
+            gone = both.nearest.db.write(_delete_one, edge, home.clock.now(), actor=call.origin)
         elif edge is None and id is not None and kind is not None and to is not None:
             wanted = given_kind(kind)
             ends = both.pair_there(id, to)
             if ends is None:
                 return {"deleted": 0, "edges": [], "undo": None}
             held, other = ends
-            gone = held.db.write(_delete_all, (held.id, wanted, other.id), home.clock.now())
+            gone = held.db.write(
+                _delete_all, (held.id, wanted, other.id), home.clock.now(), actor=call.origin
+            )
         else:
             raise YaadError(
                 Code.BAD_REQUEST,
@@ -287,7 +291,9 @@ def _open(conn: Connection, edge: Edge) -> Edge | None:
     return next((one for one in edges.equal(conn, edge) if one.valid_until is None), None)
 
 
-def _unlink(conn: Connection, edge: Edge, now: datetime) -> tuple[dict[str, Node], Edge | None]:
+def _unlink(
+    conn: Connection, edge: Edge, now: datetime, *, actor: str
+) -> tuple[dict[str, Node], Edge | None]:
     """Return both ends, and the edge that was there."""
     ends = _ends(conn, edge)
     there = _open(conn, edge)
@@ -295,11 +301,12 @@ def _unlink(conn: Connection, edge: Edge, now: datetime) -> tuple[dict[str, Node
         return ends, None
     edges.close(conn, there, now)
     log.append(conn, _event(events.EDGE_CLOSED, there, now))
+    _stand_back(conn, there, now, actor=actor)
     return ends, edges.get(conn, there.id)
 
 
 def _close(
-    conn: Connection, number: int, at: datetime, now: datetime, *, dated: bool
+    conn: Connection, number: int, at: datetime, now: datetime, *, dated: bool, actor: str
 ) -> tuple[Edge, dict[str, Node], bool]:
     """Return the edge as it is now, its ends, and whether it had ended before."""
     there = edges.get(conn, number)
@@ -330,26 +337,37 @@ def _close(
         )
     edges.close(conn, there, at)
     log.append(conn, _event(events.EDGE_CLOSED, there, now))
+    _stand_back(conn, there, now, actor=actor)
     return edges.get(conn, number) or there, ends, False
 
 
-def _delete_one(conn: Connection, number: int, now: datetime) -> list[Edge]:
+def _delete_one(conn: Connection, number: int, now: datetime, *, actor: str) -> list[Edge]:
     there = edges.get(conn, number)
-    return _delete(conn, [there] if there is not None else [], now)
+    return _delete(conn, [there] if there is not None else [], now, actor=actor)
 
 
-def _delete_all(conn: Connection, named: tuple[str, str, str], now: datetime) -> list[Edge]:
+def _delete_all(
+    conn: Connection, named: tuple[str, str, str], now: datetime, *, actor: str
+) -> list[Edge]:
     start, kind, end = named
     like = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
-    return _delete(conn, edges.equal(conn, like), now)
+    return _delete(conn, edges.equal(conn, like), now, actor=actor)
 
 
-def _delete(conn: Connection, gone: list[Edge], now: datetime) -> list[Edge]:
+def _delete(conn: Connection, gone: list[Edge], now: datetime, *, actor: str) -> list[Edge]:
     for edge in gone:
         given_kind(edge.kind)
         log.append(conn, _event(events.EDGE_CLOSED, edge, now, deleted=True))
     edges.erase(conn, [edge.id for edge in gone])
+    for edge in gone:
+        if edge.valid_until is None:
+            _stand_back(conn, edge, now, actor=actor)
     return gone
+
+
+def _stand_back(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
+    if edge.kind == SUPERSEDES:
+        node_changes.stand_back(conn, edge.from_node, edge.to_node, now, actor=actor)
 
 
 def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:

@@ -20,6 +20,7 @@ from yaadwatch.model.agreements import Agreement
 from yaadwatch.model.nodes import Node, Provenance
 from yaadwatch.store import agreements, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.system import keys
 
 
@@ -146,7 +147,7 @@ def _look(
     if is_union:
         # A block of an older commit has words of a memory that has given way, which only a person
         # says anew, and words that a memory had before it was forgotten.
-        gone = hot.given_way(conn, others, hidden=hidden | away)
+        gone = supersession.successors(conn, others, hidden=hidden | away)
         buried |= {text_hash(others[node].text) for node in gone}
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
         unknown = inside - living - former.keys() - buried

@@ -5,6 +5,7 @@ from typing import Final
 
 from yaadwatch.model.recall import Filter
 from yaadwatch.store.codec import json_list, to_ms_or_null
+from yaadwatch.store.graph.supersession import said_by_person
 
 LIVES: Final = "nodes.archived_ms IS NULL AND nodes.kind NOT IN ('file', 'entity')"
 """A condition on a row of `nodes`: a memory, and not an archived one."""
@@ -30,9 +31,11 @@ AND (:at IS NULL
      OR (nodes.created_ms <= :at
          AND NOT EXISTS (SELECT 1
                            FROM edges
-                          WHERE to_node = nodes.id AND kind = 'supersedes'
-                            AND valid_from_ms <= :at
-                            AND (valid_until_ms IS NULL OR valid_until_ms > :at))))
+                           JOIN nodes AS later ON later.id = edges.from_node
+                          WHERE edges.to_node = nodes.id AND edges.kind = 'supersedes'
+                            AND edges.valid_from_ms <= :at
+                            AND (edges.valid_until_ms IS NULL OR edges.valid_until_ms > :at)
+                            AND ({said_by_person("later")} OR NOT {said_by_person("nodes")}))))
 """  # noqa: S608  (a constant of ours)
 """A condition on a row of `nodes`; the values come from `bindings`."""
 

@@ -14,6 +14,7 @@ from typing import Final
 import apsw
 
 from yaadwatch.store.codec import json_list
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import put_in_place
@@ -295,6 +296,7 @@ def rewrite_copy(
             conn.execute("BEGIN IMMEDIATE")
             given = set(ids)
             found = saying(conn, texts, hashes) | _there(conn, given)
+            supersession.hand_on(conn, found)
             conn.execute(
                 "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
                 (json_list(found),),

@@ -40,8 +40,11 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
+    """What git said; `asked`: the commits that it was asked about then, or before."""
+
     head: Head
     at_s: float
+    asked: frozenset[str]
     beside: Beside | YaadError
     held: dict[str, bool] = field(default_factory=dict)
 
@@ -53,7 +56,9 @@ class Unmerged:
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
-    def commits(self, layout: Layout, git: Git, head: Head, now_s: float) -> Beside:
+    def commits(
+        self, layout: Layout, git: Git, head: Head, about: Collection[str], now_s: float
+    ) -> Beside:
         """Return the commits that are on a branch, and neither in HEAD nor in the main branch.
 
         A commit that is on no branch any more (rebased, squashed, out of a shallow clone) is not
@@ -63,12 +68,14 @@ class Unmerged:
             layout: of the work tree.
             git: of the same.
             head: where its HEAD is.
+            about: the commits that matter; git is asked at once about one that is new, which may
+                have been made since it answered last.
             now_s: a monotonic clock.
 
         Raises:
             YaadError: from git.
         """
-        beside = self._known_of(layout, git, head, now_s).beside
+        beside = self._known_of(layout, git, head, about, now_s).beside
         if isinstance(beside, YaadError):
             raise beside.with_traceback(None)
         return beside
@@ -88,26 +95,32 @@ class Unmerged:
         Raises:
             YaadError: from git.
         """
-        known = self._known_of(layout, git, head, now_s).held
+        known = self._known_of(layout, git, head, commits, now_s).held
         asked = frozenset(commits) - known.keys()
         if asked:
             found = held(git, asked)
             known |= {commit: commit in found for commit in asked}
         return frozenset(commit for commit in commits if known[commit])
 
-    def _known_of(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Known:
+    def _known_of(
+        self, layout: Layout, git: Git, head: Head, about: Collection[str], now_s: float
+    ) -> _Known:
         """Return what git said a while ago at most; that it could not answer is an answer, too."""
         place = layout.git_dir
         with self._lock:
             known = self._known.get(place)
-        if known is not None and known.head == head and now_s - known.at_s < KEPT_S:
-            return known
+        asked = frozenset(about)
+        if known is not None and known.head == head:
+            is_told = isinstance(known.beside, YaadError) or asked <= known.asked
+            if is_told and now_s - known.at_s < KEPT_S:
+                return known
+            asked |= known.asked
         beside: Beside | YaadError
         try:
             beside = unmerged(git, COMMITS_MAX) if head.commit else Beside(frozenset())
         except YaadError as error:
             beside = error
-        known = _Known(head=head, at_s=now_s, beside=beside)
+        known = _Known(head=head, at_s=now_s, asked=asked, beside=beside)
         with self._lock:
             self._known[place] = known
             self._known.move_to_end(place)
