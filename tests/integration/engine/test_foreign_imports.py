@@ -105,6 +105,17 @@ def test_a_secret_in_a_line_that_was_not_understood_is_masked(repo, tmp_path):
     assert TOKEN not in told["reason"]
 
 
+def test_a_secret_is_masked_before_what_was_not_understood_is_cut_short(repo, tmp_path):
+    password = "hunter2xyzK" * 6
+    (tmp_path / "page.md").write_text(
+        f"---\nname: x\ncreated: postgres://admin:{password}@db.example/x\n---\nWords.\n"
+    )
+
+    (told,) = ask(repo, "import", tmp_path, "--format", "markdown")["misread"]
+
+    assert "hunter2" not in told["reason"]
+
+
 def test_a_folder_has_a_page_for_each_memory_an_index_and_what_was_said_before(full):
     folder = full.path.parent / "notes"
 

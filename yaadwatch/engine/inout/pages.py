@@ -183,7 +183,8 @@ def _misread(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def _shown(given: object) -> str:
-    said = str(given)
+    # Masked while it is whole: the rest of a secret that is cut does not look like one.
+    said = privacy.mask(str(given)).text
     return said if len(said) <= _SHOWN_CHARS_MAX else f"{said[:_SHOWN_CHARS_MAX]}…"
 
 
