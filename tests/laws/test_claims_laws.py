@@ -159,3 +159,15 @@ def test_the_pairs_of_a_thing_are_those_that_cannot_both_be_right(sides, right, 
     assert len(near) == (min(limit, len(every)) if mine else 0)
     assert sum(bool(own & {*pair}) for pair in near) == min(limit, len(mine))
     assert pairing.pairs("version", sides, together, limit=1000, of="a") == (every if mine else [])
+
+
+def test_where_all_are_right_together_no_more_than_so_many_are_looked_at():
+    sides = [Stated(number, f"n{number}", f"{number % 2}") for number in range(1, 1_001)]
+    asked = []
+
+    def together(one, other):
+        asked.append((one, other))
+        return True
+
+    assert pairing.pairs("retries", sides, together, limit=1) == []
+    assert len(asked) == pairing.LOOKED_AT_MIN

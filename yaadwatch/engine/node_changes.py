@@ -100,7 +100,7 @@ def stand_in(
     vouched = by_person and not hot.is_persons(conn, new.id)
     is_rule = (
         not keeps_tier
-        and old.tier == HOT
+        and (old.tier == HOT or old.pinned)
         and new.kind not in claiming.TELLING
         and (by_person or not hot.is_persons(conn, old.id))
     )

@@ -72,10 +72,10 @@ def here(
     return {old: sorted(new) for old, new in later.items()}
 
 
-def told(conn: Connection, node: str) -> dict[str, object]:
+def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """Return the part of an answer that says what stands in the place of a memory; mostly none."""
-    later = supersession.successors(conn, [node]).get(node)
+    later = here(home, shelf, [node]).get(node)
     if not later:
         return {}
-    found = nodes.many(conn, sorted(later))
+    found = shelf.db.read(nodes.many, later)
     return {"superseded_by": [{"id": one.id, "text": one.summary} for one in found.values()]}

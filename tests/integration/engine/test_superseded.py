@@ -199,6 +199,15 @@ class TestRules:
         again = injecting.inject(tree.home, tree.call, **batch)
         assert (again["nodes"]["same"], again["edges"]["same"]) == (2, 2)
 
+    def test_what_takes_the_place_of_a_pinned_memory_is_a_rule_too(self, tree):
+        fact = tree.remember("yarn came with Node 18", kind="fact", tier=2)
+        tree.pin(fact)
+        later = tree.remember("pnpm came with Node 22", kind="fact", tier=2)
+
+        tree.link(later, "supersedes", fact)
+
+        assert block(tree) == ["pnpm came with Node 22"]
+
     def test_a_task_takes_no_place_among_the_rules(self, tree):
         yarn = rule(tree, YARN)
         task = tree.remember("Move to pnpm", kind="task")
@@ -429,6 +438,20 @@ class TestFiles:
         for old, new in zip([YARN, *texts], texts, strict=False):
             type_in(tree, old, new, "AGENTS.md")
             assert new in tree.read("AGENTS.md")
+
+    def test_who_says_it_on_another_branch_is_not_told_of_what_is_not_there(self, world):
+        tree = world.repo()
+        tree.add(mode="private")
+        yarn = rule(tree, YARN)
+        tree.git("switch", "-q", "-c", "feature")
+        tree.commit("feature")
+        pnpm = rule(tree, PNPM)
+        tree.link(pnpm, "supersedes", yarn)
+        assert by_agent(tree, YARN)["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+
+        tree.git("switch", "-q", "main")
+
+        assert "superseded_by" not in by_agent(tree, YARN)
 
     def test_on_a_branch_that_lacks_the_later_one_the_earlier_one_counts(self, world):
         tree = world.repo()

@@ -51,11 +51,8 @@ def show(home: Home, call: Call, *, id: str, view: str = CURRENT) -> dict[str, o
     with shelves(home, call) as both:
         held = both.find(id)
         shown = held.db.read(_show, held.id, held.shelf.worktree, home, view)
-        later = succession.here(home, held.shelf, [held.id]).get(held.id, [])
-        found = held.db.read(nodes.many, later).values()
-        return shown | {
-            "superseded_by": [{"id": one.id, "text": one.summary} for one in found] or None
-        }
+        later = succession.told(home, held.shelf, held.id)
+    return shown | {"superseded_by": None} | later
 
 
 def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, object]:

@@ -29,7 +29,7 @@ def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """
     found = contradictions.of_memory(home, shelf, node, home.clock.now())
     against = {"contradicts": [_row(one, node) for one in found]} if found else {}
-    return against | shelf.db.read(succession.told, node)
+    return against | succession.told(home, shelf, node)
 
 
 def _row(one: Contradiction, node: str) -> Mapping[str, object]:

@@ -18,7 +18,12 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled, Stated
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import CLASHES_MAX, CONTRADICTIONS_MAX, EVIDENCE_NEWER
+from yaadwatch.model.settings import (
+    CLASHES_MAX,
+    CLASHES_SETTLED_MAX,
+    CONTRADICTIONS_MAX,
+    EVIDENCE_NEWER,
+)
 from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
@@ -62,7 +67,6 @@ def open_contradictions(
     now: datetime,
     worktree: int = 0,
     away: Set[str] = frozenset(),
-    clashes_max: int = CLASHES_MAX,
 ) -> list[Contradiction]:
     """Return at most `limit` contradictions of a store: two values first, then ended relations,
     then newer evidence.
@@ -73,36 +77,39 @@ def open_contradictions(
         now: what holds is what holds then.
         worktree: what only its other branches say is left out; 0: nothing is.
         away: memories that were learned on other branches; see `engine.branch_ancestry`.
-        clashes_max: pairs of claims that are looked at for each of two values.
     """
-    return db.read(_open, now, worktree, away, clashes_max)[:limit]
+    return db.read(_open, now, worktree, away)[:limit]
 
 
-def in_store(
-    home: Home, shelf: Shelf, now: datetime, *, clashes_max: int = CLASHES_MAX
-) -> list[Contradiction]:
+def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
     """Return what cannot all be true in a store, as the work tree at hand has it."""
     away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
     return open_contradictions(
-        shelf.db,
-        CONTRADICTIONS_MAX,
-        now=now,
-        worktree=shelf.worktree,
-        away=away,
-        clashes_max=clashes_max,
+        shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree, away=away
     )
 
 
-def of_memory(home: Home, shelf: Shelf, node: str, now: datetime) -> list[Contradiction]:
+def of_memory(
+    home: Home, shelf: Shelf, node: str, now: datetime, *, clashes_max: int = CLASHES_MAX
+) -> list[Contradiction]:
     """Return those that `in_store` does in which a memory gives one of several values.
 
     One query answers for most: nobody else says anything else. If somebody does, the branches
-    are looked at, too.
+    are looked at, too. Of each, `clashes_max` pairs of claims at most.
     """
     if not shelf.db.read(table.may_be_torn, node):
         return []
     away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
-    return shelf.db.read(_of_memory, node, now, shelf.worktree, away)
+    return shelf.db.read(_of_memory, node, now, (shelf.worktree, away), clashes_max)
+
+
+def whole(home: Home, shelf: Shelf, one: Contradiction, now: datetime) -> Contradiction:
+    """Return a contradiction with all pairs of claims that are to be settled, not a few of many."""
+    if one.kind != VALUES:
+        return one
+    node = one.sides[0].node.id
+    found = of_memory(home, shelf, node, now, clashes_max=CLASHES_SETTLED_MAX)
+    return next((each for each in found if each.name == one.name), one)
 
 
 def stores(both: Shelves) -> list[Shelf]:
@@ -145,12 +152,10 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
     ]
 
 
-def _open(
-    conn: Connection, now: datetime, worktree: int, away: Set[str], clashes_max: int
-) -> list[Contradiction]:
+def _open(conn: Connection, now: datetime, worktree: int, away: Set[str]) -> list[Contradiction]:
     hidden = _hidden(conn, worktree) | away
     found = [
-        *_values(conn, now, hidden, clashes_max),
+        *_values(conn, now, hidden, CLASHES_MAX),
         *table.links(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
         *table.evidence(
             conn, now=now, after=EVIDENCE_NEWER, hidden=hidden, limit=CONTRADICTIONS_MAX
@@ -160,10 +165,11 @@ def _open(
 
 
 def _of_memory(
-    conn: Connection, node: str, now: datetime, worktree: int, away: Set[str]
+    conn: Connection, node: str, now: datetime, tree: tuple[int, Set[str]], clashes_max: int
 ) -> list[Contradiction]:
+    worktree, away = tree
     hidden = _hidden(conn, worktree) | away
-    return _grouped(conn, _values(conn, now, hidden, CLASHES_MAX, node=node))
+    return _grouped(conn, _values(conn, now, hidden, clashes_max, node=node))
 
 
 def _values(
@@ -193,10 +199,15 @@ def _values(
         apart = mine and theirs and mine.isdisjoint(theirs)
         return bool(apart) or are_both_right(one, other)
 
-    found = []
+    found: list[tuple[int, int]] = []
+    things = 0
     for thing, sides in torn.items():
         together = may_be_both_right if thing.subject == PROJECT else are_both_right
-        found += pairing.pairs(thing.attribute, sides, together, limit=limit, of=node or "")
+        pairs = pairing.pairs(thing.attribute, sides, together, limit=limit, of=node or "")
+        found += pairs
+        things += bool(pairs)
+        if things >= CONTRADICTIONS_MAX:
+            break
     return [Clash(kind=VALUES, claim=one, other=other) for one, other in sorted(found)]
 
 

@@ -10,7 +10,7 @@ from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
-from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores
+from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores, whole
 from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
 from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, Settled
@@ -18,7 +18,6 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import CLASHES_SETTLED_MAX
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
@@ -103,7 +102,7 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
     found = [
         (shelf, one)
         for shelf in stores(both)
-        for one in in_store(home, shelf, now, clashes_max=CLASHES_SETTLED_MAX)
+        for one in in_store(home, shelf, now)
         if one.name.startswith(name.lower())
     ]
     if not found:
@@ -118,7 +117,8 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
             f"{name} fits {len(found)} contradictions; nothing was changed.",
             hint="Give all of its eight characters.",
         )
-    return found[0]
+    ((shelf, one),) = found
+    return shelf, whole(home, shelf, one, now)
 
 
 def _side(db: Database, one: Contradiction, keep: str) -> Node:

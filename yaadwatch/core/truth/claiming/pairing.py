@@ -12,6 +12,10 @@ from yaadwatch.model.claims import Stated
 
 SENSES_MAX: Final = 64
 """Values of one thing that are compared, the newest: with more, nobody could say which is right."""
+LOOKED_AT_MIN: Final = 20_000
+LOOKED_AT_EACH: Final = 100
+"""Pairs with two values that are looked at of one thing, and for each that may be returned: where
+hardly any of them cannot both be right, there may be millions."""
 
 
 def pairs(
@@ -38,11 +42,15 @@ def pairs(
         by_sense.setdefault(one.sense, []).append(one)
     against = _against(attribute, list(by_sense)[:SENSES_MAX])
 
-    def clashing(ones: Iterable[Stated]) -> Iterator[tuple[int, int]]:
+    def apart(ones: Iterable[Stated]) -> Iterator[tuple[Stated, Stated]]:
         for one in ones:
             for other in chain.from_iterable(map(by_sense.__getitem__, against.get(one.sense, ()))):
-                if other.node != one.node and not together(one, other):
-                    yield min(one.claim, other.claim), max(one.claim, other.claim)
+                yield one, other
+
+    def clashing(ones: Iterable[Stated]) -> Iterator[tuple[int, int]]:
+        for one, other in islice(apart(ones), max(LOOKED_AT_MIN, limit * LOOKED_AT_EACH)):
+            if other.node != one.node and not together(one, other):
+                yield min(one.claim, other.claim), max(one.claim, other.claim)
 
     found = set(islice(clashing(own), limit))
     if of and not found:
