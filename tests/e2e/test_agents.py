@@ -168,7 +168,7 @@ def test_what_one_agent_did_is_told_to_the_next(machine, watched, era):
     assert "Write it down in the notes" in brief
     assert "notes/new.md" in prompt
     assert TEXT in recalled.messages[0].content.text
-    assert json.loads(stats)["kinds"]["session"] == 1
+    assert json.loads(stats)["sessions"] == 1
     assert names == ["recall_context", "session_handoff"]
 
 
