@@ -424,14 +424,26 @@ def test_colours_are_for_terminals_without_no_color(environment, more, coloured)
 
 
 def test_a_daemon_that_cannot_start_is_told_with_its_last_words(environment):
-    """The home is a file: nothing can be made in it."""
-    Path(environment["YAAD_HOME"]).write_text("in the way")
+    """Where its store would be stands a folder."""
+    store = Path(environment["YAAD_HOME"]) / "yaad.db"
+    store.mkdir(parents=True)
+    store.parent.chmod(0o700)
 
     ran = run("list", environment=environment)
 
     assert ran.returncode == 3
-    assert "cannot be written" in ran.stderr
+    assert "yaad.db is no file" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_a_home_that_is_a_file_is_left_alone(environment):
+    Path(environment["YAAD_HOME"]).write_text("in the way")
+
+    ran = run("list", environment=environment)
+
+    assert ran.returncode == 4
+    assert "is not a folder; nothing was read from it or written to it" in ran.stderr
+    assert Path(environment["YAAD_HOME"]).read_text() == "in the way"
 
 
 def test_a_folder_that_is_gone_is_told(environment, tmp_path):
