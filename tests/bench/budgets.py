@@ -40,7 +40,7 @@ IDLE_S = 131.0
 """Two polls are in it, at least."""
 RESTED_S = 75.0
 """Until the poll has closed the stores that nobody uses."""
-CHECKOUTS = 3
+CHECKOUTS = 7
 CHECKOUT_FILES = 5_000
 ANCHORED = 200
 STORM_FILES = 50_000
