@@ -424,15 +424,15 @@ def test_colours_are_for_terminals_without_no_color(environment, more, coloured)
 
 
 def test_a_daemon_that_cannot_start_is_told_with_its_last_words(environment):
-    """Where its store would be stands a folder."""
-    store = Path(environment["YAAD_HOME"]) / "yaad.db"
-    store.mkdir(parents=True)
-    store.parent.chmod(0o700)
+    """Where its lock would be stands a folder."""
+    lock = Path(environment["YAAD_HOME"]) / "daemon.lock"
+    lock.mkdir(parents=True)
+    lock.parent.chmod(0o700)
 
     ran = run("list", environment=environment)
 
     assert ran.returncode == 3
-    assert "yaad.db is no file" in ran.stderr
+    assert "daemon.lock cannot be opened (Is a directory)" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
