@@ -253,7 +253,7 @@ def is_kept_from(conn: Connection, origin: str, id: str) -> bool:
 
 def kept_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
     """Return those of `ids` that are a person's, if `origin` is an agent or an import."""
-    return hot.persons(conn, ids) if origin.startswith((AGENT, "import")) else ()
+    return () if succession.is_person(origin) else hot.persons(conn, ids)
 
 
 def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
