@@ -1,6 +1,6 @@
 """Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -45,16 +45,17 @@ def confirm(
     actor: str,
     reason: str = "",
     change: str = "confirmed",
+    away: Collection[str] = (),
 ) -> list[Edge]:
     """Write down that a memory is true as things are now: its anchors move here, its doubts go, and
-    what stands in its place does so no longer.
+    what stands in its place does so no longer, but for what is `away` on another branch.
 
     Returns:
         The edges that begin or end in it and hold.
     """
     nodes.replace(conn, node, expected_version=node.version - 1)
     versions.add(conn, version_of(node, now, change, actor, reason))
-    succession.stated_anew(conn, node.id, now, actor=actor)
+    succession.stated_anew(conn, node.id, now, actor=actor, away=away)
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     unhide(conn, node)

@@ -23,7 +23,9 @@ IMPORT: Final = "import"
 """What the origin begins with of what came from somewhere else."""
 
 
-def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
+def stated_anew(
+    conn: Connection, node: str, now: datetime, *, actor: str, away: Collection[str] = ()
+) -> None:
     """End, inside a transaction, that others stand in the place of a memory that is said anew.
 
     Args:
@@ -32,20 +34,28 @@ def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> No
         now: when it is said.
         actor: who says it. An agent or an import ends nothing where a person's memory is among
             those that stand in its place.
+        away: memories of other branches, see `away`. Where one of them stands in its place, and
+            nothing of this branch by it, that stays so: on its own branch nobody said it anew.
     """
     if not supersession.has_given_way(conn, node):
         return
     if not is_person(actor):
-        later = supersession.successors(conn, [node]).get(node, set())
+        later = supersession.successors(conn, [node], hidden=away).get(node, set())
         if hot.persons(conn, later):
             return
     for edge in edges.of_node(conn, node):
         if edge.kind == SUPERSEDES and edge.to_node == node:
+            if _is_elsewhere(conn, edge.from_node, away):
+                continue
             edges.close(conn, edge, now)
             body: dict[str, object] = {"to": node, "kind": edge.kind}
             log.append(
                 conn, Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
             )
+
+
+def _is_elsewhere(conn: Connection, later: str, away: Collection[str]) -> bool:
+    return later in away and not supersession.successors(conn, [later], hidden=away)
 
 
 def is_person(actor: str) -> bool:
@@ -65,11 +75,19 @@ def here(
         everywhere: those that belong to other branches count, too.
     """
     later = shelf.db.read(supersession.successors, ids)
-    if later and shelf.space is not None and not everywhere:
-        away = branch_ancestry.away(home, shelf.space)
-        away |= shelf.db.read(provenance.hidden, shelf.worktree)
-        later = shelf.db.read(supersession.successors, ids, hidden=away)
+    if later and not everywhere:
+        later = shelf.db.read(supersession.successors, ids, hidden=away(home, shelf))
     return {old: sorted(new) for old, new in later.items()}
+
+
+def away(home: Home, shelf: Shelf) -> frozenset[str]:
+    """Return the memories of a store that belong to other branches; those of the user's own do to
+    none.
+    """
+    if shelf.space is None:
+        return frozenset()
+    hidden = shelf.db.read(provenance.hidden, shelf.worktree)
+    return branch_ancestry.away(home, shelf.space) | hidden
 
 
 def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:

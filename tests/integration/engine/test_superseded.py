@@ -7,7 +7,7 @@ import pytest
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.inout import erasing
-from yaadwatch.engine.memories import curate, deleting, links
+from yaadwatch.engine.memories import curate, deleting, links, mend
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
@@ -71,6 +71,21 @@ def listed(tree):
 def settle(tree, keep, call=None, **fields):
     (one,) = listed(tree)
     return resolving.resolve(tree.home, call or tree.call, id=one["id"], keep=keep, **fields)
+
+
+def _restored(tree, memory):
+    curate.forget(tree.home, tree.call, id=memory)
+    curate.restore(tree.home, tree.call, id=memory)
+
+
+SAYINGS = {
+    "remembered": lambda tree, memory: rule(tree, YARN),
+    "edited": lambda tree, memory: mend.update(tree.home, tree.call, id=memory, text=YARN + " 4"),
+    "confirmed": lambda tree, memory: curate.confirm(tree.home, tree.call, id=memory),
+    "pinned": lambda tree, memory: curate.pin(tree.home, tree.call, id=memory),
+    "restored": _restored,
+}
+"""Each way in which a person says a memory anew."""
 
 
 def confidence_in_half_a_year(tree, memory):
@@ -439,21 +454,11 @@ class TestFiles:
             type_in(tree, old, new, "AGENTS.md")
             assert new in tree.read("AGENTS.md")
 
-    def test_who_says_it_on_another_branch_is_not_told_of_what_is_not_there(self, world):
-        tree = world.repo()
-        tree.add(mode="private")
-        yarn = rule(tree, YARN)
-        tree.git("switch", "-q", "-c", "feature")
-        tree.commit("feature")
-        pnpm = rule(tree, PNPM)
-        tree.link(pnpm, "supersedes", yarn)
-        assert by_agent(tree, YARN)["superseded_by"] == [{"id": pnpm, "text": PNPM}]
 
-        tree.git("switch", "-q", "main")
-
-        assert "superseded_by" not in by_agent(tree, YARN)
-
-    def test_on_a_branch_that_lacks_the_later_one_the_earlier_one_counts(self, world):
+class TestBranches:
+    @pytest.fixture
+    def feature(self, world):
+        """A work tree on a branch that put a rule in the place of one of main; and both ids."""
         tree = world.repo()
         tree.add(mode="private")
         yarn = rule(tree, YARN)
@@ -463,12 +468,44 @@ class TestFiles:
         tree.link(pnpm, "supersedes", yarn)
         tree.sync()
         assert YARN not in tree.read(PRIVATE)
+        return tree, yarn, pnpm
 
+    def test_who_says_it_on_another_branch_is_not_told_of_what_is_not_there(self, feature):
+        tree, _, pnpm = feature
+        assert by_agent(tree, YARN)["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+
+        tree.git("switch", "-q", "main")
+
+        assert "superseded_by" not in by_agent(tree, YARN)
+
+    def test_on_a_branch_that_lacks_the_later_one_the_earlier_one_counts(self, feature):
+        tree, _, _ = feature
         tree.git("switch", "-q", "main")
         tree.sync()
 
         assert YARN in tree.read(PRIVATE)
         assert PNPM not in tree.read(PRIVATE)
+
+    @pytest.mark.parametrize("say", SAYINGS.values(), ids=SAYINGS)
+    def test_who_says_it_anew_on_another_branch_changes_nothing_on_this_one(self, feature, say):
+        tree, yarn, _ = feature
+        tree.git("switch", "-q", "main")
+        tree.sync()
+
+        say(tree, yarn)
+
+        tree.git("switch", "-q", "feature")
+        tree.sync()
+        assert len(over(tree, yarn)) == 1
+        assert YARN not in tree.read(PRIVATE)
+
+    @pytest.mark.parametrize("say", SAYINGS.values(), ids=SAYINGS)
+    def test_who_says_it_anew_here_brings_it_back_here(self, feature, say):
+        tree, yarn, _ = feature
+
+        say(tree, yarn)
+
+        assert over(tree, yarn) == []
 
 
 class TestClaims:

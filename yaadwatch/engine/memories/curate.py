@@ -108,11 +108,9 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
                 f'"{holder.text}"; nothing was restored.',
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
-        back = node_changes.unarchive(conn, node, now, actor=call.origin)
-        succession.stated_anew(conn, node.id, now, actor=call.origin)
-        return back
+        return node_changes.unarchive(conn, node, now, actor=call.origin)
 
-    return _change(home, call, id, change, undo="forget", contradicts=True)
+    return _change(home, call, id, change, undo="forget", anew=_is_archived)
 
 
 def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -135,9 +133,12 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         )
         space = held.shelf.space
         commit = "" if space is None else space.repository.head().commit
+        away = succession.away(home, held.shelf)
 
         def change(conn: Connection) -> None:
-            node_changes.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
+            node_changes.confirm(
+                conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
+            )
             node_changes.learn(conn, confirmed, commit, now)
 
         held.db.write(change)
@@ -236,8 +237,6 @@ def _untag(before: Node, after: Node) -> str:
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
-        if pinned:
-            succession.stated_anew(conn, node.id, now, actor=call.origin)
         if node.pinned == pinned:
             return node
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
@@ -249,7 +248,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         return done
 
     undo = "unpin" if pinned else "pin"
-    return _change(home, call, fragment, change, undo=undo, contradicts=pinned)
+    return _change(home, call, fragment, change, undo=undo, anew=lambda _: pinned)
 
 
 def _change(
@@ -259,16 +258,25 @@ def _change(
     change: _Change,
     *,
     undo: str,
-    contradicts: bool = False,
+    anew: Callable[[Node], bool] | None = None,
 ) -> dict[str, object]:
     """Change one memory in a transaction.
 
-    `undo` is the command that takes it back; `contradicts`: whether to tell what it contradicts.
+    `undo` is the command that takes it back; `anew`: whether a memory, as it was before, is said
+    anew by it. What such a change contradicts is told.
     """
     with shelves(home, call) as both:
         held = both.find(fragment)
-        before, after = _changed(home, held, change)
-        against = contradicting.told(home, held.shelf, after.id) if contradicts else {}
+        away = succession.away(home, held.shelf) if anew is not None else ()
+
+        def also(conn: Connection, node: Node, now: datetime) -> Node:
+            done = change(conn, node, now)
+            if anew is not None and anew(node):
+                succession.stated_anew(conn, node.id, now, actor=call.origin, away=away)
+            return done
+
+        before, after = _changed(home, held, also)
+        against = contradicting.told(home, held.shelf, after.id) if anew is not None else {}
     different = before.version != after.version
     back = f"yaadwatch {undo} {called(after.id)}" if different else ""
     return json_views.changed_row(after, undo=back) | against
@@ -370,6 +378,10 @@ def _require(conn: Connection, node_id: str) -> Node:
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased meanwhile.")
     return node
+
+
+def _is_archived(node: Node) -> bool:
+    return node.archived_at is not None
 
 
 def _refuse_archived(node: Node) -> None:

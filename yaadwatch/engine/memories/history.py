@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, node_changes
+from yaadwatch.engine import claiming, node_changes, succession
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.store_lookup import shelves
@@ -95,6 +95,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         kept = [anchor for anchor in old if anchor.trust != "text"]
         rests_on = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True).anchors
         named = preparing.named_in(home, held.shelf.space, back.text)
+        away = succession.away(home, held.shelf)
 
         def commit(conn: Connection) -> None:
             node_changes.refuse_twin(conn, back)
@@ -110,6 +111,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 actor=call.origin,
                 reason=f"as in version {version}",
                 change="restored",
+                away=away,
             )
             relating.relate(conn, home, back, named, now, known=hold, others=True)
 

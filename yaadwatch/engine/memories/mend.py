@@ -5,12 +5,12 @@ of them. What a person's own file says is mended in that file, and nowhere else.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
-from yaadwatch.engine import claiming, json_views, node_changes, stale
+from yaadwatch.engine import claiming, json_views, node_changes, stale, succession
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.remember import named_files, preparing, relating
@@ -33,7 +33,7 @@ UNDO_CHARS_MAX = 300
 class Mended:
     """A memory before, and as it reads and what it rests on after.
 
-    `lacking`: why not all was found that it rests on.
+    `lacking`: why not all was found that it rests on. `away`: memories of other branches.
     """
 
     before: Node
@@ -42,6 +42,7 @@ class Mended:
     masked: tuple[str, ...]
     entities: Sequence[str] = ()
     lacking: str = ""
+    away: Collection[str] = ()
 
 
 def update(
@@ -87,6 +88,7 @@ def update(
             masked=masked.kinds,
             entities=preparing.named_in(home, space, said),
             lacking=rests_on.lacking,
+            away=succession.away(home, held.shelf),
         )
         held.db.write(_write, home, done, "edited", call.origin)
         return updated(done) | contradicting.told(home, held.shelf, node.id)
@@ -163,6 +165,7 @@ def _accept(
     home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool
 ) -> dict[str, object]:
     """Do what a doubt proposes; return the JSON of it."""
+    shelf = Shelf(db=space.db, space=space)
     node, old = space.db.read(_living, flag.node)
     proposal = flag.suggestion or Suggestion(path=None, text=None)
     masked = clean(proposal.text or node.text)
@@ -177,12 +180,13 @@ def _accept(
         anchors=rests_on.anchors,
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
+        away=succession.away(home, shelf),
     )
     if dry_run:
         space.db.read(node_changes.refuse_twin, worded)
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
-    against = {} if dry_run else contradicting.told(home, Shelf(db=space.db, space=space), node.id)
+    against = {} if dry_run else contradicting.told(home, shelf, node.id)
     return against | {
         "id": node.id,
         "before": node.text,
@@ -239,7 +243,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     claiming.take(conn, done.after, done.after.updated_at)
     now = done.after.updated_at
     hold = node_changes.confirm(
-        conn, home, done.after, done.anchors, now, actor=actor, change=change
+        conn, home, done.after, done.anchors, now, actor=actor, change=change, away=done.away
     )
     session_text.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)

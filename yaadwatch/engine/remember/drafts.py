@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -62,7 +62,8 @@ class Ready:
     `commit`: where it is learned; empty for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
     mean; what it means is decided when it is stored. `lacking`: why not all was found that it rests
-    on; empty when all was.
+    on; empty when all was. `away`: memories of other branches, where others stand in the place of
+    what it seems to mean.
     """
 
     draft: Draft
@@ -78,6 +79,7 @@ class Ready:
     match: Match | None
     commit: str = ""
     lacking: str = ""
+    away: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

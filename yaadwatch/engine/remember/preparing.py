@@ -11,7 +11,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, Span
-from yaadwatch.engine import budget
+from yaadwatch.engine import budget, succession
 from yaadwatch.engine.anchored import anchor_state, anchoring
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
@@ -19,6 +19,7 @@ from yaadwatch.engine.anchored.worktree import WorkTree, look_at
 from yaadwatch.engine.git_queries import WithoutGit
 from yaadwatch.engine.remember import matching
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
+from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -30,6 +31,7 @@ from yaadwatch.model.settings import (
 )
 from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.whole import sizes
 from yaadwatch.system.git.command import NoGit
@@ -84,6 +86,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             anchored = _anchored(cleaned, known, tree, head, lacking=lacking)
             used = packages_of(tree)
     commit = "" if head is None else head.head.commit
+    away = succession.away(home, Shelf(db=db, space=space)) if known.replaced else ()
     ready = []
     kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     for draft, digest, masked_kinds, match, rests_on in zip(
@@ -107,6 +110,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 match=match,
                 commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
                 lacking=lacking,
+                away=away,
             )
         )
     return ready
@@ -202,13 +206,15 @@ class _Known(NamedTuple):
     """What a store knows of some drafts: how much it holds, which memories they seem to mean.
 
     `before`: what these memories rest on, by their id. `touched`: the files that were worked on in
-    the sessions that the drafts are said in, by the id of the session.
+    the sessions that the drafts are said in, by the id of the session. `replaced`: whether others
+    stand in the place of one of these memories.
     """
 
     used: int
     matches: Sequence[Match | None]
     before: Mapping[str, Sequence[Anchor]]
     touched: Mapping[str, tuple[str, ...]]
+    replaced: bool
 
 
 def _look(
@@ -229,7 +235,8 @@ def _look(
     before = anchors.of_nodes(conn, meant) if meant else {}
     said_in = {draft.session for draft in drafts if draft.session is not None}
     touched = {one: tuple(doings.files(conn, one)) for one in said_in} if scope == PROJECT else {}
-    return _Known(sizes.used(conn), matches, before, touched)
+    replaced = any(supersession.has_given_way(conn, node) for node in meant)
+    return _Known(sizes.used(conn), matches, before, touched, replaced)
 
 
 def _refuse_files(drafts: Sequence[Draft]) -> None:

@@ -104,7 +104,7 @@ def store_over(
     standing = Standing.read(conn, [known.id])
     touched, held = change(making, item, node, known, standing, reason=reason)
     making.write()
-    succession.stated_anew(conn, node.id, now, actor=item.draft.origin)
+    succession.stated_anew(conn, node.id, now, actor=item.draft.origin, away=item.away)
     if not item.draft.has_id:
         relating.relate_others(conn, node, touched, held, now)
     node_changes.learn(conn, node, item.commit, now)
@@ -337,7 +337,9 @@ def _said_again(
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
-    hold = node_changes.confirm(conn, home, node, rests_on, now, actor=origin, reason="said again")
+    hold = node_changes.confirm(
+        conn, home, node, rests_on, now, actor=origin, reason="said again", away=item.away
+    )
     node_changes.learn(conn, node, item.commit, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:

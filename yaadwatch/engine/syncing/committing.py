@@ -36,8 +36,10 @@ class Committed:
     changed: bool
 
 
-def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Committed:
-    """Write down what a file brings.
+def commit(
+    home: Home, space: Space, seen: Gathered, decided: Decided, *, away: frozenset[str]
+) -> Committed:
+    """Write down what a file brings, in a work tree in which memories of other branches are `away`.
 
     Raises:
         YaadError: the store or git cannot be had; a memory was changed meanwhile (CONFLICT).
@@ -51,15 +53,18 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided) -> Commit
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
     ready = preparing.prepare(home, space, drafts) if drafts else []
-    work = _Commit(home, seen, decided, home.clock.now())
+    work = _Commit(home, seen, decided, away, home.clock.now())
     return space.db.write(work.write, fresh, ready)
 
 
 class _Commit:
     """The changes that one file brings; each method is called inside the transaction."""
 
-    def __init__(self, home: Home, seen: Gathered, decided: Decided, now: datetime) -> None:
+    def __init__(
+        self, home: Home, seen: Gathered, decided: Decided, away: frozenset[str], now: datetime
+    ) -> None:
         self._home = home
+        self._away = away
         self._seen = seen
         self._stock = decided.inventory
         self._plan = decided.plan or Plan()
@@ -156,7 +161,7 @@ class _Commit:
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
             node_changes.unarchive(conn, node, self._now, actor=self._actor)
             if not self._seen.from_git:
-                succession.stated_anew(conn, node_id, self._now, actor=self._actor)
+                self._stated_anew(conn, node_id)
 
     def _bury_gone(self, conn: Connection) -> int:
         """Archive what a person deleted, if no other place says it; return how many those are."""
@@ -197,7 +202,7 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, edited, "edited", reason)
-        succession.stated_anew(conn, node.id, self._now, actor=self._actor)
+        self._stated_anew(conn, node.id)
         node_changes.index(conn, edited)
         claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
@@ -214,6 +219,8 @@ class _Commit:
         """Let new words stand in the place of what they were made of, which a file still says."""
         old = nodes.get(conn, old_id) if old_id is not None else None
         if old is not None and old.archived_at is None and old.id != node.id:
+            # On any branch: one of the two can stand in the place of the other.
+            succession.stated_anew(conn, node.id, self._now, actor=self._actor)
             node_changes.supersede(conn, node.id, old, self._now, actor=self._actor)
 
     def _brought(self, conn: Connection, item: Ready) -> Node:
@@ -242,9 +249,13 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, said, "confirmed", "said again")
-        succession.stated_anew(conn, node.id, self._now, actor=self._actor)
+        self._stated_anew(conn, node.id)
         self._said_here(conn, said)
         flags.drop_node(conn, node.id)
+
+    def _stated_anew(self, conn: Connection, node_id: str) -> None:
+        away = self._away | provenance.hidden(conn, self._seen.row.worktree)
+        succession.stated_anew(conn, node_id, self._now, actor=self._actor, away=away)
 
     def _demote(self, conn: Connection, node_id: str) -> None:
         """Take a memory out of the hot tier; it stays, and can be recalled."""

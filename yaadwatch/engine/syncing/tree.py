@@ -288,7 +288,7 @@ class _Work:
             self._recorder.note(row, PAUSED, _with_way_out(decided, path))
             return False
         try:
-            done = commit(self._home, self._space, seen, decided)
+            done = commit(self._home, self._space, seen, decided, away=self._away)
         except YaadError as error:
             self._told(row, error)
             return False
