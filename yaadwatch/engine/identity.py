@@ -129,7 +129,7 @@ def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identi
     if known is not None:
         _rescue(home, known)
         if stands(known.store) and _is_its_own(home, known):
-            current = _located(known, layout, known.store.parent)
+            current = located(known, layout, known.store.parent)
             if current != known:
                 home.user.write(registry.replace, current)
             return Identity(project=current, again=True, former_root=known.root)
@@ -176,7 +176,7 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
         home.user.write(registry.drop, known.id)
         delete_store(known)
     excluded = known.excluded if known is not None else source.excluded
-    back = replace(_located(source, layout, folder), removed_at=None, excluded=excluded)
+    back = replace(located(source, layout, folder), removed_at=None, excluded=excluded)
     try:
         files.private_folder(folder)
         partial = path.with_suffix(".restoring")
@@ -340,8 +340,12 @@ def _adopt(
             if not trust:
                 raise YaadError(
                     Code.REFUSED,
-                    f"{path} was not made on this machine (or was removed here); it was not used.",
-                    hint="If you trust what it says: yaadwatch add --trust. Else delete it.",
+                    f"{path} was not made on this machine; it was not used."
+                    if registered is None
+                    else f"{path} is of a project that was removed here, or whose place another one"
+                    " took; it was not used.",
+                    hint="To have its memories, if you trust what it says: yaadwatch add --trust. "
+                    "Else move it away.",
                 )
             _refuse_strange(db)
             _retire(home, known)
@@ -355,7 +359,7 @@ def _adopt(
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
         home.stores.close_one(registered.id)
-        moved = _located(registered, layout, folder)
+        moved = located(registered, layout, folder)
         home.user.write(registry.replace, moved)
         return Identity(project=moved, again=True, former_root=registered.root)
     finally:
@@ -412,8 +416,8 @@ def _register(
     return project
 
 
-def _located(project: Project, layout: Layout, folder: Path) -> Project:
-    """Return the project as it is registered for the place it is at now."""
+def located(project: Project, layout: Layout, folder: Path) -> Project:
+    """Return the project as it is registered for the place it is at now, its store in `folder`."""
     found = layout.common_dir.stat()
     return replace(
         project,

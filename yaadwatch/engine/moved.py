@@ -8,13 +8,14 @@ whoever moved it there says so, by `add`.
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from yaadwatch.engine import identity
 from yaadwatch.engine.stores.store_places import (
+    has_its_number,
     is_anothers,
     is_in_place,
     is_kept_out,
@@ -50,11 +51,11 @@ def follow(home: Home, layout: Layout) -> Project | None:
     """
     with _following:
         known = home.user.read(registry.by_common_dir, layout.common_dir)
-        if known is not None and is_anothers(known):
+        if known is not None and (not has_its_number(known) or is_anothers(known)):
             _seek_all(home, known.id)
             known = home.user.read(registry.by_common_dir, layout.common_dir)
-            if known is not None:  # nobody knows where it is, and what is here is another one
-                return None
+            if known is not None and is_anothers(known):
+                return None  # nobody knows where it is, and what is here is another one
         return known or _follow(home, layout)
 
 
@@ -77,7 +78,7 @@ def _seek_all(home: Home, project: str | None) -> None:
         if row.common_dir not in near or is_in_place(row):
             continue
         try:
-            if is_away(row):
+            if _is_away(row):
                 _seek(home, row, {other.root.parent for other in (row, *every)})
             elif not home.user.stands_in:
                 renumbered += _renumbered(home, row)
@@ -93,13 +94,17 @@ def _seek_all(home: Home, project: str | None) -> None:
                 _log.warning("project.not_excluded", extra={"project": row.id, "why": str(error)})
 
 
-def is_away(project: Project) -> bool:
-    """Return whether nothing of a project is left at its place.
+def _is_away(project: Project) -> bool:
+    """Return whether nothing of a project is left at its place, or another one stands there.
 
     Raises:
-        YaadError: UNAVAILABLE when that cannot be found out.
+        YaadError: UNAVAILABLE when that cannot be found out; REFUSED when what is there is a link.
     """
-    return not os.path.lexists(project.common_dir) or is_anothers(project)
+    if not os.path.lexists(project.common_dir) or is_anothers(project):
+        return True
+    if has_its_number(project) or leads_away(project) or not stands(project.store):
+        return False
+    return not identity.is_store_of(project, project.store)
 
 
 def _is_watched(home: Home, project: Project) -> bool:
@@ -132,32 +137,78 @@ def _renumbered(home: Home, project: Project) -> list[Project]:
 
 
 def _seek(home: Home, project: Project, parents: set[Path]) -> None:
+    """Follow a project that is away to where it is, and each that stood there to where that is.
+
+    All of them or none: two may have changed places.
+    """
+    if home.user.stands_in:
+        return
+    moves: list[tuple[Project, Layout]] = []
+    while (place := _place_of(project, parents)) is not None:
+        moves.append((project, place))
+        there = home.user.read(registry.by_common_dir, place.common_dir)
+        if there is None or there.id == moves[0][0].id:
+            _move(home, moves)
+            return
+        if any(there.id == moving.id for moving, _ in moves) or not _is_away(there):
+            return
+        project = there
+
+
+def _place_of(project: Project, parents: set[Path]) -> Layout | None:
+    """Return where a project is that is not at its place; None when it is not found."""
     nearest = sorted(parents, key=lambda parent: (parent != project.root.parent, parent))
     for parent in nearest[:PARENTS_MAX]:
         for place in _repositories(project, parent):
             layout = layouts.find(place)
-            if layout is not None and _follow(home, layout) is not None:
-                return
+            if layout is not None and _is_of(project, layout):
+                return layout
+    return None
+
+
+def _is_of(project: Project, layout: Layout) -> bool:
+    """Return whether the repository that has a project's number holds its store, too.
+
+    A folder that is mounted at two places is at both: that one was not moved.
+
+    Raises:
+        YaadError: REFUSED when the store is a link or another user's; UNAVAILABLE when it cannot
+            be read.
+    """
+    if _number(layout.common_dir) != (project.device, project.inode):
+        return False
+    leads_here = os.path.realpath(project.common_dir) == str(layout.common_dir)
+    if identity.lives(project) and not leads_here:
+        return False
+    return identity.is_store_of(project, identity.store_folder(layout) / "yaad.db")
 
 
 def _follow(home: Home, layout: Layout) -> Project | None:
     """Return the project that was moved to a place that none is registered for; None: none was."""
     if home.user.stands_in:
         return None
-    if home.user.read(registry.by_common_dir, layout.common_dir) is not None:
-        return None
-    project = _registered(home, layout)
-    store = identity.store_folder(layout) / "yaad.db"
-    if project is None or not identity.is_store_of(project, store):
-        return None
-    moved = identity.identify(home, layout, store.parent, trust=False)
-    identity.register_trees(home, moved, layout)
-    identity.exclude(home, moved.project)
-    _log.info(
-        "project.followed",
-        extra={"project": project.id, "was": str(project.root), "path": str(moved.project.root)},
-    )
-    return moved.project
+    for project in home.user.read(registry.everything):
+        if _number(layout.common_dir) == (project.device, project.inode):
+            return _move(home, [(project, layout)])[0] if _is_of(project, layout) else None
+    return None
+
+
+def _move(home: Home, moves: Sequence[tuple[Project, Layout]]) -> list[Project]:
+    """Register projects for the places at which they are now; return them so."""
+    moved = []
+    for project, layout in moves:
+        home.stores.close_one(project.id)
+        moved.append(identity.located(project, layout, identity.store_folder(layout)))
+    home.user.write(registry.move, moved)
+    for (former, layout), project in zip(moves, moved, strict=True):
+        known = identity.Identity(project=project, again=True, former_root=former.root)
+        identity.register_trees(home, known, layout)
+        identity.exclude(home, project)
+        _log.info(
+            "project.followed",
+            extra={"project": project.id, "was": str(former.root), "path": str(project.root)},
+        )
+    return moved
 
 
 def _repositories(project: Project, parent: Path) -> Iterator[Path]:
@@ -175,19 +226,6 @@ def _repositories(project: Project, parent: Path) -> Iterator[Path]:
                     yield place
     except OSError:
         return  # gone as well, or not for us to look into
-
-
-def _registered(home: Home, layout: Layout) -> Project | None:
-    """Return the project that is registered for this very folder, at a place where it is not.
-
-    Where it was a link may lead here. A folder that is mounted at two places is at both.
-    """
-    number = _number(layout.common_dir)
-    for project in home.user.read(registry.everything):
-        if number == (project.device, project.inode):
-            leads_here = os.path.realpath(project.common_dir) == str(layout.common_dir)
-            return project if leads_here or not identity.lives(project) else None
-    return None
 
 
 def _number(folder: Path) -> tuple[int, int] | None:

@@ -17,6 +17,7 @@ from yaadwatch.engine.stores.store_places import (
     EXCLUDED,
     STORE_FOLDER,
     exclude_file,
+    has_its_number,
     is_anothers,
     lacking,
     leads_away,
@@ -80,7 +81,7 @@ def add(
     _refuse_linked_exclude(layout, folder)
     with home.adding, ExitStack() as undo:
         former = home.user.read(registry.by_common_dir, layout.common_dir)
-        if former is not None and is_anothers(former):
+        if former is not None and not has_its_number(former):
             home.follow(layout)  # to where it was moved, before this one takes its place
         fresh = not stands(folder / "yaad.db")
         if restore:
@@ -147,6 +148,9 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     project = _watched_at(home, call.folder)
     now = home.clock.now()
     if leads_away(project):
+        project = _followed(home, call.folder) or project
+    elif stands(project.store) and not has_its_number(project):
+        home.stores.let_go_if_moved(project.id)
         project = _followed(home, call.folder) or project
     # Else what is at its place is nothing of ours.
     is_there = not (leads_away(project) or is_anothers(project))

@@ -89,6 +89,20 @@ def replace(conn: apsw.Connection, project: Project) -> None:
     )
 
 
+def move(conn: apsw.Connection, projects: Iterable[Project]) -> None:
+    """Write every field of watched projects at once, as `replace` does: they may change places.
+
+    Raises:
+        apsw.ConstraintError: as for `replace`.
+    """
+    moved = list(projects)
+    conn.executemany(
+        "UPDATE projects SET removed_ms = added_ms WHERE id = ?", [(each.id,) for each in moved]
+    )
+    for project in moved:
+        replace(conn, project)
+
+
 def renumber(conn: apsw.Connection, projects: Iterable[Project]) -> None:
     """Write device and number of projects; those that are watched no longer stay as they are."""
     conn.executemany(

@@ -3,9 +3,10 @@
 import shutil
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import pytest
-from engine_world import FIVE_TRIES
+from engine_world import FIVE_TRIES, Tree
 
 from yaadwatch.engine import moved, projects
 from yaadwatch.engine.inout import backups
@@ -247,25 +248,76 @@ def test_one_whose_disk_got_another_number_is_known_by_that(world):
     assert sorted(places(world)) == [copy.path, tree.path]
 
 
-def test_one_that_stands_in_the_place_of_another_is_not_known_by_its_number(world):
-    """Two that changed places: who has the memories of whom is what their stores say."""
-    one, other = world.repo("code/one"), world.repo("code/other")
-    one.add(), other.add()
-    one.remember("Retry three times."), other.remember("Retry five times.")
-    before = {row.id: row.inode for row in world.home.user.read(registry.everything)}
-    one.path.rename(world.folder / "away")
-    other.path.rename(one.path)
-    (world.folder / "away").rename(other.path)
+@pytest.fixture
+def three(follower):
+    """Three watched repositories with a memory each that says which one it is."""
+    trees = [follower.repo(f"code/{name}") for name in ("one", "two", "three")]
+    for tree in trees:
+        tree.add()
+        tree.remember(f"This is {tree.path.name}.")
+    return trees
 
-    moved.seek(world.home)
 
-    assert {row.id: row.inode for row in world.home.user.read(registry.everything)} == before
-    for tree in (one, other):
+def turned(*trees):
+    """Put each of some repositories into the place of the next one."""
+    aside = trees[0].path.with_name("aside")
+    trees[-1].path.rename(aside)
+    for tree, there in reversed(list(pairwise(trees))):
+        tree.path.rename(there.path)
+    aside.rename(trees[0].path)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("ask", [Tree.memories, Tree.add, Tree.remove])
+def test_those_that_changed_places_are_known_by_what_their_stores_say(three, count, ask):
+    turned(*three[:count])
+    names = [tree.path.name for tree in three]
+    said = dict(zip(names[1:count] + names[:1], names[:count], strict=True))
+
+    ask(three[0])
+
+    for tree in three[ask is Tree.remove : count]:
+        assert tree.memories() == [f"This is {said[tree.path.name]}."]
+        assert [row.path for row in tree.worktrees()] == [tree.path]
+        assert tree.add()["again"]
+
+
+@pytest.mark.parametrize("ask", [Tree.memories, Tree.add, Tree.remove])
+def test_one_in_the_place_of_one_that_got_another_name_takes_nothing_from_it(three, ask):
+    one, two, _ = three
+    gone = one.moved_to("code/one.old")
+    two.path.rename(one.path)
+
+    ask(one)
+
+    assert gone.memories() == ["This is one."]
+    if ask is not Tree.remove:
+        assert one.memories() == ["This is two."]
+
+
+def test_one_whose_place_another_has_and_that_is_not_found_is_told_nothing_of_that_other(
+    world, three
+):
+    one, two, _ = three
+    far = Tree(world, world.tree("far/away").path / "one")
+    before = {row.id: row.inode for row in one.home.user.read(registry.everything)}
+    one.moved_to("far/away/one")
+    two.path.rename(one.path)
+
+    moved.seek(one.home)
+
+    assert {row.id: row.inode for row in one.home.user.read(registry.everything)} == before
+    for ask in (one.stale, one.remove):
         with pytest.raises(YaadError) as refused:
-            tree.stale()
+            ask()
         assert refused.value.code is Code.REFUSED
-    assert other.add()["again"]
-    assert other.memories() == ["Retry three times."]
+    assert one.add()["again"]
+    assert one.memories() == ["This is two."]
+    with pytest.raises(YaadError, match="whose place another one took") as refused:
+        far.add()
+    assert "add --trust" in refused.value.hint
+    far.add(trust=True)
+    assert far.memories() == ["This is one."]
 
 
 def test_one_whose_git_folder_was_made_anew_is_kept_out_of_git_again(world):
