@@ -3,7 +3,7 @@
 A client starts with every hook and every command, so what it needs on its way are strings; pathlib,
 which takes longer to import than the daemon takes to answer, is imported when a path is asked for.
 """
-# ruff: noqa: PTH100, PTH111, PTH116, PTH117, PTH118, PTH123
+# ruff: noqa: PTH100, PTH111, PTH116, PTH117, PTH118
 
 import os
 import sys
@@ -133,8 +133,13 @@ def _default_socket() -> str:
 def _announced() -> tuple[int, str] | None:
     """Return pid and socket path from the lock file, or None when it does not say both."""
     try:
-        with open(os.path.join(_home(), "daemon.lock"), encoding="utf-8") as stream:
-            pid, socket = stream.read(8192).splitlines()[:2]
+        # What is no file, a pipe say, may let its reader wait for ever.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(os.path.join(_home(), "daemon.lock"), flags)
+        try:
+            pid, socket = os.read(descriptor, 8192).decode().splitlines()[:2]
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError):
         return None
     if not pid.isdecimal() or not os.path.isabs(socket):

@@ -24,7 +24,7 @@ def daemon_holds_lock() -> bool:
     It is probed with a shared lock for an instant; a daemon tries for longer than that to take it.
     """
     try:
-        descriptor = os.open(places.lock_file(), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(places.lock_file(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import shlex
+import stat
 import time
 from pathlib import Path
 from typing import Final
@@ -15,6 +17,8 @@ from yaadwatch.system.files import private_folder
 _WAIT_S: Final = 5.0
 _PAUSE_S: Final = 0.005
 _OTHER_PAUSE_S: Final = 0.05
+# A pipe in its place would let whoever opens it wait for ever.
+_FLAGS: Final = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DaemonLock:
@@ -80,7 +84,7 @@ class DaemonLock:
     def is_held(self) -> bool:
         """Return whether some process holds the lock. Nobody who wants it is disturbed."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(self._path, os.O_RDONLY | _FLAGS)
         except OSError:
             return False
         try:
@@ -114,15 +118,22 @@ class DaemonLock:
         return None
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            return os.open(self._path, flags, 0o600)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"{self._path} cannot be opened ({error.strerror}); the daemon did not start.",
                 "Look at the permissions of the file and of its folder.",
             ) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{self._path} is no plain file; the daemon did not start.",
+                f"Remove it: rm {shlex.quote(str(self._path))}",
+            )
+        return descriptor
 
     def _is_at_path(self, descriptor: int) -> bool:
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from yaadwatch import places
+from yaadwatch.client import presence
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.lock import DaemonLock
 
@@ -167,6 +168,20 @@ def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
     assert caught.value.code is Code.UNAVAILABLE
     assert theirs.read_text() == "theirs"
     assert not DaemonLock(path).is_held()
+
+
+def test_a_pipe_in_its_place_is_told_and_nobody_waits_for_it(path, monkeypatch):
+    path.parent.mkdir()
+    os.mkfifo(path)
+    monkeypatch.setenv("YAAD_HOME", str(path.parent))
+
+    assert places.lock_file() == path
+    assert places.announced_pid() is None
+    assert not presence.daemon_holds_lock()
+    assert not DaemonLock(path).is_held()
+    with pytest.raises(YaadError) as caught:
+        DaemonLock(path).acquire(SOCKET)
+    assert caught.value.message == f"{path} is no plain file; the daemon did not start."
 
 
 def test_a_home_that_is_a_link_is_refused(path, tmp_path):
