@@ -50,6 +50,22 @@ class TestList:
         (copy,) = claude["snapshots"]
         assert copy["bytes"] == len(CLAUDE)
 
+    def test_a_file_of_our_own_is_listed_while_there_is_one(self, world):
+        tree = world.repo()
+        tree.add(mode="private")
+        tree.remember("The parser reads src/net.py")
+        ask(tree, verbs.files_sync)
+        assert listed(tree) == {}
+
+        rule = tree.remember(RULE, kind="convention")
+        ask(tree, verbs.files_sync)
+        assert listed(tree) == {CARRIER: ("private", "synced")}
+
+        tree.forget(rule)
+        ask(tree, verbs.files_sync)
+        assert listed(tree) == {}
+        assert not (tree.path / CARRIER).exists()
+
     def test_a_folder_that_is_not_watched_is_one_clear_error(self, world):
         with pytest.raises(YaadError) as caught:
             verbs.files(world.home, world.repo("other").call)

@@ -93,7 +93,7 @@ def sync(
         _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
         return False
     if (seen.data or b"") == wanted:
-        _note(space, row, SYNCED, "", keys.keyed(key, wanted) if wanted else "")
+        _note_as(space, row, wanted, key)
         return False
     if seen.data is not None and not _is_ours(row, seen.data, key):
         reason = "was changed by somebody else and not written over; have it written anew: "
@@ -116,7 +116,7 @@ def sync(
         replacing.create_new(place, wanted)
     else:
         replacing.replace_expected(place, seen.data, wanted)
-    _note(space, row, SYNCED, "", keys.keyed(key, wanted) if wanted else "")
+    _note_as(space, row, wanted, key)
     return True
 
 
@@ -165,9 +165,7 @@ def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
     is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
     if is_as_written:
         take_away(home, space.project.id, space.root, row.path)
-    done = replace(row, state=ABSENT, reason="", digest="")
-    if done != row:
-        space.db.write(agent_files.put, done)
+    _put(space, row, replace(row, state=ABSENT, reason="", digest=""))
     return is_as_written
 
 
@@ -199,9 +197,17 @@ def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
     return keys.keyed(key, data) in (row.digest, row.block)
 
 
-def _note(space: Space, row: AgentFileRow, state: str, reason: str, digest: str = "") -> None:
-    kept = digest if state == SYNCED else row.digest
-    done = replace(row, state=state, reason=reason, digest=kept)
+def _note_as(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
+    """Note that a carrier is as it is to be; one that has nothing to carry is not there."""
+    digest = keys.keyed(key, wanted) if wanted else ""
+    _put(space, row, replace(row, state=SYNCED if wanted else ABSENT, reason="", digest=digest))
+
+
+def _note(space: Space, row: AgentFileRow, state: str, reason: str) -> None:
+    _put(space, row, replace(row, state=state, reason=reason))
+
+
+def _put(space: Space, row: AgentFileRow, done: AgentFileRow) -> None:
     if done != row:
         space.db.write(agent_files.put, done)
 
