@@ -1,9 +1,11 @@
 """What stands in the place of a rule is told instead of it, until somebody says the rule again."""
 
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
+from yaadwatch import places
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.inout import erasing
@@ -16,6 +18,8 @@ from yaadwatch.engine.workspace import Call
 from yaadwatch.model import times
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store import nodes
+from yaadwatch.store.graph import supersession
+from yaadwatch.store.sqlite.database import Database
 
 YARN, PNPM, NPM = "Install with yarn", "Install with pnpm", "Install with npm"
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
@@ -86,6 +90,26 @@ SAYINGS = {
     "restored": _restored,
 }
 """Each way in which a person says a memory anew."""
+
+
+def _number(tree, later, earlier):
+    return next(one["edge"] for one in over(tree, earlier) if one["from"] == later)
+
+
+def _closed(tree, later, earlier):
+    links.close_link(tree.home, tree.call, edge=_number(tree, later, earlier))
+
+
+def _deleted(tree, later, earlier):
+    links.delete_edge(tree.home, tree.call, edge=_number(tree, later, earlier))
+
+
+ENDINGS = {
+    "unlinked": lambda tree, later, earlier: tree.unlink(later, "supersedes", earlier),
+    "closed": _closed,
+    "deleted": _deleted,
+}
+"""Each way in which a relation is ended."""
 
 
 def confidence_in_half_a_year(tree, memory):
@@ -166,6 +190,19 @@ class TestRules:
         assert block(tree) == [PNPM]
         assert [one["from"] for one in over(tree, yarn)] == [pnpm]
 
+    def test_nor_does_it_in_a_backup(self, tree):
+        yarn, npm, pnpm = rule(tree, YARN), rule(tree, NPM), rule(tree, PNPM)
+        tree.link(npm, "supersedes", yarn)
+        tree.link(pnpm, "supersedes", npm)
+        backup = places.backups(tree.project) / "20260101T000000000000.db"
+        with tree.db() as db:
+            db.backup(backup)
+
+        erasing.erase(tree.home, tree.call, id=npm)
+
+        with closing(Database.open(backup, role="project")) as copy:
+            assert copy.read(supersession.successors, [yarn]) == {yarn: {pnpm}}
+
     def test_what_takes_the_place_of_a_rule_is_one(self, tree):
         yarn = rule(tree, YARN)
         fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=2)
@@ -174,15 +211,16 @@ class TestRules:
 
         assert block(tree) == ["pnpm came with the move to Node 22"]
 
-    def test_whoever_ends_that_takes_it_back(self, tree):
+    @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+    def test_whoever_ends_that_takes_it_back(self, tree, end):
         yarn, npm = rule(tree, YARN), rule(tree, NPM)
         fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=3)
         tree.link(fact, "supersedes", yarn)
         tree.link(fact, "supersedes", npm)
 
-        tree.unlink(fact, "supersedes", npm)
+        end(tree, fact, npm)
         assert tree.show(fact)["tier"] == 1
-        tree.unlink(fact, "supersedes", yarn)
+        end(tree, fact, yarn)
 
         assert tree.show(fact)["tier"] == 3
         assert block(tree) == [YARN, NPM]
