@@ -255,12 +255,13 @@ class Home:
         """
         layout = require_repository(folder)
         project = self.user.known(projects.by_common_dir, layout.common_dir)
-        is_sure = project is not None and has_its_number(project)
-        if project is not None and not is_sure:
-            self.stores.let_go_if_moved(project.id)
+        is_there = project is not None and (
+            # On some file systems a folder has another number now and then.
+            has_its_number(project) or self.stores.let_go_if_moved(project.id)
+        )
         if project is None or is_anothers(project):
             project = self.follow(layout)
-        elif not is_sure:
+        elif not is_there:
             project = self.follow(layout) or project
         if project is None and not self.user.read(projects.everything):
             self.user.refuse_if_stands_in()  # nobody knows whether it is watched

@@ -295,6 +295,30 @@ def test_one_in_the_place_of_one_that_got_another_name_takes_nothing_from_it(thr
         assert one.memories() == ["This is two."]
 
 
+def test_whoever_reads_in_one_that_changes_its_place_just_then_lets_nobody_read_the_wrong_one(
+    three,
+):
+    one, two, _ = three
+    with one.home.space(one.call):
+        turned(one, two)
+
+        assert one.memories() == ["This is two."]
+        assert two.memories() == ["This is one."]
+
+
+def test_one_that_is_open_where_it_was_is_not_looked_for_whatever_its_number(follower):
+    """Some file systems number their folders anew all the time: each request would write that."""
+    tree = follower.repo("code/shop")
+    tree.add()
+    number = (tree.path / ".git").stat().st_ino + 1
+    registered(follower, inode=number)
+
+    assert tree.memories() == []
+
+    (row,) = follower.home.user.read(registry.everything)
+    assert row.inode == number
+
+
 def test_one_whose_place_another_has_and_that_is_not_found_is_told_nothing_of_that_other(
     world, three
 ):

@@ -162,22 +162,28 @@ class Stores:
             db.wait_until_unused(STORE_CLOSING_S)
         self._drop_returned(project)
 
-    def let_go_if_moved(self, project: str) -> None:
+    def let_go_if_moved(self, project: str) -> bool:
         """Close a store whose folder was moved, unless somebody uses it: it is not at its place.
 
         It asks the disk that the project is on, so only who has asked that one already may call it.
+
+        Returns:
+            Whether it is open, and its folder was not moved.
         """
         with self._lock:
             db = self._open.get(project)
-        if db is None or not db.is_moved_with_its_log():
-            return
+        if db is None:
+            return False
+        if not db.is_moved_with_its_log():
+            return True
         with self._lock:
             if self._open.get(project) is not db or project in self._users:
-                return
+                return False
             del self._open[project]
             del self._used_at[project]
         db.let_go()
         self._drop_returned(project)
+        return False
 
     def rest(self, idle: timedelta) -> int:
         """Close the stores that nobody used for so long; return how many those were."""
