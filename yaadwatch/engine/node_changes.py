@@ -27,12 +27,16 @@ from yaadwatch.store import (
 )
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph.supersession import TAKEN_BACK
 from yaadwatch.store.recall import learned
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import derived
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
+_VOUCHED: Final = "confirmed"
+_IN_PLACE: Final = "in the place of "
+"""What the reason begins with of a change that `stand_in` makes."""
 
 
 def confirm(
@@ -112,15 +116,16 @@ def stand_in(
         return
     done = replace(done, updated_at=now, version=new.version + 1)
     nodes.replace(conn, done, expected_version=new.version)
-    change = "confirmed" if vouched else "promoted"
-    reason = _in_place_of(old.id)
+    change = _VOUCHED if vouched else "promoted"
+    reason = f"{_IN_PLACE}{called(old.id)}"
     versions.add(conn, version_of(done, now, change, actor, reason))
     body: dict[str, object] = {"change": change}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
 
 
-def stand_back(conn: Connection, node_id: str, old_id: str, now: datetime, *, actor: str) -> None:
-    """Take back, inside the transaction that ends the relation, that a memory became a rule by it.
+def stand_back(conn: Connection, node_id: str, now: datetime, *, actor: str) -> None:
+    """Take back, inside the transaction that ends the last such relation, what `stand_in` gave a
+    memory: that it is a rule by it, and that a person vouches for it.
 
     What was done with the memory since then stays, and so does what stands in other places.
     """
@@ -129,7 +134,7 @@ def stand_back(conn: Connection, node_id: str, old_id: str, now: datetime, *, ac
     if new is None or new.archived_at is not None or past[1:] == []:
         return
     before, last = past
-    ours = last.reason == _in_place_of(old_id) and last.tier < before.tier
+    ours = last.change in (_VOUCHED, "promoted") and last.reason.startswith(_IN_PLACE)
     stands = any(
         edge.kind == SUPERSEDES and edge.from_node == node_id
         for edge in edges.of_node(conn, node_id)
@@ -138,14 +143,10 @@ def stand_back(conn: Connection, node_id: str, old_id: str, now: datetime, *, ac
         return
     done = replace(new, tier=before.tier, updated_at=now, version=new.version + 1)
     nodes.replace(conn, done, expected_version=new.version)
-    reason = f"no longer {_in_place_of(old_id)}"
-    versions.add(conn, version_of(done, now, "demoted", actor, reason))
-    body: dict[str, object] = {"change": "demoted"}
+    reason = f"no longer {last.reason}"
+    versions.add(conn, version_of(done, now, TAKEN_BACK, actor, reason))
+    body: dict[str, object] = {"change": TAKEN_BACK}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
-
-
-def _in_place_of(old_id: str) -> str:
-    return f"in the place of {called(old_id)}"
 
 
 def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:

@@ -211,16 +211,18 @@ class TestRules:
 
         assert block(tree) == ["pnpm came with the move to Node 22"]
 
+    @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the last first", "the first first"])
     @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
-    def test_whoever_ends_that_takes_it_back(self, tree, end):
+    def test_whoever_ends_that_takes_it_back(self, tree, end, order):
         yarn, npm = rule(tree, YARN), rule(tree, NPM)
         fact = tree.remember("pnpm came with the move to Node 22", kind="fact", tier=3)
         tree.link(fact, "supersedes", yarn)
         tree.link(fact, "supersedes", npm)
 
-        end(tree, fact, npm)
+        first, last = ((npm, yarn)[number] for number in order)
+        end(tree, fact, first)
         assert tree.show(fact)["tier"] == 1
-        end(tree, fact, yarn)
+        end(tree, fact, last)
 
         assert tree.show(fact)["tier"] == 3
         assert block(tree) == [YARN, NPM]
@@ -316,6 +318,31 @@ class TestPeopleAndAgents:
         tree.link(pnpm, "supersedes", yarn)
 
         assert block(tree) == [PNPM]
+
+    @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+    def test_whoever_ends_that_takes_the_vouching_back(self, tree, end):
+        yarn = rule(tree, YARN)
+        pnpm = by_agent(tree, PNPM)["id"]
+        tree.link(pnpm, "supersedes", yarn)
+
+        end(tree, pnpm, yarn)
+
+        assert block(tree) == [YARN]
+        links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        assert block(tree) == [YARN]
+
+    def test_what_a_person_vouched_for_by_a_word_of_their_own_stays_vouched_for(self, tree):
+        yarn = rule(tree, YARN)
+        pnpm, npm = by_agent(tree, PNPM)["id"], by_agent(tree, NPM)["id"]
+        tree.confirm(npm)
+        for later in (pnpm, npm):
+            tree.link(later, "supersedes", yarn)
+        tree.confirm(pnpm)
+
+        for later in (pnpm, npm):
+            tree.unlink(later, "supersedes", yarn)
+
+        assert sorted(block(tree)) == [NPM, PNPM, YARN]
 
     def test_an_agent_cannot_take_back_what_a_person_decided_and_is_told_so(self, tree):
         yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)

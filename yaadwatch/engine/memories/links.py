@@ -367,7 +367,7 @@ def _delete(conn: Connection, gone: list[Edge], now: datetime, *, actor: str) ->
 
 def _stand_back(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
     if edge.kind == SUPERSEDES:
-        node_changes.stand_back(conn, edge.from_node, edge.to_node, now, actor=actor)
+        node_changes.stand_back(conn, edge.from_node, now, actor=actor)
 
 
 def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:

@@ -14,6 +14,9 @@ import apsw
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.store.codec import json_list
 
+TAKEN_BACK: Final = "taken back"
+"""The change of a version that takes back the one before it."""
+
 
 def said_by_person(node: str) -> str:
     """Return a condition in SQL: a person said a memory, or has confirmed, pinned or typed it.
@@ -26,7 +29,12 @@ def said_by_person(node: str) -> str:
             SELECT 1
               FROM node_versions
              WHERE node = {node}.id AND (actor = 'cli' OR actor LIKE 'file:%')
-               AND change IN ('confirmed', 'pinned', 'edited', 'restored')))
+               AND change IN ('confirmed', 'pinned', 'edited', 'restored')
+               AND NOT EXISTS (
+                   SELECT 1
+                     FROM node_versions AS back
+                    WHERE back.node = {node}.id AND back.version = node_versions.version + 1
+                      AND back.change = '{TAKEN_BACK}')))
 """  # noqa: S608
 
 
