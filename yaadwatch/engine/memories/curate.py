@@ -248,7 +248,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         return done
 
     undo = "unpin" if pinned else "pin"
-    return _change(home, call, fragment, change, undo=undo, anew=lambda _: pinned)
+    return _change(home, call, fragment, change, undo=undo, anew=_is_living if pinned else None)
 
 
 def _change(
@@ -382,6 +382,10 @@ def _require(conn: Connection, node_id: str) -> Node:
 
 def _is_archived(node: Node) -> bool:
     return node.archived_at is not None
+
+
+def _is_living(node: Node) -> bool:
+    return node.archived_at is None
 
 
 def _refuse_archived(node: Node) -> None:
