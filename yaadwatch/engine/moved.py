@@ -75,7 +75,7 @@ def _seek_all(home: Home, project: str | None) -> None:
     near = set(mounts.near(row.common_dir for row in every if project in (None, row.id)))
     renumbered = []
     for row in every:
-        if row.common_dir not in near or is_in_place(row):
+        if row.common_dir not in near or is_in_place(row) or not _is_watched(home, row):
             continue
         try:
             if _is_away(row):
@@ -189,18 +189,25 @@ def _follow(home: Home, layout: Layout) -> Project | None:
         return None
     for project in home.user.read(registry.everything):
         if _number(layout.common_dir) == (project.device, project.inode):
-            return _move(home, [(project, layout)])[0] if _is_of(project, layout) else None
+            moved = _move(home, [(project, layout)]) if _is_of(project, layout) else []
+            return moved[0] if moved else None
     return None
 
 
 def _move(home: Home, moves: Sequence[tuple[Project, Layout]]) -> list[Project]:
-    """Register projects for the places at which they are now; return them so."""
-    moved = []
+    """Register projects for the places at which they are now; return them so.
+
+    One that was removed meanwhile stays so, and is left out.
+    """
+    found = []
     for project, layout in moves:
         home.stores.close_one(project.id)
-        moved.append(identity.located(project, layout, identity.store_folder(layout)))
-    home.user.write(registry.move, moved)
-    for (former, layout), project in zip(moves, moved, strict=True):
+        found.append(identity.located(project, layout, identity.store_folder(layout)))
+    watched = home.user.write(registry.move, found)
+    moved = [project for project in found if project.id in watched]
+    for (former, layout), project in zip(moves, found, strict=True):
+        if project.id not in watched:
+            continue
         known = identity.Identity(project=project, again=True, former_root=former.root)
         identity.register_trees(home, known, layout)
         identity.exclude(home, project)

@@ -81,7 +81,7 @@ def add(
     _refuse_linked_exclude(layout, folder)
     with home.adding, ExitStack() as undo:
         former = home.user.read(registry.by_common_dir, layout.common_dir)
-        if former is not None and not has_its_number(former):
+        if former is not None:
             home.follow(layout)  # to where it was moved, before this one takes its place
         fresh = not stands(folder / "yaad.db")
         if restore:
@@ -137,7 +137,8 @@ def add(
 def remove(home: Home, call: Call) -> dict[str, object]:
     """Watch a repository no more: back its store up, then take away all that we put there.
 
-    One that a link at its former place leads to is removed where it is now. The answer is Removed.
+    One that a link at its former place leads to is removed where it is now; where two changed
+    places, the one that is there now is. The answer is Removed.
 
     Raises:
         YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when the backup cannot

@@ -89,18 +89,23 @@ def replace(conn: apsw.Connection, project: Project) -> None:
     )
 
 
-def move(conn: apsw.Connection, projects: Iterable[Project]) -> None:
-    """Write every field of watched projects at once, as `replace` does: they may change places.
+def move(conn: apsw.Connection, projects: Iterable[Project]) -> set[str]:
+    """Write every field of projects at once, as `replace` does: they may change places.
+
+    Returns:
+        The ids of those that are watched still; the others stay as they are.
 
     Raises:
         apsw.ConstraintError: as for `replace`.
     """
-    moved = list(projects)
+    watched = set(_watched(conn))
+    moved = [project for project in projects if project.id in watched]
     conn.executemany(
         "UPDATE projects SET removed_ms = added_ms WHERE id = ?", [(each.id,) for each in moved]
     )
     for project in moved:
         replace(conn, project)
+    return {project.id for project in moved}
 
 
 def renumber(conn: apsw.Connection, projects: Iterable[Project]) -> None:

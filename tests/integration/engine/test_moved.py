@@ -1,5 +1,6 @@
 """Following a repository that was moved: only the very same one, and only when it is sure."""
 
+import logging
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -295,6 +296,16 @@ def test_one_in_the_place_of_one_that_got_another_name_takes_nothing_from_it(thr
         assert one.memories() == ["This is two."]
 
 
+def test_those_that_changed_places_are_followed_once(three, caplog):
+    turned(*three)
+
+    with caplog.at_level(logging.INFO, logger=moved.__name__):
+        moved.seek(three[0].home)
+
+    followed = [record.project for record in caplog.records if record.msg == "project.followed"]
+    assert sorted(followed) == sorted(tree.project for tree in three)
+
+
 def test_whoever_reads_in_one_that_changes_its_place_just_then_lets_nobody_read_the_wrong_one(
     three,
 ):
@@ -376,6 +387,7 @@ def test_one_that_was_removed_meanwhile_stays_removed(world):
 
     world.home.user.write(registry.renumber, [replace(project, device=1, inode=2)])
     world.home.user.write(registry.exclude, project.id, "/.yaad/\n")
+    assert world.home.user.write(registry.move, [project]) == set()
 
     assert world.home.user.read(registry.get, project.id) == removed
     assert places(world) == []
