@@ -72,6 +72,8 @@ def again(conn: Connection, node: Node, now: datetime) -> None:
 
     Its headings are not known any more, so what it claimed is looked at, not what it says.
     """
+    if node.kind in TELLING:
+        return
     last = {
         (one.subject, one.attribute): one
         for one in claims.of_node(conn, node.id)

@@ -10,12 +10,14 @@ from yaadwatch.engine import context as contexts
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.inout import erasing
 from yaadwatch.engine.memories import curate, deleting, links, mend
+from yaadwatch.engine.memories import feedback as feedbacks
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.truth import contradictions, resolving
+from yaadwatch.engine.truth import claims, contradictions, resolving
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model import times
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.store import nodes
 from yaadwatch.store.graph import supersession
@@ -72,7 +74,7 @@ def listed(tree):
     return contradictions.contradictions(tree.home, tree.call)["contradictions"]
 
 
-def settle(tree, keep, call=None, **fields):
+def settle(tree, keep=None, call=None, **fields):
     (one,) = listed(tree)
     return resolving.resolve(tree.home, call or tree.call, id=one["id"], keep=keep, **fields)
 
@@ -90,6 +92,23 @@ SAYINGS = {
     "restored": _restored,
 }
 """Each way in which a person says a memory anew."""
+
+
+SAYINGS_SAME = {
+    "remembered": lambda tree, memory: tree.remembered(THREE, kind="convention"),
+    "confirmed": lambda tree, memory: tree.confirm(memory),
+    "approved": lambda tree, memory: feedbacks.feedback(
+        tree.home, tree.call, id=memory, verdict="approve"
+    ),
+    "pinned": lambda tree, memory: tree.pin(memory),
+    "restored": lambda tree, memory: (tree.forget(memory), tree.restore(memory))[1],
+}
+"""Each way in which a person says THREE anew and is told what that contradicts."""
+
+
+def claimed(tree, **fields):
+    rows = claims.claims(tree.home, tree.call, subject="client", **fields)["claims"]
+    return sorted((row["value"], row["holds"]) for row in rows)
 
 
 def _number(tree, later, earlier):
@@ -377,6 +396,30 @@ class TestSaidAgain:
         assert over(tree, three) == []
         assert len(listed(tree)) == 1
 
+    @pytest.mark.parametrize("say", SAYINGS_SAME.values(), ids=SAYINGS_SAME)
+    @pytest.mark.parametrize("how", ["one is kept", "none is"])
+    def test_so_does_each_way_in_which_it_is_said_after_it_was_settled(self, tree, say, how):
+        three, five = rule(tree, THREE), rule(tree, FIVE)
+        settle(tree, five if how == "one is kept" else None, none=how == "none is")
+        if how == "none is":
+            tree.remember(FIVE)
+
+        answer = say(tree, three)
+
+        assert [one["value"] for one in answer["contradicts"]] == ["3"]
+        (one,) = listed(tree)
+        assert {side["node"] for side in one["sides"]} == {three, five}
+
+    @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+    def test_so_it_is_when_the_relation_of_a_decision_ends(self, tree, end):
+        three, five = rule(tree, THREE), rule(tree, FIVE)
+        settle(tree, five)
+
+        end(tree, five, three)
+
+        assert sorted(block(tree)) == [THREE, FIVE]
+        assert len(listed(tree)) == 1
+
     @pytest.mark.parametrize(
         "again",
         [
@@ -585,11 +628,81 @@ class TestClaims:
         (one,) = listed(repo)
         assert {side["node"] for side in one["sides"]} == {three, five}
 
-    def test_an_agent_that_settles_for_its_own_leaves_a_persons_rule_in_force(self, tree):
-        three = rule(tree, THREE)
+    @pytest.mark.parametrize("how", ["keeps its own", "keeps none"])
+    def test_an_agent_ends_for_its_own_words_nothing_that_a_person_said(self, tree, how):
+        rule(tree, THREE)
         five = by_agent(tree, FIVE, kind="fact")["id"]
+        decision = {"keep": five} if how == "keeps its own" else {"keep": None, "none": True}
 
-        settle(tree, five, call=agent(tree))
+        with pytest.raises(YaadError) as refused:
+            settle(tree, call=agent(tree), **decision)
 
+        assert refused.value.code is Code.REFUSED
         assert block(tree) == [THREE]
-        assert len(over(tree, three)) == 1
+        assert len(listed(tree)) == 1
+        assert contradictions.contradictions(tree.home, tree.call, settled=True)["settled"] == []
+
+    def test_an_agent_settles_for_what_a_person_said(self, tree):
+        three = rule(tree, THREE)
+        five = by_agent(tree, FIVE)["id"]
+
+        done = settle(tree, three, call=agent(tree))
+
+        assert done["superseded"] == [five]
+        assert block(tree) == [THREE]
+        assert listed(tree) == []
+
+    def test_what_an_agent_put_in_vain_in_the_place_of_what_is_kept_is_in_nobodys_way(self, tree):
+        three = rule(tree, THREE)
+        five = by_agent(tree, FIVE)["id"]
+        links.link(tree.home, agent(tree), id=five, kind="supersedes", to=three)
+
+        done = settle(tree, three)
+
+        assert done["superseded"] == [five]
+        assert over(tree, three) == []
+        assert block(tree) == [THREE]
+
+    def test_what_is_superseded_claims_nothing_now_and_again_without_what_stands_there(self, tree):
+        three, five = rule(tree, THREE), rule(tree, FIVE)
+        done = settle(tree, five)
+        assert (done["superseded"], done["ended"]) == ([three], [])
+        assert claimed(tree) == [("5", True)]
+        assert claimed(tree, all=True) == [("3", False), ("5", True)]
+
+        tree.forget(five)
+
+        assert claimed(tree) == [("3", True)]
+        answer = tree.remembered("The client retries 7 times")
+        assert [one["value"] for one in answer["contradicts"]] == ["7"]
+
+    def test_on_a_branch_without_what_is_kept_the_other_one_claims_still(self, tree):
+        three = rule(tree, THREE)
+        tree.git("switch", "-q", "-c", "feature")
+        tree.commit("feature")
+        settle(tree, rule(tree, FIVE))
+
+        tree.git("switch", "-q", "main")
+
+        assert claimed(tree) == [("3", True)]
+        answer = tree.remembered("The client retries 7 times")
+        assert [one["id"] for one in answer["contradicts"][0]["against"]] == [three]
+
+    def test_rules_that_say_still_what_is_not_kept_are_told(self, tree):
+        more = rule(tree, f"{THREE}. The API port is 8080.")
+        five = rule(tree, FIVE)
+
+        assert settle(tree, five)["still_rules"] == [{"id": more, "text": f"{THREE}."}]
+        seven = rule(tree, "The client retries 7 times")
+        done = settle(tree, None, none=True)
+
+        assert {one["id"] for one in done["still_rules"]} == {five, seven}
+
+    def test_a_persons_file_that_says_more_than_what_is_not_kept_is_told(self, tree):
+        type_in(tree, "- Keep functions short\n", f"- {THREE}. The API port is 8080.\n")
+        five = rule(tree, FIVE)
+
+        done = settle(tree, five)
+
+        assert [(one["path"], one["line"]) for one in done["still_said"]] == [(CLAUDE, 3)]
+        assert done["still_rules"] == []

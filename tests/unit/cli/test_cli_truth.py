@@ -201,6 +201,7 @@ def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
         "superseded": [],
         "forgotten": [NODE],
         "still_said": [],
+        "still_rules": [{"id": NODE, "text": "The API port is 8080."}],
     }
     ran = command("resolve", "1a2b", "--keep", "e4ab37", "--forget", answers={"resolve": answer})
 
@@ -213,6 +214,7 @@ def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
         "reason": "",
     }
     assert "1 claim ended." in "\n".join(ran.lines)
+    assert "f2e4ab37 is a rule still: The API port is 8080." in "\n".join(ran.lines)
     assert ran.lines[-1] == "Undo: yaadwatch restore f2e4ab37"
 
 

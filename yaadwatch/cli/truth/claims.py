@@ -235,6 +235,13 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
             f" still says {short(place['id'])}; correct or delete it there.",
             indent=2,
         )
+    for rule in answer["still_rules"]:
+        terminal.line(
+            f"{short(rule['id'])} is a rule still: {rule['text']}",
+            indent=2,
+            hang=12,
+        )
+        terminal.line(f"Give it other words: yaadwatch edit {short(rule['id'])}", indent=4)
     for one in answer["forgotten"]:
         terminal.line(f"Undo: yaadwatch restore {short(one)}")
     return 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy, text
-from yaadwatch.engine import json_views, node_changes, succession
+from yaadwatch.engine import claiming, json_views, node_changes, succession
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
@@ -136,6 +136,7 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         away = succession.away(home, held.shelf)
 
         def change(conn: Connection) -> None:
+            claiming.again(conn, confirmed, now)
             node_changes.confirm(
                 conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
             )
@@ -237,6 +238,8 @@ def _untag(before: Node, after: Node) -> str:
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
+        if pinned:
+            claiming.again(conn, node, now)
         if node.pinned == pinned:
             return node
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)

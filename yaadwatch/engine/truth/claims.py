@@ -4,6 +4,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming import statements as claiming
+from yaadwatch.engine import succession
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home
@@ -33,7 +34,7 @@ def claims(
         call: whose project; the user's own memories are among them.
         id: only what this memory claims.
         subject: only what is claimed of this.
-        all: what no longer holds, too.
+        all: what no longer holds, too, as what a superseded memory claims.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
@@ -52,8 +53,13 @@ def claims(
                 ended=all,
                 now=now,
                 limit=CLAIMS_TOLD_MAX + 1,
+                hidden=succession.away(home, shelf),
             )
-            rows += [claim_row(one, now) for one in found]
+            gone = succession.here(home, shelf, {one.node for one in found})
+            rows += [
+                claim_row(one, now) | ({"holds": False} if one.node in gone else {})
+                for one in found
+            ]
     return {"claims": rows[:CLAIMS_TOLD_MAX], "more": len(rows) > CLAIMS_TOLD_MAX}
 
 

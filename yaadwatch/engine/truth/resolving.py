@@ -1,13 +1,13 @@
 """A contradiction is settled by whoever knows: what is not kept claims it no longer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming.parts import differ
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores, whole
@@ -17,9 +17,9 @@ from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, Settled
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import Node
+from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.store import events as log
-from yaadwatch.store import nodes, provenance
+from yaadwatch.store import hot, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import claims
@@ -39,8 +39,8 @@ def resolve(
 ) -> dict[str, object]:
     """Settle a contradiction; the answer is Resolved.
 
-    What is not kept claims it no longer; a memory that claimed nothing else is superseded by the
-    one that is kept, and with `forget` it is archived.
+    A memory that claims nothing but what is not kept is superseded by the one that is kept, and
+    with `forget` it is archived; what others claim of it ends.
 
     Args:
         home: what may be reached.
@@ -55,7 +55,8 @@ def resolve(
     Raises:
         YaadError: BAD_REQUEST unless exactly one of `keep`, `both` and `none` is given, or when
             `forget` has nothing to forget; NOT_FOUND when it is not open, or what is kept is no
-            side of it; REFUSED when a person's own file says what shall be forgotten.
+            side of it; REFUSED when a person's own file says what shall be forgotten, or an agent
+            would end what a person said for what no person did.
     """
     if (keep is not None) + both + none != 1 or (forget and both):
         raise YaadError(
@@ -76,14 +77,17 @@ def resolve(
             reason=why,
             actor=call.origin,
             at=now,
+            away=succession.away(home, shelf),
         )
-        done = shelf.db.write(_settle, open_one, decided)
-        return done | {"still_said": shelf.db.read(_still_said, shelf.worktree, done)}
+        done, losing = shelf.db.write(_settle, open_one, decided)
+        return done | shelf.db.read(_still, shelf.worktree, losing, done)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What somebody decided; `kept` is the memory that is right, if one is."""
+    """What somebody decided; `kept` is the memory that is right, if one is. `away`: memories of
+    other branches.
+    """
 
     kind: str
     kept: Node | None
@@ -91,6 +95,7 @@ class _Decision:
     reason: str
     actor: str
     at: datetime
+    away: Collection[str]
 
 
 def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, Contradiction]:
@@ -138,8 +143,12 @@ def _side(db: Database, one: Contradiction, keep: str) -> Node:
     )
 
 
-def _settle(conn: Connection, one: Contradiction, decided: _Decision) -> dict[str, object]:
+def _settle(
+    conn: Connection, one: Contradiction, decided: _Decision
+) -> tuple[dict[str, object], list[str]]:
+    """Return the JSON of what was done, and the memories that are not kept."""
     losing = [] if decided.kind == BOTH else _losing(one, decided)
+    _refuse_persons(conn, one, losing, decided)
     for clash in one.clashes:
         table.settle(
             conn,
@@ -155,13 +164,15 @@ def _settle(conn: Connection, one: Contradiction, decided: _Decision) -> dict[st
                 at=decided.at,
             ),
         )
-    claims.end(conn, [side.claim.id for side in losing], decided.at)
+    superseded = _supersede(conn, losing, decided)
+    # What is superseded keeps its claims: they count again when nothing stands in its place.
+    ended = [side.claim.id for side in losing if side.node.id not in superseded]
+    claims.end(conn, ended, decided.at)
     stands = decided.kind != NONE
     if stands and one.kind == LINK:
         claims.let_go(conn, one.sides[0].claim.id)
     if decided.kind == KEPT and one.kind == EVIDENCE:
         nodes.strengthen(conn, [one.sides[0].node.id], now=decided.at)
-    superseded = _supersede(conn, losing, decided)
     forgotten = _forget(conn, one, losing, decided) if decided.forget else []
     log.append(
         conn,
@@ -172,19 +183,44 @@ def _settle(conn: Connection, one: Contradiction, decided: _Decision) -> dict[st
             body={
                 "decision": decided.kind,
                 "kept": decided.kept.id if decided.kept is not None else None,
-                "ended": [side.claim.id for side in losing],
+                "ended": ended,
             },
         ),
     )
-    return {
+    done: dict[str, object] = {
         "id": one.name,
         "decision": decided.kind,
         "words": one.words,
         "kept": decided.kept.id if decided.kept is not None else None,
-        "ended": [side.claim.id for side in losing],
+        "ended": ended,
         "superseded": superseded,
         "forgotten": forgotten,
     }
+    return done, list(dict.fromkeys(side.node.id for side in losing))
+
+
+def _refuse_persons(
+    conn: Connection, one: Contradiction, losing: Sequence[Side], decided: _Decision
+) -> None:
+    """Refuse an agent to end what a person said for what no person said.
+
+    Raises:
+        YaadError: REFUSED.
+    """
+    if succession.is_person(decided.actor):
+        return
+    persons = hot.persons(conn, [side.node.id for side in one.sides])
+    if decided.kept is not None and decided.kept.id in persons:
+        return
+    for side in losing:
+        source = side.claim.source
+        if side.node.id in persons if source == claims.TEXT else succession.is_person(source):
+            raise YaadError(
+                Code.REFUSED,
+                f'A person said "{side.node.summary}" ({called(side.node.id)}), and only a person '
+                "puts another in its place; nothing was changed.",
+                hint=f"Have a person settle it: yaadwatch resolve {one.name} --keep MEMORY",
+            )
 
 
 def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
@@ -199,33 +235,47 @@ def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
     ]
 
 
-def _supersede(conn: Connection, losing: Iterable[Side], decided: _Decision) -> list[str]:
-    """Let the memory that is kept supersede those that claim nothing any more."""
-    if decided.kept is None:
+def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> list[str]:
+    """Let the memory that is kept supersede those that claim nothing but what is not kept.
+
+    Whoever keeps it means it: what stood in its own place does so no longer.
+    """
+    if decided.kept is None or not losing:
         return []
+    kept, now = decided.kept.id, decided.at
+    succession.stated_anew(conn, kept, now, actor=decided.actor, away=decided.away)
+    lost = {side.claim.id for side in losing}
     done = []
-    for node in dict.fromkeys(side.node.id for side in losing):
-        rest = claims.found(conn, node=node, subject=None, ended=False, now=decided.at, limit=1)
-        if rest:
-            continue
-        old = nodes.get(conn, node)
-        if old is not None:
-            kept = decided.kept.id
-            node_changes.supersede(conn, kept, old, decided.at, actor=decided.actor)
-        done.append(node)
+    for old in {side.node.id: side.node for side in losing}.values():
+        many = len(lost) + 1
+        rest = claims.found(conn, node=old.id, subject=None, ended=False, now=now, limit=many)
+        if all(claim.id in lost for claim in rest):
+            node_changes.supersede(conn, kept, old, now, actor=decided.actor)
+            done.append(old.id)
     return done
 
 
-def _still_said(
-    conn: Connection, worktree: int, done: Mapping[str, Any]
-) -> list[dict[str, object]]:
-    """Return where a person's own files say what is superseded; nobody else changes those."""
-    found = said_in(conn, worktree, done["superseded"])
-    return [
-        {"id": node, "path": path, "line": line}
-        for node, places in found.items()
-        for path, line in places
+def _still(
+    conn: Connection, worktree: int, losing: Sequence[str], done: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return where what is not kept is said still: in a person's own files, which nobody else
+    changes, and by rules that say more, or in whose place nothing was put.
+    """
+    said = said_in(conn, worktree, losing)
+    others = [one for one in losing if one not in said and one not in done["superseded"]]
+    rules = [
+        node
+        for node in nodes.many(conn, others).values()
+        if node.archived_at is None and (node.tier == HOT or node.pinned)
     ]
+    return {
+        "still_said": [
+            {"id": node, "path": path, "line": line}
+            for node, places in said.items()
+            for path, line in places
+        ],
+        "still_rules": [{"id": node.id, "text": node.summary} for node in rules],
+    }
 
 
 def _forget(

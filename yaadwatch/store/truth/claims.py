@@ -8,6 +8,7 @@ import apsw
 
 from yaadwatch.model.claims import Claimed
 from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.store.graph.supersession import given_way
 
 TEXT: Final = "text"
 """The source of a claim that was taken from the words of its memory."""
@@ -97,6 +98,7 @@ def found(
     ended: bool,
     now: datetime,
     limit: int,
+    hidden: Iterable[str] = (),
 ) -> list[Claimed]:
     """Return claims by subject, then attribute, at most `limit`.
 
@@ -104,9 +106,11 @@ def found(
         conn: a snapshot.
         node: only those of this memory.
         subject: only those about this subject, or about it with a qualifier.
-        ended: those that no longer hold, and those of archived memories, too.
+        ended: those that no longer hold, and those of archived and superseded memories, too.
         now: what holds is what holds then.
         limit: how many at most.
+        hidden: memories that are not there for whoever asks: left out unless it is `node`, and they
+            supersede none.
     """
     rows = conn.execute(
         f"""
@@ -116,7 +120,10 @@ def found(
            AND (:subject IS NULL OR claims.subject = :subject
                 OR substr(claims.subject, 1, length(:subject) + 1) = :subject || ' ')
            AND (:ended OR (nodes.archived_ms IS NULL AND claims.valid_from_ms <= :now_ms
-                AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)))
+                AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)
+                AND (:node IS NOT NULL
+                     OR claims.node NOT IN (SELECT value FROM json_each(:hidden)))
+                AND NOT {given_way("claims.node")}))
          ORDER BY claims.subject, claims.attribute, claims.id
          LIMIT :limit
         """,  # noqa: S608
@@ -126,6 +133,7 @@ def found(
             "ended": int(ended),
             "now_ms": to_ms(now),
             "limit": limit,
+            "hidden": json_list(hidden),
         },
     )
     return list(map(_claim, rows))
