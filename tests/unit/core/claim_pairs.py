@@ -1,6 +1,11 @@
 """Pairs of statements that cannot both be true, and pairs that sound alike and can."""
 
 TORN = (
+    ("The cache size is 1 GB", "The cache size is 2 GB"),
+    ("The cache size is 1 GB", "The cache size is 2048 MB"),
+    ("The schema version is 1.1", "The schema version is 1.10"),
+    ("The license is MIT", "The license is 0BSD"),
+    ("The API timeout is 1,500 ms", "The API timeout is 1,600 ms"),
     ("The API times out after 30 seconds", "The API times out after 60 seconds"),
     ("The API times out after 30 seconds.", "The API timeout is 1 min"),
     ("Uploads time out in 5 minutes", "Uploads time out in 10 minutes"),
@@ -91,6 +96,14 @@ TORN = (
 )
 
 ALIKE = (
+    ("The cache size is 1 GB", "The cache size is 1024 MB"),
+    ("The cache size is 1 MB", "The cache size is 1 MiB"),
+    ("The buffer size is 4096", "The buffer size is 4 KB"),
+    ("The API version is v2", "The API version is 2"),
+    ("The schema version is 1.10", "The schema version is 1.10.2"),
+    ("The log level is warn", "The log level is warning"),
+    ("The timezone is UTC", "The timezone is Etc/UTC"),
+    ("Use tabs for indentation", "Indentation: tab"),
     # The same value in another notation.
     ("The API times out after 30 seconds", "The API times out after 30 s"),
     ("The API times out after 1 min", "The API times out after 60 seconds"),

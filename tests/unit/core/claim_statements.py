@@ -66,6 +66,21 @@ CLAIMING = (
 )
 
 SILENT = (
+    "The API timeout is 1,5 s",
+    "The heap size is 2g",
+    "The memory limit is 512Mi",
+    "The rate limit is 10k",
+    "The row limit is 1M",
+    "The API rate limit is 100/min",
+    "The port is 8080/tcp",
+    "The API timeout is 00:30",
+    "The Python version is pinned",
+    "The Node version is LTS",
+    "The Node version is latest",
+    "The default branch is locked",
+    "The license is pending",
+    "The log level is overridden",
+    "The region is configurable",
     "The port of 8080 is taken",
     "The limit of what a person reads is 3 pages",
     "We migrated from Python 3.9 to Python 3.11",

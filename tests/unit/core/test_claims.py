@@ -128,6 +128,29 @@ def test_a_bare_value_is_about_the_heading_that_it_stands_under():
     assert told("We use pnpm", headings=["Setup"]) == told("We use pnpm")
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["Supported versions", "Test matrix", "CI matrix", "Compatibility", "Migration to Python 3.12"],
+)
+def test_what_stands_under_a_heading_over_several_claims_nothing(heading):
+    assert extract("Python 3.9", headings=("Python", heading)) == ()
+    assert extract(f"# {heading}\n\n- Python 3.9\n") == ()
+
+
+def test_one_of_several_under_the_name_of_all_claims_nothing():
+    assert extract("Port 8080", headings=("Ports",)) == ()
+    assert extract("The API port is 8080", headings=("Ports",)) != ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("yes", "true"), ("on", "true"), ("no", "false"), ("disabled", "off")]
+)
+def test_what_a_caller_gives_is_the_same_switch_in_other_words(one, other):
+    both = [given(subject="api", attribute="debug", value=value).sense for value in (one, other)]
+
+    assert both[0] == both[1]
+
+
 def test_who_keeps_or_allows_it_is_the_heading_that_it_stands_under():
     keep = "Send at most 10 requests per minute"
 

@@ -10,7 +10,9 @@ UNIT: Final = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 QUALIFIER: Final = (
     r"(?: (?P<where>(?:in|for|on|at|during|by) (?:the )?[\w./*-]+(?: [\w./*-]+){0,2}))?"
 )
-AMOUNT: Final = re.compile(rf"(?P<number>\d[\d,_]*(?:\.\d+)?) ?(?P<unit>{UNIT})?")
+# Not "1,5": whether that is 15 or a half more than 1 depends on who wrote it.
+NUMBER: Final = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
+AMOUNT: Final = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>{UNIT})?")
 VERSION: Final = "version"
 _FACTORS: Final = {
     base: {factor for other, factor in UNITS.values() if other == base}
@@ -42,7 +44,8 @@ def differ(attribute: str, one: str, other: str) -> bool:
 
     A version that is the beginning of another (3 and 3.11) can. So can a number without a unit and
     an amount that it is in some unit ("the pool size is 20", "20 connections"; 30000 and 30 s), a
-    unit and an amount of it (spaces, 4 spaces), and amounts of what is not measured alike.
+    unit and an amount of it (spaces, 4 spaces), amounts of what is not measured alike, and
+    thousands of bytes that some count as 1000 and others as 1024 (1 GB, 1024 MB).
 
     Args:
         attribute: whose values they are.
@@ -58,13 +61,20 @@ def differ(attribute: str, one: str, other: str) -> bool:
         return not (_counted_in(one, theirs) or _counted_in(other, mine))
     (number, base), (other_number, other_base) = mine, theirs
     if base and other_base:
-        return base == other_base
+        return base == other_base and not _is_one(number, other_number, base)
     if not base and not other_base:
         return True
     bare, full, unit = (
         (number, other_number, other_base) if not base else (other_number, number, base)
     )
-    return not any(isclose(bare * factor, full) for factor in _FACTORS[unit])
+    return not any(_is_one(bare * factor, full, unit) for factor in _FACTORS[unit])
+
+
+def _is_one(one: float, other: float, base: str) -> bool:
+    """Return whether two numbers in one base may be meant to be the same."""
+    if base != "bytes" or not one or not other:
+        return isclose(one, other)
+    return any(isclose(max(one, other) / min(one, other), 1.024**power) for power in range(4))
 
 
 def _amount(value: str) -> tuple[float, str] | None:

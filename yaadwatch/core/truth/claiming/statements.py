@@ -17,6 +17,7 @@ from typing import Final
 from yaadwatch.core.truth.claiming import verbs
 from yaadwatch.core.truth.claiming.parts import (
     AMOUNT,
+    NUMBER,
     QUALIFIER,
     UNIT,
     VERSION,
@@ -86,11 +87,16 @@ def extract(text: str, *, place: str = "", headings: Sequence[str] = ()) -> tupl
     unsure = set()
     for sentence, intros in _placed(text):
         around = (*headings, *intros)
+        if any(map(_OF_MANY.search, around)):
+            continue
         claim = _claim(sentence, around)
         if claim is None:
             continue
         if claim.subject == PROJECT and claim.attribute in NAMED_VALUES and around:
-            claim = replace(claim, subject=as_noun(around[-1]) or PROJECT)
+            about = as_noun(around[-1])
+            if about.endswith(f"{claim.attribute}s"):
+                continue  # one of several: "Ports" stands over "Port 80" and "Port 443"
+            claim = replace(claim, subject=about or PROJECT)
         claim = _scoped(claim, around) if around else claim
         key = claim.subject, claim.attribute
         if key in found and differ(claim.attribute, found[key].sense, claim.sense):
@@ -167,6 +173,14 @@ _REPLACED = re.compile(
     r"[`\"']?(?P<other>[\w.+-]+)[`\"']?$",
     re.IGNORECASE,
 )
+_OF_MANY = re.compile(
+    r"\b(?:supported|supports?|supporting|compatib\w+|matri(?:x|ces)|tested|options"
+    r"|alternatives|choices|history|changelog|changes|release notes|migrat\w+|upgrad\w+"
+    r"|deprecat\w+|legacy|old|former\w*|previous\w*|obsolete|removed|roadmap|planned|proposals?"
+    r"|proposed|ideas?|todo|future)\b",
+    re.IGNORECASE,
+)
+"""What makes a heading one over several things that hold beside each other, or not now."""
 _LEAD = re.compile(
     r"(?:(?:note|decision|rule|convention|important|reminder|decided)(?::| that) )"
     r"|(?:always|please|only|just|now|currently|we|i|this project|the project|this repo(?:sitory)?"
@@ -223,7 +237,7 @@ _LISTENS = re.compile(
     re.IGNORECASE,
 )
 _VALUE_IS = re.compile(
-    rf"{_NOUN}{_IS} (?P<value>\d[\d,_]*(?:\.\d+)? ?(?:{UNIT})?|{_WORD}){QUALIFIER}",
+    rf"{_NOUN}{_IS} (?P<value>{NUMBER} ?(?:{UNIT})?|{_WORD}){QUALIFIER}",
     re.IGNORECASE,
 )
 
@@ -453,20 +467,35 @@ def _value(plain: str) -> Claim | None:
         noun = re.sub(rf"\b{phrase}$", word, noun)
     name = next((one for one in ("default branch", *NAMED_VALUES) if _ends(noun, one)), None)
     value = found["value"].strip()
-    if name is None or (not value[0].isdigit() and name.split()[-1] not in WORD_VALUES):
-        return None
-    if AMOUNT.fullmatch(value.lower()) is None and not _is_word_value(value):
+    if name is None or not _is_value(name, value):
         return None
     subject = noun.removesuffix(name).strip(" _-.") or PROJECT
     if subject == PROJECT and name not in ALONE:
         return None
     return Claim(
-        subject=qualified(subject, found["where"]), attribute=name, value=value, sense=sense(value)
+        subject=qualified(subject, found["where"]),
+        attribute=name,
+        value=value,
+        sense=_version_sense(value) if name == VERSION else sense(value),
     )
 
 
-def _is_word_value(value: str) -> bool:
-    return value.lower() not in EMPTY_WORDS
+def _is_value(name: str, value: str) -> bool:
+    """Return whether this can be the value of what is called so: no state, and no amount in what
+    nobody can say in other units ("2g", "10k", "100/min", "1M").
+    """
+    if name == VERSION:
+        return _A_VERSION.fullmatch(value.lower()) is not None
+    if AMOUNT.fullmatch(value.lower()) and not _MILLIONS.search(value):
+        return True
+    is_word = name.rpartition(" ")[2] in WORD_VALUES and value.lower() not in EMPTY_WORDS
+    return is_word and not _STATE.search(value)
+
+
+_MILLIONS: Final = re.compile(r"\d ?M$")
+_STATE: Final = re.compile(
+    r"^(?!stable$|live$).*[a-z](?:ed|able|ible|less|ful|ive|ous|tten|dden)$", re.IGNORECASE
+)
 
 
 def _ends(noun: str, name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from yaadwatch.core.truth.claiming.parts import (
     AMOUNT,
+    NUMBER,
     QUALIFIER,
     UNIT,
     as_noun,
@@ -82,9 +83,7 @@ _TELLING_ONE: Final = frozenset(
 _TIMES = "|".join(
     sorted((re.escape(unit) for unit, (base, _) in UNITS.items() if base == "ms"), key=len)[::-1]
 )
-# Not "1,5": whether that is 15 or a half more than 1 depends on who wrote it.
-_NUMBER = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
-_SPAN = rf"(?P<span>{_NUMBER} ?(?:{_TIMES})|(?:an?|one) (?:minute|hour|day|week))"
+_SPAN = rf"(?P<span>{NUMBER} ?(?:{_TIMES})|(?:an?|one) (?:minute|hour|day|week))"
 _WHO = r"(?P<who>[A-Za-z_][\w./-]*(?: [\w./-]+){0,4})"
 _WHAT = r"(?P<what>[A-Za-z_][\w./-]*(?: [\w./-]+){0,3})"
 _HELPING = re.compile(
@@ -112,7 +111,7 @@ _LASTS = _form(
 _REPEATS = _form(
     rf"(?:{_WHO} )?(?P<verb>{'|'.join(sorted(REPEATED, key=len, reverse=True))})"
     rf"(?: {_WHAT})?"
-    rf" (?:every (?P<every>{_NUMBER} ?(?:{_TIMES})|minute|hour|day|week)"
+    rf" (?:every (?P<every>{NUMBER} ?(?:{_TIMES})|minute|hour|day|week)"
     r"|(?P<adverb>hourly|daily|nightly|weekly))"
 )
 _RETRIES = _form(
@@ -121,7 +120,7 @@ _RETRIES = _form(
 )
 _KEEPS = _form(
     rf"(?:{_WHO} )?(?P<verb>keeps?|retains?|stores?)"
-    rf" (?:the (?:last|past) )?(?P<span>{_NUMBER} ?(?:{_TIMES})) of {_WHAT}"
+    rf" (?:the (?:last|past) )?(?P<span>{NUMBER} ?(?:{_TIMES})) of {_WHAT}"
 )
 _ALLOWS = _form(
     rf"(?:{_WHO} )?(?P<verb>{'|'.join(SHARED_LIMITS)}) "
@@ -129,14 +128,14 @@ _ALLOWS = _form(
 )
 _IS_LIMITED = _form(
     rf"{_WHO} (?P<verb>is|are) (?:(?:rate[- ])?limited to|capped at|throttled to)"
-    rf" (?:{_RATE}|(?P<amount>{_NUMBER} ?(?:{UNIT})?))"
+    rf" (?:{_RATE}|(?P<amount>{NUMBER} ?(?:{UNIT})?))"
 )
 _DEFAULTS = _form(
-    rf"{_WHO} (?P<verb>defaults) to (?P<value>{_NUMBER} ?(?:{UNIT})?|[A-Za-z0-9][\w./+:-]*)"
+    rf"{_WHO} (?P<verb>defaults) to (?P<value>{NUMBER} ?(?:{UNIT})?|[A-Za-z0-9][\w./+:-]*)"
 )
 _SETTING = _form(
     r"(?P<who>[A-Za-z]\w*_\w+) (?:is set to|(?:must|should|has to) be(?: set to)?"
-    rf"|(?:must |should )?stays? at) (?P<amount>{_NUMBER} ?(?:{UNIT})?)"
+    rf"|(?:must |should )?stays? at) (?P<amount>{NUMBER} ?(?:{UNIT})?)"
 )
 _ON_PORT = _form(
     rf"{_WHO} (?P<verb>(?:is|are) (?:available|exposed|published|served|reachable|bound)|listens?"
@@ -146,8 +145,8 @@ _ON_PORT = _form(
 )
 _HAS = _form(
     rf"{_WHO} (?P<verb>has|have) an? (?:(?P<name>[a-z]+(?: [a-z]+)?) of"
-    rf" (?P<amount>{_NUMBER} ?(?:{UNIT})?)"
-    rf"|(?P<first>{_NUMBER}[ -]?(?:{UNIT})) (?P<noun>[a-z]+(?: [a-z]+)?))"
+    rf" (?P<amount>{NUMBER} ?(?:{UNIT})?)"
+    rf"|(?P<first>{NUMBER}[ -]?(?:{UNIT})) (?P<noun>[a-z]+(?: [a-z]+)?))"
 )
 
 

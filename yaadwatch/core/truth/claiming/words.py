@@ -40,7 +40,17 @@ def _units() -> dict[str, tuple[str, float]]:
 
 UNITS: Final = _units()
 """A unit, the base it is compared in, and how many of these it is."""
-SAME: Final = {"postgres": "postgresql", "node.js": "node", "nodejs": "node", "yes": "true"}
+SAME: Final = {
+    "postgres": "postgresql",
+    "node.js": "node",
+    "nodejs": "node",
+    "tab": "tabs",
+    "warn": "warning",
+    "etc/utc": "utc",
+    "gmt": "utc",
+    **dict.fromkeys(("yes", "on", "enabled"), "true"),
+    **dict.fromkeys(("no", "off", "disabled"), "false"),
+}
 """Values that are others in other words."""
 
 TOOLS: Final = {
@@ -101,6 +111,7 @@ EMPTY_WORDS: Final = frozenset(
         a an the set unset wrong right fine good bad too very important required optional
         configurable here there this that missing empty unknown high low same different correct
         known defined deprecated protected slow fast large small available enforced fixed
+        pending latest lts current newest up-to-date irrelevant broken green red
         """
     )
 )
