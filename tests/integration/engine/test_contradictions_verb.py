@@ -145,6 +145,26 @@ def test_a_bare_value_is_about_its_heading(repo):
     assert ("admin", "port", "9090", True) in claimed(repo)
 
 
+def test_a_value_stays_that_of_its_heading_when_its_memory_is_anchored_anew(repo):
+    said = "The port is {}. See `fetch_with_retry`."
+    repo.write(
+        "CLAUDE.md",
+        f"# Staging\n\n- {said.format(8080)}\n\n# Production\n\n- {said.format(9090)}\n",
+    )
+    repo.commit("rules")
+    repo.add()
+    repo.move("src/net.py", "src/web/net.py")
+    repo.commit("moved")
+
+    assert len(repo.reanchor(all=True)["reanchored"]) == 2
+
+    assert shown(repo) == []
+    assert [one[:3] for one in claimed(repo)] == [
+        ("production", "port", "9090"),
+        ("staging", "port", "8080"),
+    ]
+
+
 def test_what_stands_under_another_environment_or_part_is_about_another_thing(repo):
     repo.write(
         "CLAUDE.md",

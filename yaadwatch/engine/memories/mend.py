@@ -240,8 +240,11 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     if done.after.text != done.before.text:
         node_changes.refuse_said(conn, done.before, done.after.text)
     node_changes.index(conn, done.after)
-    claiming.take(conn, done.after, done.after.updated_at)
     now = done.after.updated_at
+    if done.after.text == done.before.text:
+        claiming.again(conn, done.after, now)  # a file may say it under headings
+    else:
+        claiming.take(conn, done.after, now)
     hold = node_changes.confirm(
         conn, home, done.after, done.anchors, now, actor=actor, change=change, away=done.away
     )
