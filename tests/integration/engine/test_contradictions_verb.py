@@ -394,6 +394,35 @@ def test_confirming_is_newer_than_the_evidence(repo, world):
     assert shown(repo) == []
 
 
+def _speaks_against(repo, memory):
+    late = repo.remember("Nobody answers on port 8080", kind="bug")
+    repo.link(late, "caused_by", memory)
+    assert [row["against"]["node"] for row in shown(repo)] == [late]
+    return late
+
+
+def test_what_was_learned_on_another_branch_is_no_evidence_here(repo, world):
+    memory = repo.remember("The API port is 8080")
+    world.clock.advance(40 * DAY)
+    repo.git("switch", "-q", "-c", "feature")
+    repo.commit("feature")
+    _speaks_against(repo, memory)
+
+    repo.git("switch", "-q", "main")
+
+    assert shown(repo) == []
+
+
+def test_what_was_superseded_is_no_evidence(repo, world):
+    memory = repo.remember("The API port is 8080")
+    world.clock.advance(40 * DAY)
+    late = _speaks_against(repo, memory)
+
+    repo.link(repo.remember("The firewall was in the way", kind="fix"), "supersedes", late)
+
+    assert shown(repo) == []
+
+
 def test_evidence_can_be_dated_by_who_gives_the_claim(repo, world):
     memory = repo.remember("The API", kind="spec")
     world.clock.advance(40 * DAY)

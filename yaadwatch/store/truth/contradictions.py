@@ -154,8 +154,9 @@ def evidence(
 ) -> list[Clash]:
     """Return claims with evidence that is newer than their memory's confirmation, at most `limit`.
 
-    Evidence is what the giver of a claim dated, and a living memory that says so by a relation: it
-    is `evidence` for, `contradicts` or is `caused_by` the one that claims, or that one `led_to` it.
+    Evidence is what the giver of a claim dated, and a living memory in whose place no other stands
+    that says so by a relation: it is `evidence` for, `contradicts` or is `caused_by` the one that
+    claims, or that one `led_to` it.
 
     Args:
         conn: a snapshot.
@@ -164,6 +165,10 @@ def evidence(
         hidden: memories that are left out.
         limit: how many at most; of each claim the newest evidence.
     """
+    there = f"""
+        nodes.archived_ms IS NULL AND nodes.id NOT IN (SELECT value FROM json_each(:hidden))
+        AND NOT {given_way("nodes.id")}
+    """  # noqa: S608
     rows = conn.execute(
         f"""
         WITH {_current()},
@@ -177,13 +182,13 @@ def evidence(
               JOIN edges ON edges.to_node = current.node
                         AND edges.kind IN ('caused_by', 'contradicts', 'evidence')
                         AND edges.valid_until_ms IS NULL
-              JOIN nodes ON nodes.id = edges.from_node AND nodes.archived_ms IS NULL
+              JOIN nodes ON nodes.id = edges.from_node AND {there}
              UNION ALL
             SELECT current.id, edges.to_node, nodes.created_ms, current.confirmed_ms
               FROM current
               JOIN edges ON edges.from_node = current.node AND edges.kind = 'led_to'
                         AND edges.valid_until_ms IS NULL
-              JOIN nodes ON nodes.id = edges.to_node AND nodes.archived_ms IS NULL)
+              JOIN nodes ON nodes.id = edges.to_node AND {there})
         SELECT id, against, max(at_ms)
           FROM found
          WHERE at_ms >= confirmed_ms + :after_ms AND at_ms <= :now_ms
