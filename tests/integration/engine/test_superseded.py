@@ -302,6 +302,24 @@ class TestPeopleAndAgents:
         assert block(tree) == [YARN]
         assert tree.show(pnpm)["version"] == 1
 
+    def test_an_agent_puts_nothing_that_a_person_said_in_the_place_of_another_such_thing(
+        self, tree
+    ):
+        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
+
+        with pytest.raises(YaadError) as refused:
+            links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        edge = GivenEdge(from_=pnpm, kind="supersedes", to=yarn)
+        (left_out,) = injecting.inject(tree.home, agent(tree), edges=[edge])["left_out"]
+
+        assert refused.value.code is Code.REFUSED
+        assert "a person said both" in left_out["reason"]
+        assert block(tree) == [YARN, PNPM]
+        tree.link(pnpm, "supersedes", yarn)
+        again = injecting.inject(tree.home, agent(tree), edges=[edge])
+        assert (again["edges"]["same"], again["left_out"]) == (1, [])
+        assert not links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)["made"]
+
     def test_an_agent_hides_no_contradiction_by_its_own_words(self, tree):
         three = rule(tree, THREE)
         five = by_agent(tree, FIVE, kind="fact")["id"]

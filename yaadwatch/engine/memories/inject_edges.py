@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.model import events, times
@@ -90,11 +90,11 @@ def store(
     known = nodes.many(conn, ends)
     fresh: list[tuple[int, Edge]] = []
     for place, (edge, dated) in enumerate(given):
-        reason = _left_out(edge, known)
+        others = edges.equal(conn, edge)
+        reason = _left_out(edge, known) or _persons(conn, edge, others, actor)
         if reason:
             left_out.append(_row(edge) | reason)
             continue
-        others = edges.equal(conn, edge)
         what = _there_already(conn, edge, others, dated=dated, now=now)
         if what in (SAME, CHANGED):
             counts[what] += 1
@@ -189,6 +189,15 @@ def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
         return {"reason": f"no node {' and no node '.join(missing)}", "missing": missing}
     gone = [end for end in ends if known[end].archived_at is not None]
     return {"reason": f"{' and '.join(gone)} archived here"} if gone else {}
+
+
+def _persons(conn: Connection, edge: Edge, others: Sequence[Edge], actor: str) -> dict[str, object]:
+    """Return why an edge is not for an agent; nothing when it is."""
+    if edge.kind != SUPERSEDES or edge.valid_until or any(not one.valid_until for one in others):
+        return {}
+    if succession.may_put_in_place(conn, edge.from_node, edge.to_node, actor=actor):
+        return {}
+    return {"reason": "a person said both, and only a person puts one in the place of the other"}
 
 
 def _row(edge: Edge) -> dict[str, object]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import json_views, node_changes
+from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -76,7 +76,8 @@ def link(
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when an id does not name exactly one;
             BAD_REQUEST too for a memory and itself, and a time to come; CONFLICT when it held at
             that time already; TOO_LARGE for the attributes; REFUSED when one of them is archived,
-            the kind is not for callers, or it would close a circle that its kind must not have.
+            the kind is not for callers, it would close a circle that its kind must not have, or an
+            agent would put what a person said in the place of what a person said.
     """
     kind = given_kind(kind)
     with shelves(home, call) as both:
@@ -259,6 +260,8 @@ def _link(
     if dated:
         _refuse_other_start(conn, edge)
     before = _open(conn, edge)
+    if before is None and edge.kind == SUPERSEDES:
+        _refuse_persons(conn, edge, ends, actor=actor)
     made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
     changed = False
     if made:
@@ -273,6 +276,17 @@ def _link(
     return _Linked(
         edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed, before=before
     )
+
+
+def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
+    if not succession.may_put_in_place(conn, edge.from_node, edge.to_node, actor=actor):
+        raise YaadError(
+            Code.REFUSED,
+            f'A person said "{ends[edge.to_node].summary}" ({called(edge.to_node)}), and only a '
+            "person puts another word of theirs in its place; nothing was linked.",
+            hint="Have a person do it: yaadwatch link "
+            f"{called(edge.from_node)} {SUPERSEDES} {called(edge.to_node)}",
+        )
 
 
 def _refuse_other_start(conn: Connection, edge: Edge) -> None:
