@@ -99,6 +99,19 @@ def away(home: Home, shelf: Shelf) -> frozenset[str]:
     return branch_ancestry.away(home, shelf.space) | hidden
 
 
+def told_of_both(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
+    """Return what `told` does, and in the place of what the memory stands; mostly nothing.
+
+    Who confirms the words of an agent may put them in the place of a person's by that.
+    """
+    former = shelf.db.read(supersession.predecessors, node)
+    if former:
+        former = shelf.db.read(supersession.predecessors, node, hidden=away(home, shelf))
+    before = shelf.db.read(nodes.many, former) if former else {}
+    stands = [{"id": one.id, "text": one.summary} for one in before.values()]
+    return told(home, shelf, node) | ({"stands_for": stands} if stands else {})
+
+
 def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """Return the part of an answer that says what stands in the place of a memory; mostly none."""
     later = here(home, shelf, [node]).get(node)

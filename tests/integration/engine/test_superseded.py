@@ -302,6 +302,26 @@ class TestPeopleAndAgents:
         assert block(tree) == [YARN]
         assert tree.show(pnpm)["version"] == 1
 
+    @pytest.mark.parametrize(
+        "say",
+        [
+            lambda tree, memory: tree.confirm(memory),
+            lambda tree, memory: tree.pin(memory),
+            lambda tree, memory: tree.remembered(PNPM),
+        ],
+        ids=["confirmed", "pinned", "remembered"],
+    )
+    def test_a_person_who_vouches_for_what_an_agent_put_there_hears_in_whose_place(self, tree, say):
+        yarn = rule(tree, YARN)
+        pnpm = by_agent(tree, PNPM)["id"]
+        links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        assert "stands_for" not in curate.confirm(tree.home, agent(tree), id=pnpm)
+
+        answer = say(tree, pnpm)
+
+        assert answer["stands_for"] == [{"id": yarn, "text": YARN}]
+        assert block(tree) == [PNPM]
+
     def test_an_agent_puts_nothing_that_a_person_said_in_the_place_of_another_such_thing(
         self, tree
     ):

@@ -128,6 +128,14 @@ def test_what_a_statement_contradicts_is_said_with_what_to_do(words, operation, 
     ]
 
 
+def test_in_whose_place_a_memory_stands_is_said_where_it_is_confirmed():
+    former = [{"id": "0199b1c2-7d3e-7f00-8a11-000000001234", "text": "Use authlib"}]
+
+    ran = command("pin", "f2e4ab37", answers={"pin": CHANGED | {"stands_for": former}})
+
+    assert "  in the place of 00001234  Use authlib" in ran.lines
+
+
 def test_what_a_statement_contradicts_is_in_the_answer_for_scripts():
     ran = command(
         "remember", "x", "--json", answers={"remember": REMEMBERED | {"contradicts": [CONTRADICTS]}}

@@ -1,5 +1,6 @@
-"""What a memory that was just stored contradicts, and what stands in its place: printed below what
-was made of it.
+"""What a memory that was just stored contradicts, and which stands in the place of which.
+
+It is printed below what was made of it.
 """
 
 from yaadwatch.cli.terminal import Terminal, styled
@@ -11,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
-    """Print each contradiction with the memories against it, and how it is settled; and what stands
-    in the place of the memory. Mostly that is nothing.
+    """Print each contradiction with the memories against it, and how it is settled; what stands in
+    the place of the memory, and in whose place it stands. Mostly that is nothing.
     """
     found = answer.get("contradicts") or ()
     for one in found:
@@ -42,3 +43,5 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
         terminal.line(
             styled("superseded by", "yellow"), f" {short(one['id'])}  {one['text']}", indent=indent
         )
+    for one in answer.get("stands_for") or ():
+        terminal.line(f"in the place of {short(one['id'])}  {one['text']}", indent=indent)

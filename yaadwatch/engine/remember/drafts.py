@@ -87,8 +87,8 @@ class Admitted:
     """What became of a draft; `decision` is 'new', 'same' or 'refines'.
 
     `before`: the memory as it was, when it was given other words. `lacking`: as of what is `Ready`.
-    `torn`: another memory claims something else of what this one claims something of, or stands in
-    its place.
+    `torn`: another memory claims something else of what this one claims something of, or one of the
+    two stands in the place of the other.
     """
 
     node: Node

@@ -152,7 +152,9 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
 def _is_torn(conn: Connection, one: Admitted) -> bool:
     if contradictions.may_be_torn(conn, one.node.id):
         return True
-    return one.decision != NEW and bool(supersession.successors(conn, [one.node.id]))
+    return one.decision != NEW and bool(
+        supersession.successors(conn, [one.node.id]) or supersession.predecessors(conn, one.node.id)
+    )
 
 
 def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:

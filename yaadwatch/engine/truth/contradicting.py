@@ -1,7 +1,7 @@
-"""What does a memory contradict that was just stored, and does another stand in its place still? It
-is told in the answer, and nothing else.
+"""What does a memory contradict that was just stored, and which stands in the place of which?
 
-It is what `contradictions` lists, seen from one memory: the same query, kept to what that claims.
+It is told in the answer, and nothing else. What it contradicts is what `contradictions`
+lists, seen from one memory: the same query, kept to what that claims.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ AGAINST_MAX: Final = 5
 
 
 def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return the part of an answer that says what a memory contradicts, and what stands in its
-    place; none if that is nothing.
+    """Return the part of an answer that says what a memory contradicts, what stands in its place,
+    and in whose place it stands; none if that is nothing.
 
     Args:
         home: what may be reached.
@@ -29,7 +29,7 @@ def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """
     found = contradictions.of_memory(home, shelf, node, home.clock.now())
     against = {"contradicts": [_row(one, node) for one in found]} if found else {}
-    return against | succession.told(home, shelf, node)
+    return against | succession.told_of_both(home, shelf, node)
 
 
 def _row(one: Contradiction, node: str) -> Mapping[str, object]:

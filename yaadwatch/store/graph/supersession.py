@@ -100,6 +100,31 @@ def successors(
     return found
 
 
+def predecessors(conn: apsw.Connection, id: str, *, hidden: Iterable[str] = ()) -> list[str]:
+    """Return the living memories in whose place a memory stands, by id; `hidden` as above."""
+    rows = conn.execute(
+        f"""
+        WITH RECURSIVE before(node) AS (
+            SELECT to_node
+              FROM edges
+             WHERE from_node = ? AND kind = '{SUPERSEDES}' AND valid_until_ms IS NULL
+             UNION
+            SELECT edges.to_node
+              FROM before CROSS JOIN edges ON edges.from_node = before.node
+                                          AND edges.kind = '{SUPERSEDES}'
+                                          AND edges.valid_until_ms IS NULL)
+        SELECT node
+          FROM before CROSS JOIN nodes ON nodes.id = before.node
+         WHERE nodes.archived_ms IS NULL
+         ORDER BY node
+        """,  # noqa: S608
+        (id,),
+    )
+    old = [node for (node,) in rows]
+    later = successors(conn, old, hidden=hidden) if old else {}
+    return [node for node in old if id in later.get(node, ())]
+
+
 def hand_on(conn: apsw.Connection, ids: Iterable[str]) -> None:
     """Let what stands in the place of memories that are erased next stand in that of what gave way
     to these, since the last of the relations in between began.
