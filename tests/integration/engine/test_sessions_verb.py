@@ -203,6 +203,20 @@ class TestShown:
 
         assert (row["id"], row["stale"]["verdict"]) == (known, "changed")
 
+    def test_what_another_branch_superseded_is_not_told_as_that_here(self, repo, claude):
+        manager = repo.remember("We use pnpm, not npm")
+        claude.recall("pnpm")
+        session = claude.end()["session"]["id"]
+        repo.git("switch", "-q", "-c", "feature")
+        repo.commit("feature")
+        repo.link(repo.remember("We use yarn for everything"), "supersedes", manager)
+        (there,) = claude.receipt(session)["shown_memories"]
+
+        repo.git("switch", "-q", "main")
+
+        (here,) = claude.receipt(session)["shown_memories"]
+        assert (there["superseded"], here["superseded"]) == (True, False)
+
     def test_what_was_contradicted_or_superseded_since_is_told_in_the_receipt(self, repo, claude):
         port = repo.remember("The API port is 8080")
         manager = repo.remember("We use pnpm, not npm")

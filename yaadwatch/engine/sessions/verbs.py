@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
-from yaadwatch.engine import branch_ancestry, context
+from yaadwatch.engine import context, succession
 from yaadwatch.engine.learning import current, session_text
 from yaadwatch.engine.sessions import ending, session_views
+from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth.contradictions import open_contradictions
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
@@ -137,14 +138,17 @@ def sessions(
             live = home.live.get(found.id)
             if live is not None:
                 current.flush(home, live)
+            hidden = succession.away(home, Shelf(db=space.db, space=space))
             clashes = open_contradictions(
                 space.db,
                 CONTRADICTIONS_MAX,
                 now=home.clock.now(),
                 worktree=space.worktree.id,
-                away=branch_ancestry.away(home, space),
+                away=hidden,
             )
-            told = space.db.read(session_views.receipt, found.id, space.worktree.id, clashes)
+            told = space.db.read(
+                session_views.receipt, found.id, space.worktree.id, clashes, hidden=hidden
+            )
             return {"sessions": [told]}
         return {"sessions": space.db.read(_listed, query, limit)}
 
