@@ -726,6 +726,18 @@ class TestClaims:
         answer = tree.remembered("The client retries 7 times")
         assert [one["id"] for one in answer["contradicts"][0]["against"]] == [three]
 
+    def test_what_another_branch_superseded_loses_here_the_claim_alone_if_it_says_more(self, tree):
+        more = rule(tree, f"{THREE}. The API port is 8080.")
+        tree.git("switch", "-q", "-c", "feature")
+        tree.commit("feature")
+        tree.link(rule(tree, "The client was rewritten"), "supersedes", more)
+        tree.git("switch", "-q", "main")
+
+        done = settle(tree, rule(tree, FIVE))
+
+        assert (done["superseded"], len(done["ended"])) == ([], 1)
+        assert more in {one["id"] for one in done["still_rules"]}
+
     def test_rules_that_say_still_what_is_not_kept_are_told(self, tree):
         more = rule(tree, f"{THREE}. The API port is 8080.")
         five = rule(tree, FIVE)

@@ -247,8 +247,15 @@ def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> 
     lost = {side.claim.id for side in losing}
     done = []
     for old in {side.node.id: side.node for side in losing}.values():
-        many = len(lost) + 1
-        rest = claims.found(conn, node=old.id, subject=None, ended=False, now=now, limit=many)
+        rest = claims.found(
+            conn,
+            node=old.id,
+            subject=None,
+            ended=False,
+            now=now,
+            limit=len(lost) + 1,
+            hidden=decided.away,
+        )
         if all(claim.id in lost for claim in rest):
             node_changes.supersede(conn, kept, old, now, actor=decided.actor)
             done.append(old.id)
