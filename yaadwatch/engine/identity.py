@@ -20,7 +20,7 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store import meta, nodes, snapshots, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.sqlite import copies
+from yaadwatch.store.sqlite import copies, resting
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.store.whole import checks, imported
@@ -312,7 +312,7 @@ def _rescue(home: Home, known: Project) -> None:
     """
     db = home.stores.opened(known.id)
     if db is not None and not stands(known.store):
-        keep_deleted(known, db, home.clock.now())
+        keep_deleted(home.stores.as_opened(known), db, home.clock.now())
 
 
 def _is_its_own(home: Home, known: Project) -> bool:
@@ -332,7 +332,8 @@ def _adopt(
 ) -> Identity:
     """Take over a store that is there already: ours that moved, a copy, or one to be trusted."""
     path = folder / "yaad.db"
-    db = Database.open(path, role="project")
+    # Deleted meanwhile, it is gone: nobody worked with it.
+    db = Database.open(path, role="project", may_return=lambda: False)
     try:
         found = db.read(meta.get, "project") or ""
         registered = home.user.read(registry.get, found) if found else None
@@ -446,11 +447,7 @@ def is_store_of(project: Project, store: Path) -> bool:
     if not stands(store):
         return False
     refuse_unsafe(store)
-    db = Database.open(store, role="project")
-    try:
-        return db.read(meta.get, "project") == project.id
-    finally:
-        db.close()
+    return resting.project_of(store) == project.id
 
 
 def _is_at(project: Project, common_dir: Path) -> bool:

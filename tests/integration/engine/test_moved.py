@@ -1,7 +1,9 @@
 """Following a repository that was moved: only the very same one, and only when it is sure."""
 
+import contextlib
 import logging
 import shutil
+import threading
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -9,7 +11,7 @@ from itertools import pairwise
 import pytest
 from engine_world import FIVE_TRIES, Tree
 
-from yaadwatch.engine import moved, projects
+from yaadwatch.engine import identity, moved, projects
 from yaadwatch.engine.inout import backups
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -247,6 +249,39 @@ def test_one_whose_disk_got_another_number_is_known_by_that(world):
     assert copy.add()["id"] != first
     assert tree.add()["id"] == first
     assert sorted(places(world)) == [copy.path, tree.path]
+
+
+def test_one_whose_disk_got_another_number_is_put_back_before_anybody_noticed_that(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    project = registered(world, device=(tree.path / ".git").stat().st_dev + 1)
+    world.home.stores.close_one(project.id)
+    tree.remember("Said before")
+
+    shutil.rmtree(tree.store.parent)
+    tree.remember("Said afterwards")
+
+    assert tree.store.is_file()
+    assert sorted(tree.memories()) == ["Said afterwards", "Said before"]
+
+
+def test_whoever_looks_whose_a_store_is_puts_none_back_that_is_just_deleted(world):
+    """Nobody else would know of that file: what was open would count as replaced by another."""
+    tree = world.repo("code/shop")
+    tree.add()
+    project = registered(world)
+    world.home.stores.close_one(project.id)
+    copy = tree.store.with_name("copy")
+    shutil.copy(tree.store, copy)
+    for number in range(60):
+        shutil.copy(copy, tree.store)
+        deleting = threading.Timer(number * 50e-6, tree.store.unlink)
+        deleting.start()
+        with contextlib.suppress(YaadError):
+            while identity.is_store_of(project, tree.store):
+                pass
+        deleting.join()
+        assert not tree.store.exists()
 
 
 @pytest.fixture

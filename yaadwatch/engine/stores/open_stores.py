@@ -7,7 +7,7 @@ import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeVar
@@ -21,7 +21,9 @@ from yaadwatch.engine.stores.deleted_stores import (
 )
 from yaadwatch.engine.stores.store_places import (
     STORE_FOLDER,
+    has_its_number,
     holds_nothing_else,
+    number,
     refuse_unsafe,
     stands,
 )
@@ -84,6 +86,7 @@ class Stores:
         self._projects: dict[str, Project] = {}
         self._open: OrderedDict[str, Database] = OrderedDict()
         self._users: dict[str, int] = {}
+        self._numbers: dict[str, tuple[int, int]] = {}
         self._checking: dict[tuple[str, int], threading.Lock] = {}
         self._returned: dict[str, _Returned] = {}
         self._hurries = 0
@@ -140,6 +143,18 @@ class Stores:
             }
             if project not in self._open:
                 self._projects.pop(project, None)
+                self._numbers.pop(project, None)
+
+    def as_opened(self, project: Project) -> Project:
+        """Return a project under the number that its repository has, if that is still the one in
+        which its store was opened.
+
+        That of a disk may be another after a restart, and is registered only when that was noticed.
+        """
+        then = self._numbers.get(project.id)
+        if then is None or has_its_number(project):
+            return project
+        return replace(project, device=then[0], inode=then[1])
 
     def opened(self, project: str) -> Database | None:
         """Return a project's store if it is open; it may hold what its file no longer does."""
@@ -249,7 +264,7 @@ class Stores:
         copies = {project.id: copied(project, db, self._clock.now()) for project, db in deleted}
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
         for project, db in deleted:
-            put_back_or_leave(project, db, copies[project.id])
+            put_back_or_leave(self.as_opened(project), db, copies[project.id])
             if os.path.lexists(db.path):
                 self._copied.discard(project.id)  # its copy went, and it may be deleted again
 
@@ -360,7 +375,7 @@ class Stores:
             withdraw(project, db, now)
             _log.warning("store.withdrawn", extra={"project": project.id})
         else:
-            keep_deleted(project, db, now)
+            keep_deleted(self.as_opened(project), db, now)
 
     def _may_have_to_go(self, project: str, now_s: float) -> bool:
         """Return whether a store was put back not long ago. It is locked."""
@@ -377,7 +392,9 @@ class Stores:
         """Return whether a store that was deleted may be put back; see `may_return_now`."""
         hurries = self._hurries
         may = may_return_now(
-            project, self._clock, patient=lambda: self._waits and self._hurries == hurries
+            self.as_opened(project),
+            self._clock,
+            patient=lambda: self._waits and self._hurries == hurries,
         )
         if may and project.store.parent.name == STORE_FOLDER:
             with contextlib.suppress(OSError):  # it is just being deleted, or no file may be opened
@@ -398,6 +415,7 @@ class Stores:
                 "Without --restore an empty one is made.",
             )
         refuse_unsafe(project.store)
+        before = number(project.common_dir)
         db = Database.open(
             project.store,
             role="project",
@@ -417,4 +435,7 @@ class Stores:
                 hint="If you copied the repository: "
                 f"yaadwatch add {shlex.quote(str(project.root))}",
             )
+        self._numbers.pop(project.id, None)
+        if before is not None and number(project.common_dir) == before:
+            self._numbers[project.id] = before
         return db

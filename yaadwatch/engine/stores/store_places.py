@@ -78,11 +78,16 @@ def lacking(project: Project) -> str:
 
 def has_its_number(project: Project) -> bool:
     """Return whether the folder at a project's place has the device and number it is known by."""
+    return number(project.common_dir) == (project.device, project.inode)
+
+
+def number(folder: Path) -> tuple[int, int] | None:
+    """Return the device and the number of what is at `folder`; None when it cannot be had."""
     try:
-        found = project.common_dir.stat()
+        found = folder.stat()
     except OSError:
-        return False
-    return (found.st_dev, found.st_ino) == (project.device, project.inode)
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_in_place(project: Project) -> bool:

@@ -14,6 +14,7 @@ import apsw
 
 from yaadwatch.store import meta
 from yaadwatch.store.sqlite import connections, migrations
+from yaadwatch.store.sqlite.faults import told
 
 R = TypeVar("R")
 
@@ -42,6 +43,23 @@ def look(path: Path, project: str, ask: Callable[[apsw.Connection], R]) -> R | N
     except apsw.Error:
         return None
     return found if _state(path) == before else None
+
+
+def project_of(path: Path) -> str:
+    """Return the id of the project that the store at `path` belongs to, '' for none.
+
+    It may be open, and may be deleted meanwhile: it is neither changed nor put back.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read, is none, or a newer one.
+    """
+    with told(path):
+        migrations.check(path, connections.probe(path), migrations.chain())
+        conn = connections.onlooker(path)
+        try:
+            return meta.get(conn, "project") or ""
+        finally:
+            conn.close()
 
 
 def _is_ours(conn: apsw.Connection, project: str) -> bool:
