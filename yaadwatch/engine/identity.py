@@ -221,18 +221,20 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
     """
     current = [tree.root for tree in layouts.worktrees(layout) if tree.root is not None]
     main = main_root(layout)
+    # Those that git is yet to find again, as after a move, and those on a disk that is not there.
+    named = layouts.registered(layout)
 
     def commit(conn: Connection) -> None:
         rows = worktrees.everything(conn)
         if main is not None and all(row.path != main for row in rows):
-            lost = [row for row in rows if row.path not in current]
+            lost = [row for row in rows if row.path not in current and row.path not in named]
             # Of a store that came from elsewhere, the first work tree is the main one.
             former = identity.former_root or next((row.path for row in lost), None)
             for row in lost:
                 if row.path == former:
                     worktrees.move(conn, row.id, main)
         for row in worktrees.everything(conn):
-            if row.path not in current:
+            if row.path not in current and row.path not in named:
                 worktrees.drop(conn, row.id)
                 lookbacks.drop(conn, row.id)
         for root in current:
