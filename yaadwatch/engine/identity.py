@@ -153,15 +153,17 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
         _rescue(home, known)
         if stands(known.store):  # nothing newer than what was put back can be had
             return Identity(project=known, again=True, former_root=known.root)
-    former = home.user.read(registry.removed, layout.common_dir)
-    source = known if known is not None and not stands(known.store) else former
-    backup = newest_backup(source) if source is not None else None
-    if source is None or backup is None:
+    lost = known if known is not None and not stands(known.store) else None
+    backup = newest_backup(lost) if lost is not None else None
+    found = (lost, backup) if lost is not None and backup is not None else None
+    found = found or last_removed(home, layout.common_dir)
+    if found is None:
         raise YaadError(
             Code.NOT_FOUND,
             f"There is no backup of {where}; nothing was restored.",
             hint="Start afresh: yaadwatch add",
         )
+    source, backup = found
     if folder == _far_folder(""):
         folder = _far_folder(source.id)
     path = folder / "yaad.db"
@@ -189,6 +191,9 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
             f"{backup} could not be copied to {path} ({error.strerror}); nothing was restored.",
             hint="Look at the space and the permissions there, then try again.",
         ) from error
+    if known is not None and known.id != back.id:  # nothing is left of it
+        home.stores.close_one(known.id)
+        home.user.write(registry.drop, known.id)
     home.stores.close_one(back.id)
     home.user.write(registry.replace, back)
     return Identity(project=back, again=False, former_root=source.root)
@@ -247,6 +252,15 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
 def newest_backup(project: Project) -> Path | None:
     """Return the last copy that was made of a project's store and is whole."""
     return copies.newest_whole(places.backups(project.id), role="project")
+
+
+def last_removed(home: Home, common_dir: Path) -> tuple[Project, Path] | None:
+    """Return the project that was removed last of those with a backup there is, and that backup."""
+    for project in home.user.read(registry.removed, common_dir):
+        backup = newest_backup(project)
+        if backup is not None:
+            return project, backup
+    return None
 
 
 def delete_store(project: Project) -> None:
