@@ -150,6 +150,21 @@ def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is
         machine.call("recall", cwd=old, query="rate")
 
 
+def test_one_that_took_the_place_of_a_deleted_one_is_told_nothing_of_it(machine, shop):
+    other = Shop.new(machine, "other", files=1)
+    (said,) = [row["text"] for row in other.ask("recall", query="rate")["results"]]
+    shutil.rmtree(shop.root)
+    other.root.rename(shop.root)
+
+    with pytest.raises(YaadError, match="belongs to another project"):
+        shop.ask("recall", query="rate")
+    assert shop.ask("add")["again"]
+
+    assert [row["text"] for row in shop.ask("recall", query="rate")["results"]] == [said]
+    followed(machine, shop.root)
+    assert len(list((machine.home / "yaad" / "backups").glob("*/*.db"))) == 1
+
+
 def test_one_whose_disk_has_another_number_after_a_restart_is_put_back_as_before(machine, shop):
     machine.stop()
     with apsw.Connection(str(machine.home / "yaad" / "yaad.db")) as conn:

@@ -326,6 +326,7 @@ def _rescue(home: Home, known: Project) -> None:
     After `git clean -fdx` it is put back. In another clone of the repository, which lacks our line
     in its exclude file, there is nothing to put it back into; then a backup keeps it.
     """
+    home.keep_replaced(known)
     db = home.stores.opened(known.id)
     if db is not None and not stands(known.store):
         keep_deleted(known, db, home.clock.now())
@@ -370,10 +371,12 @@ def _adopt(
             trusted = _register(home, layout, folder, found or home.new_id())
             return Identity(project=trusted, again=False)
         _retire(home, known)
+        home.stores.let_go_if_moved(registered.id)
         if lives(registered) and not _is_at(registered, layout.common_dir):
             copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
+        _rescue(home, registered)
         home.stores.close_one(registered.id)
         moved = located(registered, layout, folder)
         home.user.write(registry.replace, moved)
