@@ -84,6 +84,20 @@ def test_one_that_moved_out_of_sight_is_followed_when_it_is_asked_about(machine,
     assert watched(machine, old) is None
 
 
+def test_one_that_comes_into_sight_only_later_is_found_with_a_poll(machine, afar):
+    machine.live(YAAD_WATCH_POLL_S="5")
+    shop, other = Shop.new(machine, files=1), Shop.new(machine, "other", files=1)
+    away, new = afar / "shop", shop.root.with_name("moved")
+    shop.root.rename(away)
+    gone(machine, shop.root)
+    other.edit(0, 7)
+    other.settles()  # by now it was looked for, and found nowhere
+
+    away.rename(new)
+
+    followed(machine, new)
+
+
 def test_one_that_was_copied_out_of_sight_is_not_followed_but_added(machine, shop, afar):
     """It might be any copy, so somebody has to say that it is the one."""
     new = afar / "copy"
