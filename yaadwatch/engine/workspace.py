@@ -279,7 +279,8 @@ class Home:
             self.keep_replaced(project)
         is_there = project is not None and (
             # On some file systems a folder has another number now and then.
-            has_its_number(project) or self.stores.let_go_if_moved(project.id)
+            (has_its_number(project) and os.path.lexists(project.store))
+            or self.stores.let_go_if_moved(project.id)
         )
         if project is None or is_anothers(project):
             project = self.follow(layout)

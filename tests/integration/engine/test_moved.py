@@ -550,3 +550,38 @@ def test_a_linked_work_tree_is_known_as_before_when_git_finds_it_again_only_late
 
     after = {row.path: (row.id, row.head) for row in there.worktrees()}
     assert after == {there.path: before[tree.path], side.path: before[side.path]}
+
+
+def test_a_folder_that_says_it_is_a_watched_submodule_is_told_nothing_of_it(follower):
+    """Its `.git` is a file that anybody can write; the submodule says where it is."""
+    source, whole = follower.repo("source"), follower.repo("code/Whole")
+    whole.git("submodule", "add", "-q", str(source.path), "sub")
+    whole.commit("a submodule")
+    sub = Tree(follower, whole.path / "sub")
+    sub.add()
+    sub.remember("Ours.")
+    stranger = follower.tree("stranger")
+    stranger.write(".git", f"gitdir: {whole.path}/.git/modules/sub\n")
+
+    for ask in (stranger.stale, stranger.add):
+        with pytest.raises(YaadError, match="not in a git repository"):
+            ask()
+
+    assert sub.memories() == ["Ours."]
+    assert [row.path for row in sub.worktrees()] == [sub.path]
+
+
+def test_a_submodule_that_was_moved_with_or_without_git_is_known_as_before(follower):
+    source, whole = follower.repo("source"), follower.repo("code/Whole")
+    whole.git("submodule", "add", "-q", str(source.path), "sub")
+    whole.commit("a submodule")
+    sub = Tree(follower, whole.path / "sub")
+    sub.add()
+    sub.remember("Ours.")
+
+    whole.git("mv", "sub", "by-git")
+    assert Tree(follower, whole.path / "by-git").memories() == ["Ours."]
+    (whole.path / "by-git").rename(whole.path / "by-hand")
+    assert Tree(follower, whole.path / "by-hand").memories() == ["Ours."]
+    there = whole.moved_to("code/Elsewhere")
+    assert Tree(follower, there.path / "by-hand").memories() == ["Ours."]
