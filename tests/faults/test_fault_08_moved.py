@@ -84,6 +84,20 @@ def test_one_that_moved_out_of_sight_is_followed_when_it_is_asked_about(machine,
     assert watched(machine, old) is None
 
 
+def test_one_that_comes_into_sight_only_later_is_found_with_a_poll(machine, afar):
+    machine.live(YAAD_WATCH_POLL_S="5")
+    shop, other = Shop.new(machine, files=1), Shop.new(machine, "other", files=1)
+    away, new = afar / "shop", shop.root.with_name("moved")
+    shop.root.rename(away)
+    gone(machine, shop.root)
+    other.edit(0, 7)
+    other.settles()  # by now it was looked for, and found nowhere
+
+    away.rename(new)
+
+    followed(machine, new)
+
+
 def test_one_that_was_copied_out_of_sight_is_not_followed_but_added(machine, shop, afar):
     """It might be any copy, so somebody has to say that it is the one."""
     new = afar / "copy"
@@ -148,6 +162,21 @@ def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is
     assert shop.false == {0}
     with pytest.raises(YaadError, match="not watched"):
         machine.call("recall", cwd=old, query="rate")
+
+
+def test_one_that_took_the_place_of_a_deleted_one_is_told_nothing_of_it(machine, shop):
+    other = Shop.new(machine, "other", files=1)
+    (said,) = [row["text"] for row in other.ask("recall", query="rate")["results"]]
+    shutil.rmtree(shop.root)
+    other.root.rename(shop.root)
+
+    with pytest.raises(YaadError, match="belongs to another project"):
+        shop.ask("recall", query="rate")
+    assert shop.ask("add")["again"]
+
+    assert [row["text"] for row in shop.ask("recall", query="rate")["results"]] == [said]
+    followed(machine, shop.root)
+    assert len(list((machine.home / "yaad" / "backups").glob("*/*.db"))) == 1
 
 
 def test_one_whose_disk_has_another_number_after_a_restart_is_put_back_as_before(machine, shop):

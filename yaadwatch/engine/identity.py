@@ -153,15 +153,17 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
         _rescue(home, known)
         if stands(known.store):  # nothing newer than what was put back can be had
             return Identity(project=known, again=True, former_root=known.root)
-    former = home.user.read(registry.removed, layout.common_dir)
-    source = known if known is not None and not stands(known.store) else former
-    backup = newest_backup(source) if source is not None else None
-    if source is None or backup is None:
+    lost = known if known is not None and not stands(known.store) else None
+    backup = newest_backup(lost) if lost is not None else None
+    found = (lost, backup) if lost is not None and backup is not None else None
+    found = found or last_removed(home, layout.common_dir)
+    if found is None:
         raise YaadError(
             Code.NOT_FOUND,
             f"There is no backup of {where}; nothing was restored.",
             hint="Start afresh: yaadwatch add",
         )
+    source, backup = found
     if folder == _far_folder(""):
         folder = _far_folder(source.id)
     path = folder / "yaad.db"
@@ -189,6 +191,9 @@ def restored(home: Home, layout: Layout, folder: Path) -> Identity:
             f"{backup} could not be copied to {path} ({error.strerror}); nothing was restored.",
             hint="Look at the space and the permissions there, then try again.",
         ) from error
+    if known is not None and known.id != back.id:  # nothing is left of it
+        home.stores.close_one(known.id)
+        home.user.write(registry.drop, known.id)
     home.stores.close_one(back.id)
     home.user.write(registry.replace, back)
     return Identity(project=back, again=False, former_root=source.root)
@@ -221,18 +226,20 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
     """
     current = [tree.root for tree in layouts.worktrees(layout) if tree.root is not None]
     main = main_root(layout)
+    # Those that git is yet to find again, as after a move, and those on a disk that is not there.
+    named = layouts.registered(layout)
 
     def commit(conn: Connection) -> None:
         rows = worktrees.everything(conn)
         if main is not None and all(row.path != main for row in rows):
-            lost = [row for row in rows if row.path not in current]
+            lost = [row for row in rows if row.path not in current and row.path not in named]
             # Of a store that came from elsewhere, the first work tree is the main one.
             former = identity.former_root or next((row.path for row in lost), None)
             for row in lost:
                 if row.path == former:
                     worktrees.move(conn, row.id, main)
         for row in worktrees.everything(conn):
-            if row.path not in current:
+            if row.path not in current and row.path not in named:
                 worktrees.drop(conn, row.id)
                 lookbacks.drop(conn, row.id)
         for root in current:
@@ -245,6 +252,15 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
 def newest_backup(project: Project) -> Path | None:
     """Return the last copy that was made of a project's store and is whole."""
     return copies.newest_whole(places.backups(project.id), role="project")
+
+
+def last_removed(home: Home, common_dir: Path) -> tuple[Project, Path] | None:
+    """Return the project that was removed last of those with a backup there is, and that backup."""
+    for project in home.user.read(registry.removed, common_dir):
+        backup = newest_backup(project)
+        if backup is not None:
+            return project, backup
+    return None
 
 
 def delete_store(project: Project) -> None:
@@ -310,6 +326,7 @@ def _rescue(home: Home, known: Project) -> None:
     After `git clean -fdx` it is put back. In another clone of the repository, which lacks our line
     in its exclude file, there is nothing to put it back into; then a backup keeps it.
     """
+    home.keep_replaced(known)
     db = home.stores.opened(known.id)
     if db is not None and not stands(known.store):
         keep_deleted(home.stores.as_opened(known), db, home.clock.now())
@@ -355,10 +372,12 @@ def _adopt(
             trusted = _register(home, layout, folder, found or home.new_id())
             return Identity(project=trusted, again=False)
         _retire(home, known)
+        home.stores.let_go_if_moved(registered.id)
         if lives(registered) and not _is_at(registered, layout.common_dir):
             copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
+        _rescue(home, registered)
         home.stores.close_one(registered.id)
         moved = located(registered, layout, folder)
         home.user.write(registry.replace, moved)

@@ -56,6 +56,10 @@ def follow(home: Home, layout: Layout) -> Project | None:
             known = home.user.read(registry.by_common_dir, layout.common_dir)
             if known is not None and is_anothers(known):
                 return None  # nobody knows where it is, and what is here is another one
+        if known is not None and not home.user.stands_in and not stands(known.store):
+            # Of a submodule the work tree may move, and its git folder stay.
+            moved = _move(home, [(known, layout)]) if _is_of(known, layout) else []
+            known = moved[0] if moved else known
         return known or _follow(home, layout)
 
 
@@ -78,6 +82,7 @@ def _seek_all(home: Home, project: str | None) -> None:
         if row.common_dir not in near or is_in_place(row) or not _is_watched(home, row):
             continue
         try:
+            home.keep_replaced(row)
             if _is_away(row):
                 _seek(home, row, {other.root.parent for other in (row, *every)})
             elif not home.user.stands_in:

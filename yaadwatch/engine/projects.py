@@ -105,8 +105,7 @@ def add(
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)
             shallow = json_views.shallow_row(space)
         undo.pop_all()
-    removed = home.user.read(registry.removed, layout.common_dir)
-    backup = identity.newest_backup(removed) if removed is not None else None
+    removed = identity.last_removed(home, layout.common_dir)
     return {
         "id": project.id,
         "path": str(project.root),
@@ -129,7 +128,7 @@ def add(
         "looking": said.looking,
         "shallow": shallow,
         "mode": mode,
-        "backup": str(backup) if backup is not None and not (found.again or restore) else None,
+        "backup": str(removed[1]) if removed is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
     }
 
@@ -148,6 +147,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     home.user.refuse_if_stands_in()
     project = _watched_at(home, call.folder)
     now = home.clock.now()
+    home.keep_replaced(project)
     if leads_away(project):
         project = _followed(home, call.folder) or project
     elif stands(project.store) and not has_its_number(project):
@@ -159,12 +159,10 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     memories, backup, can_restore = _back_up(home, project, now, is_there=is_there)
     if is_there:
         releasing.take_out_everything(home, project)
-    former = home.user.read(registry.removed, project.common_dir)
     nothing_new = (
         can_restore
         and is_there
-        and former is not None
-        and identity.newest_backup(former) is not None
+        and identity.last_removed(home, project.common_dir) is not None
         and identity.holds_only_what_files_say(home, project)
     )
     if is_there:

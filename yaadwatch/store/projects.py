@@ -57,19 +57,18 @@ def by_common_dir(conn: apsw.Connection, path: Path) -> Project | None:
     return next(map(_project, rows), None)
 
 
-def removed(conn: apsw.Connection, common_dir: Path) -> Project | None:
-    """Return the project of this git common directory that was removed last."""
-    found = conn.execute(
+def removed(conn: apsw.Connection, common_dir: Path) -> list[Project]:
+    """Return the projects of this git common directory that were removed, the last one first."""
+    rows = conn.execute(
         """
-        SELECT id
+        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
           FROM projects
          WHERE common_dir = ? AND removed_ms IS NOT NULL
          ORDER BY removed_ms DESC, id DESC
-         LIMIT 1
         """,
         (str(common_dir),),
-    ).fetchone()
-    return None if found is None else get(conn, found[0])
+    )
+    return list(map(_project, rows))
 
 
 def replace(conn: apsw.Connection, project: Project) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import shutil
 import threading
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -12,11 +13,13 @@ import pytest
 from engine_world import FIVE_TRIES, Tree
 
 from yaadwatch.engine import identity, moved, projects
+from yaadwatch.engine import stale as checking
 from yaadwatch.engine.inout import backups
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import meta
+from yaadwatch.store import meta, nodes
 from yaadwatch.store import projects as registry
+from yaadwatch.store.sqlite.database import Database
 
 
 @pytest.fixture
@@ -453,3 +456,167 @@ def test_what_was_said_since_the_last_copy_is_not_lost_to_it(world):
     tree.add(restore=True)
 
     assert sorted(tree.memories()) == ["Retry three times.", "Retry with a pause."]
+
+
+def copies_of(world, text):
+    """Return the backups of any project that hold a memory."""
+    return [path for path in (world.folder / "home" / "backups").rglob("*.db") if holds(path, text)]
+
+
+def holds(path, text):
+    with closing(Database.open(path, role="project")) as db:
+        batch = db.read(nodes.batch, after="", limit=100, archived=False)
+    return any(node.text == text for node in batch)
+
+
+@pytest.mark.parametrize("same_number", [False, True])
+def test_one_in_the_place_of_one_that_was_deleted_is_told_nothing_of_it(three, same_number):
+    """The open store still has what the deleted one held."""
+    one, two, _ = three
+    home = one.home
+    shutil.rmtree(one.path)
+    two.path.rename(one.path)
+    if same_number:
+        found = (one.path / ".git").stat()
+        (row,) = [row for row in home.user.read(registry.everything) if row.root == one.path]
+        home.user.write(registry.replace, replace(row, inode=found.st_ino))
+
+    for ask in (one.memories, one.stale, one.remove):
+        with pytest.raises(YaadError, match="belongs to another project") as refused:
+            ask()
+        assert "yaadwatch add" in refused.value.hint
+    assert one.add()["id"] != row.id if same_number else one.add()["again"]
+
+    assert one.memories() == ["This is two."]
+    assert len(copies_of(one.world, "This is one.")) == 1
+
+
+def test_a_project_that_another_one_took_the_place_of_is_not_checked_there(three):
+    one, two, _ = three
+    home = one.home
+    with home.space(one.call) as space:
+        project, tree = space.project.id, space.worktree.id
+    shutil.rmtree(one.path)
+    two.path.rename(one.path)
+
+    with pytest.raises(YaadError, match="belongs to another project"):
+        checking.check_tree(home, project, tree, None)
+
+    assert len(copies_of(one.world, "This is one.")) == 1
+
+
+def test_an_older_copy_in_the_place_of_one_that_was_deleted_is_used_and_a_backup_keeps_the_rest(
+    follower,
+):
+    tree = follower.repo("code/shop")
+    tree.add()
+    tree.remember("Before.")
+    older = tree.copy("code/older")
+    tree.remember("Later.")
+    shutil.rmtree(tree.path)
+    older.path.rename(tree.path)
+
+    moved.seek(follower.home)
+
+    assert tree.memories() == ["Before."]
+    tree.remember("After.")
+    assert len(copies_of(follower, "Later.")) == 1
+
+
+def test_what_only_the_open_store_holds_is_kept_when_a_copy_is_added_elsewhere(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    copy = tree.copy("code/copy")
+    tree.remember("Later.")
+    shutil.rmtree(tree.path)
+
+    assert copy.add()["again"]
+
+    assert copy.memories() == []
+    assert len(copies_of(world, "Later.")) == 1
+
+
+def test_a_store_that_was_put_into_another_repository_is_not_read_in_its_own_any_more(follower):
+    tree, other = follower.repo("code/shop"), follower.repo("code/other")
+    tree.add()
+    tree.remember("Ours.")
+    (tree.path / ".yaad").rename(other.path / ".yaad")
+
+    other.add()
+    other.remember("Theirs.")
+
+    with pytest.raises(YaadError, match="is not at") as refused:
+        tree.memories()
+    assert refused.value.code is Code.UNAVAILABLE
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_older_backup_is_brought_back_where_the_last_one_that_was_there_has_none(world, again):
+    tree = world.repo("code/shop")
+    tree.add()
+    tree.remember("Ours.")
+    tree.remove()
+    tree.add()
+    shutil.rmtree(tree.path / ".yaad")
+    world.home.stores.close_one(world.home.user.read(registry.everything)[0].id)
+
+    if again:  # as the message says when nothing can be restored
+        tree.add()
+
+    tree.add(restore=True)
+
+    assert tree.memories() == ["Ours."]
+    assert [row.root for row in world.home.user.read(registry.everything)] == [tree.path]
+
+
+def test_a_linked_work_tree_is_known_as_before_when_git_finds_it_again_only_later(follower):
+    """A daemon follows at once; `git worktree repair` comes after that."""
+    tree = follower.repo("code/shop")
+    tree.add()
+    side = Tree(follower, follower.folder / "side")
+    tree.git("worktree", "add", "-q", "-b", "side", str(side.path))
+    side.add()
+    before = {row.path: (row.id, row.head) for row in tree.worktrees()}
+
+    there = tree.moved_to("code/store")
+    moved.seek(follower.home)
+    there.git("worktree", "repair")
+    side.memories()
+
+    after = {row.path: (row.id, row.head) for row in there.worktrees()}
+    assert after == {there.path: before[tree.path], side.path: before[side.path]}
+
+
+def test_a_folder_that_says_it_is_a_watched_submodule_is_told_nothing_of_it(follower):
+    """Its `.git` is a file that anybody can write; the submodule says where it is."""
+    source, whole = follower.repo("source"), follower.repo("code/Whole")
+    whole.git("submodule", "add", "-q", str(source.path), "sub")
+    whole.commit("a submodule")
+    sub = Tree(follower, whole.path / "sub")
+    sub.add()
+    sub.remember("Ours.")
+    stranger = follower.tree("stranger")
+    stranger.write(".git", f"gitdir: {whole.path}/.git/modules/sub\n")
+
+    for ask in (stranger.stale, stranger.add):
+        with pytest.raises(YaadError, match="not in a git repository"):
+            ask()
+
+    assert sub.memories() == ["Ours."]
+    assert [row.path for row in sub.worktrees()] == [sub.path]
+
+
+def test_a_submodule_that_was_moved_with_or_without_git_is_known_as_before(follower):
+    source, whole = follower.repo("source"), follower.repo("code/Whole")
+    whole.git("submodule", "add", "-q", str(source.path), "sub")
+    whole.commit("a submodule")
+    sub = Tree(follower, whole.path / "sub")
+    sub.add()
+    sub.remember("Ours.")
+
+    whole.git("mv", "sub", "by-git")
+    assert Tree(follower, whole.path / "by-git").memories() == ["Ours."]
+    (whole.path / "by-git").rename(whole.path / "by-hand")
+    assert Tree(follower, whole.path / "by-hand").memories() == ["Ours."]
+    there = whole.moved_to("code/Elsewhere")
+    assert Tree(follower, there.path / "by-hand").memories() == ["Ours."]

@@ -263,6 +263,8 @@ class Trees:
                 self._unarmed.add(key)
                 self._bursts.everything(key, self._monotonic_s())
             self._away.discard(key)
+        for project in sorted({project for project, _ in self._unlearnt}):
+            await self.refresh(project)  # it may be beside its place by now
 
     def _take_turns(self) -> Set[Tree]:
         """Return the work trees of which less is to be looked at now."""

@@ -325,6 +325,14 @@ class Database:
         """
         return self._pool.is_moved_with_its_log()
 
+    def was_replaced(self) -> bool:
+        """Return whether its file was deleted, and another stands there: only this still has it.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed.
+        """
+        return self._pool.was_replaced()
+
     def let_go(self) -> None:
         """Close the store, and leave alone what stands at its place, with the log beside it."""
         with self._guard:

@@ -62,6 +62,11 @@ class StoreFile:
         here = (_find(self._places[0]) == self._main, _find(self._places[1]) == self._write_ahead)
         return here == (False, False) and self._is_linked()
 
+    def was_replaced(self) -> bool:
+        """Return whether it was deleted, and something else stands in its place."""
+        main = _find(self._places[0])
+        return main not in (None, self._main) and not self._is_linked()
+
     def _is_linked(self) -> bool:
         return os.fstat(self._descriptor).st_nlink > 0
 

@@ -119,6 +119,11 @@ class Pool:
         with self.in_use():
             return self._file.is_moved_with_its_log()
 
+    def was_replaced(self) -> bool:
+        """Return whether the file was deleted, and something else stands in its place."""
+        with self.in_use():
+            return self._file.was_replaced()
+
     def close(self) -> None:
         """Close everything, what is in use as soon as it is not."""
         with self._guard:

@@ -224,6 +224,10 @@ def _linked(root: Path) -> Layout | None:
     back = _text(git_dir, "gitdir")
     if back and _resolved(git_dir / back) != root / ".git" and _points_to(git_dir / back, git_dir):
         return None
+    meant = _setting_of(git_dir, "core", "worktree")
+    place = git_dir / meant if meant else root
+    if _resolved(place) != root and _points_to(place / ".git", git_dir):
+        return None  # a submodule's, which says where that is
     return _main(root, git_dir)
 
 
@@ -258,6 +262,12 @@ def _packed(common: Path, reference: bytes) -> bytes | None:
 
 def _setting(common: Path, section: str, name: str) -> str | None:
     """Return a setting of the repository's own configuration, in lower case; the last one wins."""
+    value = _setting_of(common, section, name)
+    return value.lower() if value is not None else None
+
+
+def _setting_of(common: Path, section: str, name: str) -> str | None:
+    """Return a setting of the repository's own configuration as it is; the last one wins."""
     config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
     read = _kept_setting if len(config) <= _FILE_BYTES_MAX else _setting_in
     return read(config, section, name)
@@ -274,7 +284,7 @@ def _setting_in(config: bytes, section: str, name: str) -> str | None:
             inside = heading.group(1).lower() == section and heading.group(2) is None
         found = _SETTING.match((heading.group(3) if heading else line).strip())
         if inside and found and found.group(1).lower() == name:
-            value = (found.group(2) or "true").strip().lower()
+            value = (found.group(2) or "true").strip()
     return value
 
 
