@@ -36,7 +36,11 @@ def add_edit(commands: Commands) -> Parser:
         "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     command.add_argument(
-        "text", metavar="TEXT", nargs="*", help="the new text; - reads it from standard input"
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        default=[],  # without it, who forgets the ID is told that TEXT is required, too
+        help="the new text; - reads it from standard input",
     )
     command.add_argument(
         "--version",
