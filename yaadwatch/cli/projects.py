@@ -129,6 +129,16 @@ def list_projects(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+def top_of(below: str) -> str | None:
+    """Return the folder with a `.git` that `below` is in, as far as a look from outside tells."""
+    top = os.path.realpath(below)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
+            return None
+        top = os.path.dirname(top)
+    return top
+
+
 def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what `add` did."""
     done = "Read again " if answer["again"] else "Watching "
@@ -173,12 +183,7 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 def _is_new(args: Namespace, client: "Client") -> bool:
     """Tell whether this is a repository whose files nobody has decided about yet."""
-    top = os.path.abspath(args.folder or args.project or os.getcwd())
-    while not os.path.lexists(os.path.join(top, ".git")):
-        if top == os.path.dirname(top):
-            return False
-        top = os.path.dirname(top)
-    if args.restore:
+    if args.restore or top_of(args.folder or args.project or os.getcwd()) is None:
         return False
     try:
         client.call("files", **_folder(args))
