@@ -39,6 +39,7 @@ SPECIFIC = {
 }
 HOOKS = [(agent, event) for agent, events in PAYLOADS.items() for event in events]
 ENOUGH_S = 60.0
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 """A limit for hooks that no machine comes near."""
 CLINE = ("session-start", "--agent", "cline")
 each_hook = pytest.mark.parametrize(("agent", "event"), HOOKS, ids=lambda one: one)
@@ -439,6 +440,8 @@ def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
         (["session-start", "--agent", "vim"], "the hooks of agent 'vim'"),
         (["session-start", "--agent"], "the hooks of agent ''"),
         (["--agent=claude"], "no such hook"),
+        ([f"use-{TOKEN}", "--agent=claude"], "no such hook: [not shown]; there are"),
+        (["session-start", "--agent", TOKEN], "the hooks of agent '[not shown]'"),
         (["session-start", "now", "--agent=claude"], "no such hook"),
     ],
 )
@@ -446,6 +449,7 @@ def test_a_wrong_command_line_is_one_line_too(environment, arguments, told):
     ran = run(STARTUP, *arguments)
 
     assert ran.silent
+    assert TOKEN not in ran.err
     assert told in ran.err or "not known within" in ran.err
 
 

@@ -151,6 +151,7 @@ def test_where_nothing_is_watched_the_instructions_say_what_to_do(wire, verbs):
     told = shake_hands(wire)["instructions"]
 
     assert "/x is not watched. yaadwatch add /x" in told
+    assert "yaad_recall" not in told  # which would be answered with the same
 
 
 def test_the_tools_are_listed(opened):

@@ -30,7 +30,7 @@ def add_bench(commands: Commands) -> Parser:
         "index of a repository that is asked about often is kept in ~/.yaad/words.\n"
         "retrieval: puts the documents of SET into a store of their own, and asks.",
     )
-    command.add_argument("what", choices=WHAT, help="which benchmark")
+    command.add_argument("what", choices=WHAT, metavar="{stale,retrieval}", help="which benchmark")
     command.add_argument(
         "set",
         nargs="?",

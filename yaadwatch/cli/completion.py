@@ -25,6 +25,8 @@ def add_completion(commands: Commands) -> Parser:
             ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
         ],
         starts_daemon=False,
+        more="The package shtab makes it, which comes with 'yaadwatch[completion]':\n"
+        "uv tool install 'yaadwatch[completion]', or pipx install --force with that.",
     )
     command.add_argument(
         "shell", metavar="SHELL", choices=SHELLS, help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}"

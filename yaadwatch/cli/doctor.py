@@ -89,6 +89,6 @@ def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
     """Print the command, which can be copied as it is, and below it what is to be said of it."""
     if one["mend"]:
         label = "fix: " if one["level"] == "problem" else ""
-        terminal.line(f"{label}{one['mend']}", indent=4, hang=6)
+        terminal.command(label, str(one["mend"]), indent=4)
     if one["advice"]:
         terminal.line(str(one["advice"]), indent=4, hang=6)

@@ -185,7 +185,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     before = answer.get("supersedes")
     if before:
         terminal.line(f"before: {before['text']}", indent=2)
-        terminal.line(f"Undo: {_undo(before)}")
+        terminal.command("Undo: ", _undo(before))
     elif answer["decision"] == "new":
         terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
     return 0

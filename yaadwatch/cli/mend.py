@@ -36,7 +36,11 @@ def add_edit(commands: Commands) -> Parser:
         "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
     )
     command.add_argument(
-        "text", metavar="TEXT", nargs="*", help="the new text; - reads it from standard input"
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        default=[],  # without it, who forgets the ID is told that TEXT is required, too
+        help="the new text; - reads it from standard input",
     )
     command.add_argument(
         "--version",
@@ -199,7 +203,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     contradicted.tell(answer, terminal)
     if answer.get("undo"):
-        terminal.line(f"Undo: {answer['undo']}")
+        terminal.command("Undo: ", str(answer["undo"]))
     return 0
 
 
@@ -214,4 +218,4 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(confirm_later(one), "yellow"), indent=10)
     contradicted.tell(one, terminal, indent=10)
     if one.get("undo"):
-        terminal.line(f"Undo: {one['undo']}", indent=10)
+        terminal.command("Undo: ", str(one["undo"]), indent=10)

@@ -1,5 +1,5 @@
 """Commands about repositories: add, remove, list."""
-# ruff: noqa: PTH100, PTH109
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120
 
 import os
 from argparse import Namespace
@@ -86,7 +86,7 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Watch a repository; print what was read and made, and how to undo it."""
     _require_utf8(os.path.abspath(args.folder or args.project or os.getcwd()))
     mode = args.mode
-    if mode is None and not args.json and terminal.can_ask():
+    if mode is None and not args.json and terminal.can_ask() and _is_new(args, client):
         mode = _ask_mode(terminal)
     answer = client.call("add", trust=args.trust, restore=args.restore, mode=mode, **_folder(args))
     if args.json:
@@ -129,6 +129,16 @@ def list_projects(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+def top_of(below: str) -> str | None:
+    """Return the folder with a `.git` that `below` is in, as far as a look from outside tells."""
+    top = os.path.realpath(below)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
+            return None
+        top = os.path.dirname(top)
+    return top
+
+
 def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what `add` did."""
     done = "Read again " if answer["again"] else "Watching "
@@ -169,6 +179,17 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             "To write a block into them instead: yaadwatch files adopt --mode inline", indent=2
         )
     terminal.line(f"Undo: {answer['undo']}")
+
+
+def _is_new(args: Namespace, client: "Client") -> bool:
+    """Tell whether this is a repository whose files nobody has decided about yet."""
+    if args.restore or top_of(args.folder or args.project or os.getcwd()) is None:
+        return False
+    try:
+        client.call("files", **_folder(args))
+    except YaadError:
+        return True  # not watched, or whatever else `add` is going to say
+    return False
 
 
 def _ask_mode(terminal: Terminal) -> str | None:

@@ -61,6 +61,7 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
     else:
         _tell(answer, client, terminal)
+        _tell_unwatched(answer, args.project, terminal)
     return 0
 
 
@@ -111,6 +112,25 @@ def _tell(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> Non
     """Print what is wrong last: there it stands right above the prompt."""
     _tell_state(answer, client, terminal)
     _tell_problems(answer, terminal)
+
+
+def _tell_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Terminal) -> None:
+    """Say that the repository in which a person stands is not among those that are listed.
+
+    Of one whose `.git` is a file, such as a linked work tree, that cannot be seen from here.
+    """
+    import os
+    import shlex
+
+    from yaadwatch.cli.projects import top_of
+
+    top = top_of(named or os.getcwd())  # noqa: PTH109
+    if top is None or not answer["projects"] or not os.path.isdir(f"{top}/.git"):  # noqa: PTH112
+        return
+    if all(project["path"] != top for project in answer["projects"]):
+        terminal.gap()
+        where = f" {shlex.quote(named)}" if named else ""
+        terminal.line(f"{folder(top)} is not watched. To watch it: yaadwatch add{where}")
 
 
 def _tell_live(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:

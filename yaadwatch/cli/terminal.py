@@ -95,6 +95,11 @@ class Terminal:
             margin = " " * (indent + hang) if number else ""
             self.write(f"{margin}{self._painted(text, styles, begin, end)}\n")
 
+    def command(self, label: str, command: str, *, indent: int = 0) -> None:
+        """Print a command for a shell: in one line, however long, so that it can be copied."""
+        self.end_progress()
+        self.write(f"{' ' * indent}{label}{harmless(command)}\n")
+
     def gap(self) -> None:
         """Print an empty line."""
         self.end_progress()

@@ -42,6 +42,10 @@ NOTES_MAX = 200
 NOTE_AGE_MAX_S = 7 * 86_400
 """How many sessions are noted as not told, and for how long: who never asks again, is forgotten."""
 
+WORDS_SHOWN_MAX = 60
+"""Of a command line that makes no sense, if it holds nothing but small letters and dashes."""
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz-= ")
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
@@ -176,11 +180,18 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
         agent = "".join(words[at + 1 : at + 2])
         del words[at : at + 2]
     if len(words) != 1 or words[0] not in EVENTS:
-        raise Trouble(f"no such hook: {' '.join(argv)}; there are: {', '.join(EVENTS)}")
+        raise Trouble(f"no such hook: {_shown(' '.join(argv))}; there are: {', '.join(EVENTS)}")
     if agent not in AGENTS:
         known = ", ".join(AGENTS)
-        raise Trouble(f"the hooks of agent {agent!r} are not known; --agent may be: {known}")
+        raise Trouble(
+            f"the hooks of agent '{_shown(agent)}' are not known; --agent may be: {known}"
+        )
     return words[0], agent
+
+
+def _shown(words: str) -> str:
+    """Return words of the command line, unless they may be what must not be logged."""
+    return words if len(words) <= WORDS_SHOWN_MAX and set(words) <= _PLAIN else "[not shown]"
 
 
 def _payload() -> "dict[str, Any]":

@@ -288,7 +288,7 @@ async def _live(
         if warning.startswith(PREFIX):
             mend = "Correct it where the daemon's environment is set, then: yaadwatch restart"
         else:
-            mend = f"Correct it in {_settings_file()}"
+            mend = f"Correct it in {_settings_file()}, then: yaadwatch restart"
         parts.health.degraded(f"settings {warning}", warning, mend=mend)
     beating = asyncio.create_task(_beat(manager))
     serving = asyncio.create_task(_serve(parts, manager, on_ready))

@@ -402,6 +402,8 @@ def _instructions(found: "Answer | YaadError") -> str:
     """Return what a client tells its model at the start: warnings first, then how to use us."""
     if isinstance(found, YaadError):
         told = f"yaadwatch remembers nothing here: {found.message} {found.hint}".strip()
+        if found.code is Code.NOT_FOUND:
+            return told  # its tools would only be answered with the same
     else:
         told = str(found["brief"])
     return (f"{told}\n\n" if told else "") + _USAGE

@@ -494,7 +494,10 @@ class TestPrivate:
 
         private.sync()
 
-        assert "May be out of date" in private.read(CARRIER)
+        assert (
+            "(May be out of date: src/net.py is gone, and fetch_with_retry with it; check before"
+            " relying on it.)"
+        ) in private.read(CARRIER)
 
     def test_a_carrier_that_somebody_changed_is_left_alone(self, private):
         private.remember("Always use jose for tokens", kind="convention")

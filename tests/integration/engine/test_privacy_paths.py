@@ -66,6 +66,11 @@ WAYS = {
         (repo.path / "CLAUDE.md").unlink(),
         *[copy.unlink() for copy in repo.path.glob(".yaad/snapshots/*")],
     ],
+    "the name of a branch": lambda repo, one: [
+        repo.git("checkout", "-q", "-b", f"use-{TOKEN}"),
+        repo.write("CLAUDE.md", "# Rules\n\n- Be brief\n"),
+        repo.sync(),
+    ],
     "a question": lambda repo, one: recall.recall(repo.home, repo.call, query=SAID),
 }
 

@@ -841,6 +841,8 @@ class TestTasks:
 
         assert refusal(claude.task, id=other, state="done").code is Code.REFUSED
         assert refusal(claude.task).code is Code.BAD_REQUEST
+        unknown = refusal(claude.task, id="99999999", state="done")
+        assert (unknown.code, "yaadwatch tasks" in unknown.hint) == (Code.NOT_FOUND, True)
         assert refusal(claude.task, id=other).code is Code.BAD_REQUEST
 
     @pytest.mark.parametrize("odd", ["flying", 5, ["done"], {"done": True}, True, ""])

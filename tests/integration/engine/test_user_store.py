@@ -9,6 +9,7 @@ from engine_world import every_byte_below
 from yaadwatch import places
 from yaadwatch.engine.inout import backups, exporting, importing, verifying
 from yaadwatch.engine.memories import curate, deleting, links, mend, walks
+from yaadwatch.engine.recall import verb as recall
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -137,6 +138,15 @@ class TestOneAtATime:
         assert not curate.restore(home, nowhere, id=own)["archived"]
         assert deleting.delete_node(home, nowhere, id=own)["deleted"]
         assert of_store(home.user) == []
+
+    def test_where_nothing_is_watched_recall_says_how_to_ask_for_it(self, world, nowhere):
+        error = refusal(recall.recall, world.home, nowhere, query=SHORT)
+
+        assert error.code is Code.NOT_FOUND
+        assert error.hint.startswith("Your own memories: yaadwatch recall --scope user WORDS.")
+        verb.remember(world.home, nowhere, text=SHORT, scope="user")
+        found = recall.recall(world.home, nowhere, query=SHORT, scope="user")["results"]
+        assert [result["text"] for result in found] == [SHORT]
 
     def test_where_nothing_is_watched_an_unknown_id_is_told_with_the_reason(self, world, nowhere):
         refused = refusal(curate.show, world.home, nowhere, id="0123456789")

@@ -65,7 +65,9 @@ def test_when_nothing_is_installed_it_tells_how():
 
     ran = command("embed", answers={"embed_status": NONE | {"known": known}})
 
-    assert ran.lines[-1] == "Install one: pip install 'yaadwatch[onnx]' beside yaadwatch"
+    assert ran.lines[-1] == (
+        "Install one: uv tool install 'yaadwatch[onnx]', or: pipx install --force 'yaadwatch[onnx]'"
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from test_cli_projects import ADDED
 
 from yaadwatch.model.errors import Code, YaadError
 
+NOT_WATCHED = YaadError(Code.NOT_FOUND, "/srv/api is not watched.", hint="yaadwatch add /srv/api")
 FILES = {
     "files": [
         {
@@ -28,6 +29,17 @@ FILES = {
     ]
 }
 SYNCED = FILES | {"settled": True, "changed": True}
+
+
+@pytest.fixture
+def in_new(tmp_path, monkeypatch):
+    """The answers in a folder of a repository that nobody watches yet; the test stands in it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    return {"files": NOT_WATCHED, "add": ADDED}
+
+
 DIFF = {
     "files": [
         {
@@ -153,27 +165,44 @@ def test_json_is_the_answer():
         ("x\ny\nz\nread\n", None),
     ],
 )
-def test_add_asks_a_person_how_agent_files_shall_take_part(typed, mode):
-    ran = command("add", answers={"add": ADDED}, given=typed, person=True)
+def test_add_asks_a_person_how_agent_files_shall_take_part(in_new, typed, mode):
+    ran = command("add", answers=in_new, given=typed, person=True)
 
-    assert ran.calls == [("add", {"trust": False, "restore": False, "mode": mode})]
+    assert ran.calls[1:] == [("add", {"trust": False, "restore": False, "mode": mode})]
     assert "git may refuse a checkout or rebase" in " ".join(ran.out.split())
 
 
-def test_a_slip_is_asked_again():
-    ran = command("add", answers={"add": ADDED}, given="inlien\nprivate\n", person=True)
+def test_a_slip_is_asked_again(in_new):
+    ran = command("add", answers=in_new, given="inlien\nprivate\n", person=True)
 
     assert "'inlien' is none of them." in ran.out
-    assert ran.calls[0][1]["mode"] == "private"
+    assert ran.calls[1][1]["mode"] == "private"
 
 
-def test_add_asks_nothing_when_it_is_told_or_nobody_is_there():
-    told = command("add", "--mode", "read", answers={"add": ADDED}, person=True)
-    alone = command("add", answers={"add": ADDED})
+def test_add_asks_nothing_when_it_is_told_or_nobody_is_there(in_new):
+    told = command("add", "--mode", "read", answers=in_new, person=True)
+    alone = command("add", answers=in_new)
 
-    assert "Shall hot rules" not in told.out + alone.out
+    assert "May yaadwatch write" not in told.out + alone.out
     assert told.calls[0][1]["mode"] == "read"
     assert alone.calls[0][1]["mode"] is None
+
+
+def test_add_asks_nothing_where_it_was_asked_before(in_new):
+    again = command("add", answers=in_new | {"files": FILES}, given="inline\n", person=True)
+    back = command("add", "--restore", answers=in_new, given="inline\n", person=True)
+
+    assert "May yaadwatch write" not in again.out + back.out
+    assert again.calls[-1][1]["mode"] is back.calls[-1][1]["mode"] is None
+
+
+def test_add_asks_nothing_where_nothing_can_be_watched(tmp_path):
+    nowhere = YaadError(Code.NOT_FOUND, f"{tmp_path} is not in a git repository.", hint="git init")
+
+    ran = command("add", tmp_path, answers={"add": nowhere}, given="inline\n", person=True)
+
+    assert ran.status == 1
+    assert "May yaadwatch write" not in ran.out
 
 
 def test_a_private_file_is_said_with_the_command_that_changes_it():

@@ -54,6 +54,12 @@ def test_edit_says_how_it_reads_now_and_how_to_undo_it():
     ]
 
 
+def test_what_undoes_it_can_be_copied_from_a_narrow_window():
+    ran = command("edit", "f2e4ab37", "Use", "authlib", answers={"update": UPDATED}, width=40)
+
+    assert ran.lines[-1] == f"Undo: yaadwatch edit f2e4ab37 '{OLD}'"
+
+
 def test_words_can_come_from_standard_input_for_a_version():
     ran = command(
         *("edit", "f2e4ab37", "-", "--version", "2"), answers={"update": UPDATED}, given="a\nb\n"

@@ -113,6 +113,12 @@ STATUS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def outside(tmp_path, monkeypatch):
+    """Stand in no repository: `status` has something to say of one that is not watched."""
+    monkeypatch.chdir(tmp_path)
+
+
 def test_add_says_what_it_did_and_how_to_undo_it():
     ran = command("add", "/srv/api", "--trust", answers={"add": ADDED})
 
@@ -497,6 +503,33 @@ def test_upkeep_says_what_it_did_and_what_it_would_do():
     assert would.calls == [("upkeep", {"dry_run": True})]
     assert would.lines[0].startswith("Would archive 1, erase 1,")
     assert "Undo" not in would.out
+
+
+def test_status_says_that_the_repository_in_which_one_stands_is_not_watched(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    here = STATUS["projects"][0] | {"path": str(tmp_path)}
+
+    away = command("status", answers={"status": STATUS, "stale": STALE}, width=300)
+    named = command(
+        "status", "--project", tmp_path, answers={"status": STATUS, "stale": STALE}, width=300
+    )
+    answers = {"status": STATUS | {"projects": [here]}, "stale": STALE}
+
+    told = f"{tmp_path} is not watched. To watch it: yaadwatch add"
+    assert away.lines[-2:] == ["", told]
+    assert named.lines[-1] == f"{told} {tmp_path}"
+    assert "is not watched" not in command("status", answers=answers, width=300).out
+
+
+def test_status_says_nothing_of_a_folder_that_may_be_a_linked_work_tree(tmp_path, monkeypatch):
+    (tmp_path / ".git").write_text("gitdir: /srv/api/.git/worktrees/two\n")
+    monkeypatch.chdir(tmp_path)
+
+    ran = command("status", answers={"status": STATUS, "stale": STALE})
+
+    assert "is not watched" not in ran.out
 
 
 def test_status_answers_in_one_screen_what_a_person_asks():

@@ -180,7 +180,7 @@ def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines,
 
     assert told in problem["what"]
     assert config["warnings"] == [problem["what"]]
-    assert "config.toml" in problem["mend"]
+    assert problem["mend"].endswith("config.toml, then: yaadwatch restart")
     assert rows["recall.top_k"]["value"] == 7
     assert rows["watch.quiet_ms"]["from"] == rows["agent_files.also"]["from"] == "default"
 

@@ -144,8 +144,15 @@ def add_feedback(commands: Commands) -> Parser:
         ],
     )
     command.add_argument("id", metavar="ID", help=ONE)
-    command.add_argument("verdict", choices=("approve", "edit", "discard"), help="your verdict")
-    command.add_argument("text", metavar="TEXT", nargs="*", help="for edit: the new text")
+    command.add_argument(
+        "verdict",
+        choices=("approve", "edit", "discard"),
+        metavar="{approve,edit,discard}",
+        help="your verdict",
+    )
+    command.add_argument(
+        "text", metavar="TEXT", nargs="*", default=[], help="for edit: the new text"
+    )
     command.add_argument(
         "--reason", metavar="TEXT", default="", help="for discard: why; kept with it"
     )

@@ -157,4 +157,7 @@ def _tell_known(known: "list[dict[str, Any]]", terminal: Terminal) -> None:
     if ready:
         terminal.line(f"Enable it: yaadwatch embed enable {ready}")
     else:
-        terminal.line("Install one: pip install 'yaadwatch[onnx]' beside yaadwatch")
+        terminal.line(
+            "Install one: uv tool install 'yaadwatch[onnx]', or: pipx install --force"
+            " 'yaadwatch[onnx]'"
+        )

@@ -285,6 +285,12 @@ def _masked(branch: str) -> str:
     return privacy.mask(branch).text
 
 
+def head_of(space: Place) -> layouts.Head:
+    """Return where HEAD is, with the name of its branch as it may be written down."""
+    found = space.repository.head()
+    return replace(found, branch=_masked(found.branch))
+
+
 def look_at(
     space: Place,
     known: Iterable[Sighting],
@@ -300,8 +306,7 @@ def look_at(
         now_ns: now, in nanoseconds.
         history: makes what git is asked through.
     """
-    found = space.repository.head()
-    found = replace(found, branch=_masked(found.branch))
+    found = head_of(space)
     names: dict[str, list[str]] = {}
     head = AtHead(history=history(space.repository), head=found, names=names)
     tree = WorkTree(

@@ -23,7 +23,7 @@ from yaadwatch.engine.recall.gathering import (
 from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import Call, Home, or_say
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -127,7 +127,8 @@ def recall(
     weight = usual.semantic_weight if semantic_weight is None else semantic_weight
     with store_lookup.shelves(home, call) as there:
         if there.project is None and scope != "user":
-            there.require_project()
+            with or_say("Your own memories: yaadwatch recall --scope user WORDS."):
+                there.require_project()
         question = Question(
             text=query,
             wanted=Filter(

@@ -8,7 +8,7 @@ from yaadwatch.engine import branch_ancestry, node_changes
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.workspace import Call, Home, find_node
+from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -88,7 +88,7 @@ def task_update(
         made = said["decision"] == "new"
         id, state = str(said["id"]), state or OPEN  # noqa: A001
     with home.space(call) as space:
-        node_id = find_node(space.db, id)
+        node_id = _find(space, id)
         space.db.read(_require, node_id)
         if text is not None and not made:
             mend.update(home, call, id=node_id, text=text)
@@ -102,6 +102,16 @@ def task_update(
 
         node, row = space.db.write(change)
     return _row(node, row) | {"made": made}
+
+
+def _find(space: Space, id: str) -> str:
+    try:
+        return find_node(space.db, id)
+    except YaadError as error:
+        if error.code is not Code.NOT_FOUND:
+            raise
+        hint = "The tasks, with their ids: yaadwatch tasks"
+        raise YaadError(error.code, error.message, hint=hint) from None
 
 
 def _listed(

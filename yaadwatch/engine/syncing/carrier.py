@@ -189,7 +189,7 @@ def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node],
 def _doubt(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
-    return f"{DOUBTED}{as_line(flag.reason)} Check before relying on it.)"
+    return f"{DOUBTED}{as_line(flag.reason)}; check before relying on it.)"
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:

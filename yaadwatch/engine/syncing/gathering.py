@@ -13,6 +13,7 @@ from bridges.rules import Statement
 from yaadwatch.core.sync import guard
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.agent_files.reading import ODD, parsed
+from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
@@ -84,7 +85,7 @@ def gather(
     """
     path = found.path
     data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
-    head = space.repository.head()
+    head = head_of(space)
     if layouts.at_work(space.repository.layout):
         raise MovingError(path)
     digest = keys.keyed(key, data) if data is not None else ""

@@ -21,6 +21,7 @@ from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
+from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.syncing import acting, carrier, modes, releasing
 from yaadwatch.engine.syncing.committing import Committed, commit
 from yaadwatch.engine.syncing.deciding import decide, terms_of
@@ -335,7 +336,7 @@ class _Work:
             return not os.path.lexists(self._space.root / row.path)
         if row.mode == INLINE or row.state != SYNCED or not row.digest:
             return False
-        head = self._space.repository.head()
+        head = head_of(self._space)
         seen = files.observe(self._space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
         return (
             (head.commit, head.branch) == (row.head, row.branch)

