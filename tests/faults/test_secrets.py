@@ -118,6 +118,7 @@ def test_it_is_nowhere_after_everything_was_said(machine, shop):
         assert "Traceback" not in ran.err, (command, ran.err)
         told[tuple(map(str, command[:2]))] = ran.out + ran.err
     imported.unlink()
+    told["an agent of that name"] = ask(f"bot-{TOKEN}")("remember", text="A bot was here")
     shop.write("CLAUDE.md", f"# Rules\n\n- Deploys need {SAID}\n")
     shop.ask("files_sync")
     told["files"] = shop.ask("files_diff")

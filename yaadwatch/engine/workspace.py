@@ -57,6 +57,11 @@ AGENT = "agent:"
 """What the origin of a call begins with that an agent made."""
 
 
+def origin_of(agent: str) -> str:
+    """Return the origin of a call that an agent made; what it calls itself may be anything."""
+    return f"{AGENT}{privacy.mask(agent).text}"
+
+
 class Pulse(Protocol):
     """What the running daemon knows of itself; the verbs only report it."""
 

@@ -20,7 +20,7 @@ from yaadwatch.api.codec import Request, fields_of
 from yaadwatch.api.frames import answer, encode, failure
 from yaadwatch.api.messages.wire import Hello, Subscribe
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.engine.workspace import PERSON, Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home, origin_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 from yaadwatch.servers.disks import Disks
@@ -289,7 +289,7 @@ class Dispatcher:
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
         if self._on_left is not None:
-            self._on_left(Call(folder=Path(hello.cwd), origin=f"agent:{agent}", session=session))
+            self._on_left(Call(folder=Path(hello.cwd), origin=origin_of(agent), session=session))
 
     async def follow(
         self, identity: int | str, events: Events, after: str | None
@@ -441,5 +441,5 @@ def _told_of(home: Home, call: Call, **fields: object) -> Answer:  # noqa: ARG00
 
 @lru_cache(maxsize=256)
 def _call(folder: str, agent: str | None, session: str) -> Call:
-    origin = PERSON if agent is None else f"agent:{agent}"
+    origin = PERSON if agent is None else origin_of(agent)
     return Call(folder=Path(folder), origin=origin, session=session)

@@ -18,6 +18,7 @@ from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.settings import STORED_TEXT_CHARS_MAX, TEXT_CHARS_MAX
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.truth import versions
+from yaadwatch.store.vectors import embeddings
 from yaadwatch.store.whole import rows
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -282,6 +283,25 @@ def test_what_says_otherwise_here_stays_and_is_told(full):
     assert "kept as it is here" in ran.out
 
 
+def test_a_memory_whose_key_is_taken_here_comes_without_it_and_that_is_told(full):
+    theirs = full.remember("Wages are paid on Mondays", key="wages")
+    path = full.path.parent / "out.jsonl"
+    ask(full, "export", path)
+    there = other(full.world)
+    mine = there.remember("Wages are paid on Fridays", key="wages")
+
+    answer = ask(there, "import", path)
+
+    assert there.show(mine)["key"] == "wages"
+    assert there.show(theirs)["key"] is None
+    assert there.show(theirs)["text"] == "Wages are paid on Mondays"
+    assert answer["left_out"] == []
+    (conflict,) = answer["conflicts"]
+    assert (conflict["table"], conflict["row"]) == ("nodes", theirs)
+    assert "wages" in conflict["reason"]
+    assert mine[-8:] in conflict["reason"]
+
+
 def test_a_memory_that_is_here_under_another_id_is_that_one(full):
     path = full.path.parent / "out.jsonl"
     ask(full, "export", path)
@@ -324,6 +344,21 @@ def test_an_export_larger_than_a_line_on_the_socket_comes_in_pieces(full, monkey
     ask(there, "import", path)
     assert content(there) == content(full)
     assert list((spool.places.home() / "spool").iterdir()) == []
+
+
+def test_how_the_vectors_of_a_store_stand_stays_there(full):
+    path = full.path.parent / "out.jsonl"
+    there = other(full.world)
+    with full.db() as db:
+        missing = db.read(embeddings.missing, "a-space", after=0, limit=1)
+        db.write(embeddings.put, "a-space", missing, [b"\1" * 8])
+    ask(full, "export", path)
+
+    answer = ask(there, "import", path)
+
+    assert not [table for table in answer["counts"] if table.startswith("embedding")]
+    with there.db() as db:
+        assert db.read(embeddings.stamp, "a-space").vectors == 0
 
 
 def test_thousands_of_memories_go_out_and_come_in_without_a_limit(repo):
@@ -424,6 +459,11 @@ ODD += [
         {"num": 1},
         {"text_hash": "0"},
         {"text": "a\0b"},
+        {"text": "half \ud800"},
+        {"id": "half \ud800"},
+        {"tags": ["half \ud800"]},
+        {"attributes": {"half \ud800": 1}},
+        {"half \ud800": 1},
     )
 ]
 

@@ -468,6 +468,23 @@ def test_secrets_in_pages_are_masked(full):
     assert not any(TOKEN in text for text in living(full))
 
 
+def test_a_secret_in_a_page_is_masked_before_what_holds_it_is_cut_short(full):
+    folder = full.path.parent / "cut"
+    folder.mkdir()
+    header = {"name": "a", "id": "cut-1", "type": "spec", "archived": "2026-01-02T03:04:05.000Z"}
+    header |= {"reason": "r" * 985 + f" {TOKEN}", "tags": ["t" * 240 + f" {TOKEN}"]}
+    said = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
+    (folder / ".archive").mkdir()
+    (folder / ".archive" / "a.md").write_text(f"---\n{said}---\n\nIt was so once.\n")
+    (folder / outside.MANIFEST).write_text("{}")
+
+    ask(full, "import", folder)
+
+    shown = full.show("cut-1")
+    assert TOKEN[:8] not in json.dumps([shown["archive_reason"], shown["tags"]])
+    assert shown["archive_reason"].startswith("rrr")
+
+
 def test_the_files_of_an_import_come_back_byte_for_byte(full):
     folder = full.path.parent / "mine"
     (folder / "sub").mkdir(parents=True)

@@ -650,9 +650,21 @@ class TestPrivacy:
         told = [prompt, str(session), str(claude.receipt(session["id"])), str(hook.context())]
         assert [one for one in told if SECRET in one] == []
         assert commit[:8] in session["summary"]
+        repo.write("CLAUDE.md", "# Rules\n\n- Be brief\n")
+        repo.sync()
         repo.home.close()
         assert SECRET.encode() not in every_byte_below(repo.path / ".yaad")
         repo.world.reopen()
+
+
+def test_what_steers_a_terminal_stands_in_no_note_and_no_name(claude):
+    session = claude.start(name="one\x1b[2J")
+    noted = claude.note("red \x1b[31m and \u202ednuora")
+    again = claude.start(name="one\x1b[2J")
+
+    assert noted["text"] == r"red \x1b[31m and \u202ednuora"
+    assert again["session"] == session["session"]
+    assert claude.end(name="one\x1b[2J")["session"]["name"] == r"one\x1b[2J"
 
 
 class TestHandoff:

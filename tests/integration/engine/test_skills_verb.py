@@ -27,6 +27,17 @@ def shown(tree, name="release"):
     return found
 
 
+def test_a_name_that_looks_like_a_secret_is_refused(repo):
+    name = "glpat-" + "abcdefghij0123456789"
+
+    with pytest.raises(YaadError) as refused:
+        add(repo, name)
+
+    assert refused.value.code is Code.BAD_REQUEST
+    assert name not in f"{refused.value.message} {refused.value.hint}"
+    assert listed(repo) == []
+
+
 def test_a_skill_is_kept_and_shown_with_its_body(repo):
     added = add(repo)
     add(repo, "bisect", "how a fault is found", "Use `git bisect`.")

@@ -104,12 +104,12 @@ class Coming:
 
     def doubt(self, what: str, line: int, reason: str) -> None:
         """Tell that a line was not understood, and what was made of it."""
-        told = {"row": privacy.mask(what[:200]).text, "line": line, "reason": reason}
+        told = {"row": privacy.mask(what).text[:200], "line": line, "reason": reason}
         self.misread.append(told)
 
     def leave(self, what: str, reason: str) -> None:
         """Tell that something was left out."""
-        self.left_out.append({"row": privacy.mask(what[:200]).text, "reason": reason})
+        self.left_out.append({"row": privacy.mask(what).text[:200], "reason": reason})
 
     def add(self, memory: Memory) -> None:
         """Take a memory, or tell why not.

@@ -46,7 +46,7 @@ class Taken:
 
     def leave(self, what: str, reason: str) -> None:
         """Tell that something was left out."""
-        self.left_out.append({"row": privacy.mask(what[:200]).text, "reason": reason})
+        self.left_out.append({"row": privacy.mask(what).text[:200], "reason": reason})
 
     def mask(self, said: str) -> str:
         """Return a text without its secrets; it is counted when it had any."""
@@ -106,9 +106,9 @@ def _go_on(
             node=one.id,
             version=before.number,
             at=min(before.at or now, now),
-            change=taken.mask(before.change[:_CHARS_MAX]),
-            actor=FROM + taken.mask(before.by[:_CHARS_MAX]).removeprefix(FROM),
-            reason=taken.mask(before.reason[:_CHARS_MAX]),
+            change=taken.mask(before.change)[:_CHARS_MAX],
+            actor=FROM + taken.mask(before.by)[:_CHARS_MAX].removeprefix(FROM),
+            reason=taken.mask(before.reason)[:_CHARS_MAX],
             kind=kind,
             tier=tier_of(kind),
             text=taken.mask(before.text),
@@ -144,7 +144,7 @@ def _forgotten(taken: Taken, one: Memory, now: datetime) -> Node:
         updated_at=archived,
         pinned=one.pinned,
         archived_at=archived,
-        archive_reason=taken.mask((one.reason or "")[:_CHARS_MAX]),
+        archive_reason=taken.mask(one.reason or "")[:_CHARS_MAX],
     )
 
 

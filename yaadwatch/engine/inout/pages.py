@@ -248,7 +248,10 @@ def _tier(given: object) -> int | None:
 
 def _tags(given: object) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else [given] if isinstance(given, str) else []
-    return tuple(str(one)[:_TAG_CHARS_MAX] for one in listed if str(one).strip())[:TAGS_MAX]
+    # Masked while it is whole, as what is shown.
+    return tuple(
+        privacy.mask(str(one)).text[:_TAG_CHARS_MAX] for one in listed if str(one).strip()
+    )[:TAGS_MAX]
 
 
 def _kind(given: object) -> str | None:

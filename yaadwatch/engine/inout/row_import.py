@@ -22,6 +22,7 @@ from yaadwatch.engine.truth import gaps
 from yaadwatch.model import events
 from yaadwatch.model.edges import ACYCLIC
 from yaadwatch.model.edges import canonical_kind as edge_kind
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import THINGS, canonical_kind
 from yaadwatch.model.settings import ID_CHARS_MAX, STORED_TEXT_CHARS_MAX
 from yaadwatch.store import edges, fulltext, nodes, sightings
@@ -239,6 +240,11 @@ class _Taking:
                 return
         if apart:
             digest = text.text_hash(f"{given}\0{said}")
+        holder = self._key_holder(row)
+        if holder is not None:
+            reason = f"its key {row['key']} is that of {called(holder)} here; it came without it"
+            self.told.conflict(table.name, given, reason)
+            row = row | {"key": None}
         line = text.summarise(said)
         made_anew = {"text_hash": digest, "summary": "" if line == said else line}
         num = self._insert(table, row | made_anew, number)
@@ -252,6 +258,13 @@ class _Taking:
         self._events.append((events.NODE_CREATED, given, self._created(row["kind"])))
         if len(self._events) >= _GATHERED:
             self._write()
+
+    def _key_holder(self, row: Mapping[str, Any]) -> str | None:
+        """Return the living memory that has the key of a row that is to live, too."""
+        if row.get("key") is None or row.get("archived_ms") is not None:
+            return None
+        holder = nodes.by_key(self._conn, str(row["scope"]), str(row["key"]))
+        return None if holder is None else holder.id
 
     def _write(self) -> None:
         """Write down what was gathered of memories that came."""

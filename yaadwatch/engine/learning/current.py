@@ -37,7 +37,7 @@ def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
     """
     now = home.clock.now()
     with home.live.lock:
-        name = privacy.mask(named).text or _name(call, now)
+        name = privacy.kept(named).text or _name(call, now)
         live = _called(home, call, space, name) if named else _known(home, call, space, now)
         if live is None:
             stored = _stored(home, call, space, now, name=name, only=bool(named))
@@ -62,7 +62,7 @@ def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
         id=home.new_id(),
         worktree=space.worktree.id,
         agent=call.origin,
-        name=privacy.mask(name).text,
+        name=privacy.kept(name).text,
         started_at=now,
         last_at=now,
         branch=privacy.mask(branch).text,

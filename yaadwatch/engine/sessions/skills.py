@@ -44,9 +44,16 @@ def skill_add(
     It rests on what its words name, as every memory does: a skill whose files change is in doubt.
 
     Raises:
-        YaadError: BAD_REQUEST, TOO_LARGE for the words; NOT_FOUND when no watched project is here;
+        YaadError: BAD_REQUEST, TOO_LARGE for the words; BAD_REQUEST for a name that looks like a
+            secret; NOT_FOUND when no watched project is here;
             CONFLICT when another memory says the same.
     """
+    if privacy.mask(name).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The name looks like a secret; nothing was stored.",
+            hint="Give the skill a name that may be seen.",
+        )
     about = privacy.kept(" ".join(description.split())).text
     with home.space(call) as space, home.naming:
         words = f"{about}\n\n{body.strip()}"

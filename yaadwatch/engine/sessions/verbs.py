@@ -63,7 +63,7 @@ def session_note(
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one;
             TOO_LARGE when the session has 200 notes.
     """
-    masked = privacy.mask(text.strip())
+    masked = privacy.kept(text.strip())
     with home.space(call) as space:
         id = current.session_of(home, call, space, session)  # noqa: A001
 
@@ -168,7 +168,7 @@ def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool,
     """Return the session that begins, or goes on under this name; whether it goes on; and those
     that its agent has left.
     """
-    named = privacy.mask(name).text
+    named = privacy.kept(name).text
     with home.live.lock:
         mine = home.live.of(space.project.id, space.worktree.id, call.origin)
         live = next((one for one in mine if named and one.session.name == named), None)
@@ -229,7 +229,7 @@ def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str
     """
     if session is not None:
         return current.find(space, session)
-    named = privacy.mask(name).text
+    named = privacy.kept(name).text
     with home.live.lock:
         mine = home.live.of(space.project.id, space.worktree.id, call.origin)
     for live in mine:

@@ -10,6 +10,7 @@ from typing import Final
 
 from bridges.block import Absent, Block, Malformed, Refused, find
 from bridges.rules import Statement
+from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.agent_files.reading import ODD, parsed
@@ -180,7 +181,7 @@ def _is_from_git(
         return was is not None and repository.blob_at(head.commit, path) is None
     own = _blobs(space, data, head)
     if repository.blob_at(head.commit, path) in own:
-        same_branch = bool(row.head) and head.branch == row.branch
+        same_branch = bool(row.head) and privacy.mask(head.branch).text == row.branch
         if same_branch and row.head == head.commit:
             # Thrown away by git, or an edit that a person took back by hand.
             apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bridges import block
 from bridges.block import Block
+from yaadwatch.core import privacy
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.engine.syncing.committing import Committed
@@ -59,7 +60,7 @@ class Recorder:
             digest=keys.keyed(self._key, data) if data is not None else "",
             block=digest if plan is not None else "",
             head=seen.head.commit,
-            branch=seen.head.branch,
+            branch=privacy.mask(seen.head.branch).text,
             written=written,
         )
         agreement = (
@@ -89,7 +90,7 @@ class Recorder:
             digest=seen.digest,
             block=agreement.digest if agreement is not None else "",
             head=seen.head.commit,
-            branch=seen.head.branch,
+            branch=privacy.mask(seen.head.branch).text,
         )
         if not self._space.db.read(_same, row, agreement):
             self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)

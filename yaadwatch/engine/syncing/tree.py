@@ -14,6 +14,7 @@ from bridges import block
 from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
 from yaadwatch import places
+from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
@@ -339,7 +340,7 @@ class _Work:
         head = head_of(self._space)
         seen = files.observe(self._space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
         return (
-            (head.commit, head.branch) == (row.head, row.branch)
+            (head.commit, privacy.mask(head.branch).text) == (row.head, row.branch)
             and seen.data is not None
             and keys.keyed(self._key, seen.data) == row.digest
         )

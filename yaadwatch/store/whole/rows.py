@@ -37,6 +37,7 @@ STAYS: Final = {
     "nodes_fts": "made anew from the nodes",
     "sessions_fts": "made anew from the sessions",
     "embeddings": "made anew from the nodes",
+    "embedding_stamps": "how the vectors of this store stand",
     "embedding_models": "which models this machine has",
 }
 """Tables that are not exported, and why."""
@@ -51,6 +52,7 @@ _MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
 _MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
 _FITS: Final = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float)}
 _CHECKED_JSON: Final = re.compile(r"json_valid\((\w+)\)")
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -205,7 +207,7 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, column, plain in reading.steps:
         value = line[name]
-        if (plain is str and type(value) is str and "\0" not in value) or (
+        if (plain is str and type(value) is str and not _spoiled(value)) or (
             plain is int and type(value) is int and _fits_sql(value)
         ):
             row[column] = value  # most of what there is
@@ -244,6 +246,25 @@ def _reading(table: Table, names: Iterable[str]) -> _Reading:
     return _Reading(steps, table.needed - columns.keys())
 
 
+def _spoiled(said: str) -> str:
+    """Return what a text holds that no store takes; '' for a good one."""
+    if "\0" in said:
+        return "a zero character"
+    return "" if said.isascii() or not _HALF.search(said) else "half a character"
+
+
+def _sound(column: str, said: str) -> str:
+    """Return a text as it is.
+
+    Raises:
+        Unreadable: no store takes it.
+    """
+    spoiled = _spoiled(said)
+    if spoiled:
+        raise Unreadable(f"{column} holds {spoiled}")
+    return said
+
+
 def _fits_sql(number: int) -> bool:
     return -(2**63) <= number < 2**63
 
@@ -253,7 +274,9 @@ def _value(table: Table, column: str, value: Any) -> Any:
     if value is None:
         return None
     if column in table.trees:
-        return to_json(value)
+        return _sound(column, to_json(value))
+    if isinstance(value, str):
+        _sound(column, value)
     if column.endswith("_ms") and isinstance(value, str):
         if not _TIME.fullmatch(value):
             raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
@@ -273,8 +296,6 @@ def _value(table: Table, column: str, value: Any) -> Any:
         raise Unreadable(f"{column} must be {kind.lower()}")
     if isinstance(value, int) and not _fits_sql(value):
         raise Unreadable(f"{column} is too large")
-    if isinstance(value, str) and "\0" in value:
-        raise Unreadable(f"{column} holds a zero character")
     return float(value) if kind == "REAL" and isinstance(value, int) else value
 
 
