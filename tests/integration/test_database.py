@@ -716,6 +716,28 @@ def test_whatever_is_deleted_between_whatever_is_done_every_row_is_still_there(s
         assert _is_sound(path)
 
 
+def test_whoever_asks_where_a_file_is_while_it_is_put_back_is_told_that_it_is_there(db, path):
+    stop = threading.Event()
+
+    def ask():
+        told = set()
+        while not stop.is_set():
+            told.add((db.was_replaced(), db.is_moved_with_its_log()))
+        return told
+
+    with ThreadPoolExecutor(3) as threads:
+        asking = [threads.submit(ask) for _ in range(3)]
+        try:
+            for _ in range(30):
+                path.unlink()
+                db.write(events.append, HAPPENED)
+        finally:
+            stop.set()
+
+    assert [one.result(DEADLINE_S) for one in asking] == [{(False, False)}] * 3
+    assert db.restored == 30
+
+
 def test_a_store_deleted_in_the_middle_of_a_write_is_put_back_by_the_next(db, path):
     def change(conn):
         events.append(conn, HAPPENED)

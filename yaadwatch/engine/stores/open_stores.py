@@ -189,8 +189,13 @@ class Stores:
             db = self._open.get(project)
         if db is None:
             return False
-        if not db.is_moved_with_its_log():
-            return True
+        try:
+            if not db.is_moved_with_its_log():
+                return True
+        except YaadError:
+            if self.opened(project) is db:
+                raise
+            return self.let_go_if_moved(project)  # somebody else let it go just now
         with self._lock:
             if self._open.get(project) is not db or project in self._users:
                 return False

@@ -3,7 +3,7 @@
 import os
 import zlib
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, RLock, get_ident
@@ -323,7 +323,7 @@ class Database:
         Raises:
             YaadError: UNAVAILABLE when it was closed.
         """
-        return self._pool.is_moved_with_its_log()
+        return self._is_so(Pool.is_moved_with_its_log)
 
     def was_replaced(self) -> bool:
         """Return whether its file was deleted, and another stands there: only this still has it.
@@ -331,7 +331,7 @@ class Database:
         Raises:
             YaadError: UNAVAILABLE when it was closed.
         """
-        return self._pool.was_replaced()
+        return self._is_so(Pool.was_replaced)
 
     def let_go(self) -> None:
         """Close the store, and leave alone what stands at its place, with the log beside it."""
@@ -377,6 +377,14 @@ class Database:
                 return look(conn, *args, **kw)
             finally:
                 _roll_back(conn)
+
+    def _is_so(self, of_file: Callable[[Pool], bool]) -> bool:
+        """Return whether something is so of the file, and is so still when nobody puts it back."""
+        with suppress(OutOfPlace):
+            if not of_file(self._pool):
+                return False
+        with self._writing:
+            return of_file(self._pool)
 
     def _commit_group(self) -> bool:
         """Commit what waits, as far as it goes well; `_writing` is held. Return whether any did.

@@ -146,7 +146,9 @@ class Pool:
         """Count a user; `_guard` is held."""
         if self._abandoned:
             raise OutOfPlace(
-                Code.UNAVAILABLE, f"{self._file.path} was just put back.", "Try again."
+                Code.UNAVAILABLE,
+                f"{self._file.path} is just being opened anew; nothing was changed.",
+                "Try again.",
             )
         if self._closing:
             raise unavailable(f"{self._file.path} was closed; nothing was changed.")
