@@ -707,6 +707,60 @@ def test_a_socket_file_that_was_removed_is_made_again(path):
 
 
 @on_linux
+@pytest.mark.parametrize("turns", range(6))
+@pytest.mark.parametrize("ends", ["close", "renew"])
+def test_who_connects_while_the_server_ends_is_left_no_connection(path, turns, ends):
+    """However far the loop has come with the client: accepted, or not yet told."""
+    before = sorted(os.listdir("/proc/self/fd"))
+    served = Served(path, {"status": told})
+    served.do(served.server.start)
+
+    async def end_while_one_connects():
+        connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connecting.connect(str(path))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if ends == "renew":
+            path.unlink()
+            await served.server.renew()
+        await served.server.close()
+        return connecting
+
+    with served.do(end_while_one_connects) as connecting:
+        served.close()
+        connecting.settimeout(PATIENCE_S)
+        with contextlib.suppress(ConnectionResetError):  # nobody had accepted it
+            assert connecting.recv(1) == b""
+
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+@on_linux
+def test_who_is_refused_while_the_server_ends_is_told_why_and_left_no_connection(path):
+    before = sorted(os.listdir("/proc/self/fd"))
+    served = Served(path, {"status": told}, limits=Limits(connections_max=1))
+    served.do(served.server.start)
+
+    async def end_while_one_is_refused():
+        served_one, refused = (socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in "12")
+        served_one.connect(str(path))
+        await asyncio.sleep(0.01)
+        refused.connect(str(path))
+        for _ in range(3):  # it is accepted in the second
+            await asyncio.sleep(0)
+        await served.server.close()
+        return served_one, refused
+
+    served_one, refused = served.do(end_while_one_is_refused)
+    with served_one, refused:
+        served.close()
+        refused.settimeout(PATIENCE_S)
+        assert b"no more are served" in refused.recv(4096)
+
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+@on_linux
 def test_a_path_longer_than_the_kernel_takes_is_reached_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(tmp_path / ("deep" * 30) / ("er" * 40)))
     path = places.default_socket()
@@ -718,7 +772,7 @@ def test_a_path_longer_than_the_kernel_takes_is_reached_all_the_same(tmp_path, m
         assert "Another process answers" in refusal_to_start(path).message
 
     assert not path.exists()
-    wait_until(lambda: len(os.listdir("/proc/self/fd")) <= before + 2, "closed descriptors")
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_the_announced_socket_is_found_before_the_default_one(path, tmp_path):

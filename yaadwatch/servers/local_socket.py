@@ -26,6 +26,9 @@ from yaadwatch.servers.lines import Limits
 
 _log: Final = logging.getLogger(__name__)
 
+_TURNS_TO_CONNECT: Final = 3
+"""So many turns of the loop it takes from accepting a client to telling its conversation."""
+
 
 class LocalSocket:
     """Listens on `path` and serves every connection until `close`.
@@ -68,7 +71,9 @@ class LocalSocket:
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None
+        self._connected: set[Conversation] = set()
         self._conversations: set[Conversation] = set()
+        """Those of them that are served."""
 
     async def start(self) -> None:
         """Listen.
@@ -103,20 +108,20 @@ class LocalSocket:
         """
         if self._server is None or _identity(self.path) == self._file:
             return False
-        self._server.close()
+        await _stop_listening(self._server)
         await self.start()
         _log.warning("socket.renewed", extra={"path": str(self.path)})
         return True
 
     async def close(self, grace: timedelta = timedelta(seconds=2)) -> None:
         """Stop listening, let what runs be answered for `grace`, then end every connection."""
-        if self._server is None:
+        server, self._server = self._server, None
+        if server is None:
             return
-        self._server.close()
-        self._server = None
+        await _stop_listening(server)
         if self._is_ours and _identity(self.path) == self._file:
             self.path.unlink(missing_ok=True)
-        await asyncio.gather(*(one.end(grace) for one in self._conversations))
+        await asyncio.gather(*(one.end(grace) for one in self._connected))
 
     @property
     def connections(self) -> int:
@@ -124,9 +129,9 @@ class LocalSocket:
         return len(self._conversations)
 
     def _conversation(self) -> Conversation:
-        return Conversation(
+        conversation = Conversation(
             admit=self._admit,
-            when_over=self._conversations.discard,
+            when_over=self._over,
             dispatcher=self._dispatcher,
             version=self._version,
             now=self._now,
@@ -135,6 +140,12 @@ class LocalSocket:
             wide=self._wide,
             limits=self._limits,
         )
+        self._connected.add(conversation)
+        return conversation
+
+    def _over(self, conversation: Conversation) -> None:
+        self._connected.discard(conversation)
+        self._conversations.discard(conversation)
 
     def _admit(self, conversation: Conversation, transport: asyncio.BaseTransport) -> None:
         """Serve the client that has connected, or say why not."""
@@ -158,6 +169,19 @@ class LocalSocket:
                 f"{self._limits.connections_max} clients are connected, and no more are served.",
                 hint="Try again in a moment.",
             )
+
+
+async def _stop_listening(server: asyncio.Server) -> None:
+    """Close what listens, once who was accepted already is connected.
+
+    A server that is closed serves nobody, and asyncio leaves open whom it accepted right before.
+    """
+    loop = asyncio.get_running_loop()
+    for listening in server.sockets:
+        loop.remove_reader(listening.fileno())
+    for _ in range(_TURNS_TO_CONNECT):
+        await asyncio.sleep(0)
+    server.close()
 
 
 def _listen(path: Path, backlog: int) -> socket.socket:
