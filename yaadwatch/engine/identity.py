@@ -326,7 +326,7 @@ def _rescue(home: Home, known: Project) -> None:
     After `git clean -fdx` it is put back. In another clone of the repository, which lacks our line
     in its exclude file, there is nothing to put it back into; then a backup keeps it.
     """
-    home.keep_replaced(known)
+    home.stores.keep_replaced(known)
     db = home.stores.opened(known.id)
     if db is not None and not stands(known.store):
         keep_deleted(home.stores.as_opened(known), db, home.clock.now())

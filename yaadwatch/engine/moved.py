@@ -82,7 +82,7 @@ def _seek_all(home: Home, project: str | None) -> None:
         if row.common_dir not in near or is_in_place(row) or not _is_watched(home, row):
             continue
         try:
-            home.keep_replaced(row)
+            home.stores.keep_replaced(row)
             if _is_away(row):
                 _seek(home, row, {other.root.parent for other in (row, *every)})
             elif not home.user.stands_in:

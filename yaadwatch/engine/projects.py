@@ -147,7 +147,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     home.user.refuse_if_stands_in()
     project = _watched_at(home, call.folder)
     now = home.clock.now()
-    home.keep_replaced(project)
+    home.stores.keep_replaced(project)
     if leads_away(project):
         project = _followed(home, call.folder) or project
     elif stands(project.store) and not has_its_number(project):

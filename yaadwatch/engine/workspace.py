@@ -15,7 +15,6 @@ from typing import Protocol
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import past_questions
-from yaadwatch.engine.stores.deleted_stores import backup_path
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.stores.store_places import has_its_number, is_anothers, lacking
 from yaadwatch.model.errors import Code, YaadError
@@ -249,25 +248,6 @@ class Home:
         self.stores.close()
         self.user.close()
 
-    def keep_replaced(self, project: Project) -> None:
-        """Close a store that was deleted and in whose place another one stands; a backup keeps it.
-
-        What is asked there is asked of the other one.
-
-        Raises:
-            YaadError: UNAVAILABLE when no backup could be made; it is open still.
-        """
-        db = self.stores.opened(project.id)
-        try:
-            if db is None or not db.was_replaced():
-                return
-            db.backup(backup_path(project, self.clock.now()))
-        except YaadError:
-            if self.stores.opened(project.id) is db:
-                raise
-            return  # somebody else did just that
-        self.stores.close_one(project.id)
-
     def project_at(self, folder: Path) -> tuple[Project, Layout]:
         """Return the watched project that `folder` is in, and the layout of that work tree.
 
@@ -281,7 +261,7 @@ class Home:
         layout = require_repository(folder)
         project = self.user.known(projects.by_common_dir, layout.common_dir)
         if project is not None:
-            self.keep_replaced(project)
+            self.stores.keep_replaced(project)
         is_there = project is not None and (
             # On some file systems a folder has another number now and then.
             (has_its_number(project) and os.path.lexists(project.store))
@@ -339,7 +319,7 @@ class Home:
             raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
         if lacking(found):
             raise _not_there(found.root)
-        self.keep_replaced(found)
+        self.stores.keep_replaced(found)
         if not has_its_number(found):
             self.stores.let_go_if_moved(found.id)
         with self.stores.use(found) as db:

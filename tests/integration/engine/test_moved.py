@@ -6,6 +6,7 @@ import shutil
 import threading
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ from engine_world import FIVE_TRIES, Tree
 from yaadwatch.engine import identity, moved, projects
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.inout import backups
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes
@@ -489,6 +491,38 @@ def test_one_in_the_place_of_one_that_was_deleted_is_told_nothing_of_it(three, s
 
     assert one.memories() == ["This is two."]
     assert len(copies_of(one.world, "This is one.")) == 1
+
+
+def rests(stores):
+    assert stores.rest(timedelta(0)) == 2
+
+
+def is_stopped(stores):
+    stores.keep_deleted()
+    stores.close()
+
+
+@pytest.mark.parametrize("over", [rests, is_stopped, Stores.close])
+@pytest.mark.parametrize("file", ["with its folder", "alone"])
+def test_what_only_the_open_store_has_is_kept_when_another_file_stands_at_its_place(
+    three, over, file
+):
+    """Nobody asked there since, so nobody saw it."""
+    one, two, _ = three
+    with two.home.space(two.call) as space:
+        project = space.project.id
+    two.home.stores.close_one(project)
+    store = ".yaad/yaad.db"
+    if file == "alone":
+        (two.path / store).replace(one.path / store)
+    else:
+        shutil.rmtree(one.path)
+        two.path.rename(one.path)
+
+    over(one.home.stores)
+
+    assert len(copies_of(one.world, "This is one.")) == 1
+    assert holds(one.path / store, "This is two.")
 
 
 def test_a_project_that_another_one_took_the_place_of_is_not_checked_there(three):

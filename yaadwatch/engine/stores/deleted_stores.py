@@ -29,16 +29,25 @@ def put_back(db: Database) -> None:
             db.write(lambda _: None)
 
 
+def was_deleted(db: Database) -> bool:
+    """Return whether only the open store still has what was in its file, whatever stands there.
+
+    Raises:
+        YaadError: UNAVAILABLE when it was closed.
+    """
+    return not os.path.lexists(db.path) or db.was_replaced()
+
+
 def keep_deleted(project: Project, db: Database, now: datetime) -> None:
     """See that nothing is lost of an open store whose file was deleted underneath.
 
-    After `git clean -fdx` it is put back. With another clone at its place, or none, there is
-    nothing to put it back into; then a backup keeps it.
+    After `git clean -fdx` it is put back. With another clone at its place, another file, or
+    nothing, it cannot be put back there; then a backup keeps it.
 
     Raises:
         YaadError: UNAVAILABLE when it could neither be put back nor copied.
     """
-    if not os.path.lexists(db.path):
+    if was_deleted(db):
         put_back_or_leave(project, db, copied(project, db, now))
 
 
@@ -63,7 +72,7 @@ def put_back_or_leave(project: Project, db: Database, copied: Path | YaadError) 
     """
     if may_return(project):
         put_back(db)
-    is_back = os.path.lexists(db.path)
+    is_back = not was_deleted(db)
     if isinstance(copied, Path) and is_back:
         copied.unlink(missing_ok=True)
     elif isinstance(copied, YaadError) and not is_back:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from yaadwatch.engine.stores.deleted_stores import (
+    backup_path,
     copied,
     keep_deleted,
     may_return_now,
     put_back_or_leave,
+    was_deleted,
     withdraw,
 )
 from yaadwatch.engine.stores.store_places import (
@@ -177,6 +179,25 @@ class Stores:
             db.wait_until_unused(STORE_CLOSING_S)
         self._drop_returned(project)
 
+    def keep_replaced(self, project: Project) -> None:
+        """Close a store that was deleted and in whose place another one stands; a backup keeps it.
+
+        What is asked there is asked of the other one.
+
+        Raises:
+            YaadError: UNAVAILABLE when no backup could be made; it is open still.
+        """
+        db = self.opened(project.id)
+        try:
+            if db is None or not db.was_replaced():
+                return
+            db.backup(backup_path(project, self._clock.now()))
+        except YaadError:
+            if self.opened(project.id) is db:
+                raise
+            return  # somebody else did just that
+        self.close_one(project.id)
+
     def let_go_if_moved(self, project: str) -> bool:
         """Close a store whose folder was moved, unless somebody uses it: it is not at its place.
 
@@ -265,12 +286,12 @@ class Stores:
         """
         with self._lock:
             found = [(self._projects[project], db) for project, db in self._open.items()]
-        deleted = [(project, db) for project, db in found if not os.path.lexists(db.path)]
+        deleted = [(project, db) for project, db in found if was_deleted(db)]
         copies = {project.id: copied(project, db, self._clock.now()) for project, db in deleted}
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
         for project, db in deleted:
             put_back_or_leave(self.as_opened(project), db, copies[project.id])
-            if os.path.lexists(db.path):
+            if not was_deleted(db):
                 self._copied.discard(project.id)  # its copy went, and it may be deleted again
 
     def close(self) -> None:
@@ -281,7 +302,7 @@ class Stores:
             self._open.clear()
         for project, db in found:
             try:
-                if project.id not in self._copied or os.path.lexists(db.path):
+                if project.id not in self._copied or not was_deleted(db):
                     self._keep(project, db)
             except YaadError:
                 _log.exception("store.lost", extra={"project": project.id})

@@ -67,6 +67,16 @@ class StoreFile:
         main = _find(self._places[0])
         return main not in (None, self._main) and not self._is_linked()
 
+    def drop_logs_if_replaced(self) -> None:
+        """Delete our logs from beside another file: whoever opens that would read them as its own.
+
+        Raises:
+            OSError: they could not be deleted.
+        """
+        is_ours = _find(self._places[1]) in {None, self._write_ahead}
+        if is_ours and self.was_replaced():
+            drop_logs(self.path)
+
     def _is_linked(self) -> bool:
         return os.fstat(self._descriptor).st_nlink > 0
 

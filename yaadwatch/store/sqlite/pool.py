@@ -1,5 +1,6 @@
 """The connections to one file: a writer, a few warm readers, and the descriptor they all need."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.faults import unavailable
 from yaadwatch.store.sqlite.files import Place, StoreFile
+
+_log: Final = logging.getLogger(__name__)
 
 _READERS_KEPT: Final = 2
 
@@ -176,6 +179,12 @@ class Pool:
         """Close everything if it is time; `_guard` is held."""
         if not self._closing or self._users or self._file.closed:
             return
+        try:
+            self._file.drop_logs_if_replaced()
+        except OSError as error:
+            _log.warning(
+                "store.log_left", extra={"path": str(self._file.path), "why": error.strerror}
+            )
         for conn in [*self._idle, self.writer]:
             if self._abandoned:
                 connections.discard(conn)
