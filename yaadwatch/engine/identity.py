@@ -349,23 +349,24 @@ def _adopt(
 ) -> Identity:
     """Take over a store that is there already: ours that moved, a copy, or one to be trusted."""
     path = folder / "yaad.db"
+    refuse_unsafe(path)
+    found = resting.project_of(path)  # of one that is refused nothing is changed
+    registered = home.user.read(registry.get, found) if found else None
+    if (registered is None or registered.removed_at is not None) and not trust:
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} was not made on this machine; it was not used."
+            if registered is None
+            else f"{path} is of a project that was removed here, or whose place another one took;"
+            " it was not used.",
+            hint="To have its memories, if you trust what it says: yaadwatch add --trust. "
+            "Else move it away.",
+        )
     # Deleted meanwhile, it is gone: nobody worked with it.
-    db = Database.open(path, role="project", may_return=lambda: False)
+    db = Database.open(path, role="project", project=found, may_return=lambda: False)
     try:
-        found = db.read(meta.get, "project") or ""
-        registered = home.user.read(registry.get, found) if found else None
+        _refuse_strange(db)
         if registered is None or registered.removed_at is not None:
-            if not trust:
-                raise YaadError(
-                    Code.REFUSED,
-                    f"{path} was not made on this machine; it was not used."
-                    if registered is None
-                    else f"{path} is of a project that was removed here, or whose place another one"
-                    " took; it was not used.",
-                    hint="To have its memories, if you trust what it says: yaadwatch add --trust. "
-                    "Else move it away.",
-                )
-            _refuse_strange(db)
             _retire(home, known)
             if registered is not None:
                 home.user.write(registry.drop, found)

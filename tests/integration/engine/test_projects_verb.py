@@ -4,9 +4,11 @@ import os
 import shlex
 import shutil
 import stat
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 
+import apsw
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, SetClock, Tree, World, dump
 from repositories import Kept
@@ -18,6 +20,7 @@ from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes
 from yaadwatch.store import projects as registry
+from yaadwatch.store.sqlite import connections, migrations
 
 RULES = """# Conventions
 
@@ -340,6 +343,7 @@ class TestIdentity:
         monkeypatch.setenv("YAAD_HOME", str(world.folder / "other-home"))
         other = World(world.folder)
         stranger = Tree(other, tree.path)
+        tree.store.chmod(0o644)
         before = tree.store.read_bytes()
 
         error = refusal(stranger.add)
@@ -347,11 +351,44 @@ class TestIdentity:
         assert error.code is Code.REFUSED
         assert "yaadwatch add --trust" in error.hint
         assert tree.store.read_bytes() == before
+        assert tree.store.stat().st_mode & 0o777 == 0o644
         assert projects.projects(other.home, stranger.call)["projects"] == []
         answer = stranger.add(trust=True)
         assert answer["id"] == first["id"]
         assert stranger.show(memory)["text"] == RETRY
         other.close()
+
+    def test_a_store_nobody_here_knows_of_an_older_version_is_refused_as_it_is(self, world):
+        tree = world.repo()
+        tree.store.parent.mkdir()
+        with closing(apsw.Connection(str(tree.store))) as conn:
+            conn.pragma("application_id", connections.APPLICATION_ID)
+            migrations.run(conn, migrations.chain()[:-1])
+            meta.put(conn, "role", "project")
+            meta.put(conn, "project", "0123456789ab")
+        before = tree.store.read_bytes()
+
+        assert refusal(tree.add).code is Code.REFUSED
+
+        assert tree.store.read_bytes() == before
+        assert [path.name for path in tree.store.parent.iterdir()] == ["yaad.db"]
+        assert tree.add(trust=True)["id"] == "0123456789ab"
+        assert tree.store.read_bytes() != before
+
+    def test_a_copy_of_ours_in_which_something_runs_is_refused_and_left_alone(self, world):
+        tree = world.repo()
+        tree.add()
+        world.home.stores.close_one(only(world).id)
+        there = Tree(world, world.folder / "copy")
+        shutil.copytree(tree.path, there.path)
+        with closing(apsw.Connection(str(there.store))) as conn:
+            conn.execute("CREATE TRIGGER runs AFTER INSERT ON nodes BEGIN SELECT 1; END")
+        before = there.store.read_bytes()
+
+        assert "no yaadwatch made (runs)" in refusal(there.add).message
+
+        assert there.store.read_bytes() == before
+        assert only(world).root == tree.path
 
     def test_a_store_put_in_the_place_of_ours_is_refused_and_can_be_trusted(
         self, world, monkeypatch
