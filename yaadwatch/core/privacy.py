@@ -82,7 +82,8 @@ def mask_tree(value: dict[str, object]) -> dict[str, object]: ...
 @overload
 def mask_tree(value: object) -> object: ...
 def mask_tree(value: object) -> object:
-    """Return a JSON value (dict, list, str, number, None) with the secrets in its strings masked.
+    """Return a JSON value (dict, list, str, number, None), its strings as memories say them: see
+    `kept`.
 
     Keys are masked too. A string under a key such as `password` is judged as if `password=` stood
     before it.
@@ -100,7 +101,7 @@ def tree_kinds(value: object) -> tuple[str, ...]:
 def _masked_tree(value: object, kinds: dict[str, None]) -> object:
     match value:
         case str():
-            masked = mask(value)
+            masked = kept(value)
             kinds |= dict.fromkeys(masked.kinds)
             return masked.text
         case dict():

@@ -3,12 +3,15 @@
 A person's own file keeps its bytes; both ways it stays one rule.
 """
 
+import json
 import re
 
 import pytest
+from engine_world import dump
 
 from bridges.agents import FIRST as CARRIER
-from yaadwatch.engine.memories import history
+from yaadwatch.engine.memories import curate, history
+from yaadwatch.engine.truth import claims
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
@@ -48,6 +51,28 @@ def test_other_ways_in_say_them_in_letters_too(repo):
 
     assert repo.edit(memory, RULE)["text"] == SEEN
     assert SEEN in repo.memories()
+
+
+def test_what_is_said_beside_the_words_says_them_in_letters_too(repo):
+    one, other = repo.remember("Something to go by"), repo.remember("The port is 8080")
+    said = {"tags": [RULE], "attributes": {RULE: [RULE]}}
+
+    repo.remembered("A rule with more than its words", **said)
+    repo.link(one, "led_to", other, attributes={"why": RULE})
+    curate.tag(repo.home, repo.call, id=one, add=[RULE])
+    for words in ({"value": RULE}, {"value": "8080", "evidence": RULE}):
+        claims.add_claim(
+            repo.home, repo.call, id=other, subject="the port", attribute="number", **words
+        )
+    claimed = claims.claims(repo.home, repo.call)
+    repo.forget(other, reason=RULE)
+
+    asked = (repo.show(one), repo.show(other), claimed)
+    assert json.dumps(asked, default=str).count(SEEN.replace("\\", "\\" * 2)) >= 5
+    with repo.db() as db:
+        stored = [str(cell) for rows in dump(db).values() for row in rows for cell in row]
+    assert [cell for cell in stored if STEERING.search(cell)] == []
+    assert curate.tag(repo.home, repo.call, id=one, remove=[RULE])["tags"] == []
 
 
 @pytest.mark.parametrize("mode", ["private", "inline"])

@@ -113,6 +113,29 @@ def test_a_text_that_is_stored_longer_than_it_was_said_comes_in(world):
     assert there.show(memory)["text"] == repo.show(memory)["text"]
 
 
+def test_lines_in_which_something_steers_a_terminal_come_in_letters(full):
+    path = full.path.parent / "out.jsonl"
+    ask(full, "export", path)
+    lines = path.read_text()
+    for word in ("deploy", "integers", "otter", "gone"):
+        assert word in lines
+        lines = lines.replace(word, r"\u001b[31m" + word)
+    path.write_text(lines)
+    there = other(full.world)
+
+    answer = ask(there, "import", path)
+
+    assert answer["left_out"] == []
+    assert r"otter" in str(content(there))
+    assert b"\x1b" not in b"".join(
+        str(value).encode()
+        for rows in content(there).values()
+        for row in rows
+        for value in row.values()
+    )
+    assert verifying.verify(there.home, there.call)["findings"] == []
+
+
 @pytest.mark.parametrize("how", ["jsonl", "markdown"])
 def test_a_memory_of_long_ago_comes_in(full, how):
     """A year of fewer than four digits goes out with four."""

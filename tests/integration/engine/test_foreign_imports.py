@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_world import dump
+from engine_world import dump, every_byte_below
 from in_process import ask, command
 
 from yaadwatch.cli.inout import outside
@@ -685,6 +685,22 @@ def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     assert "ends did not come" in reasons
     again = ask(full, "import", path)["counts"]
     assert (again["nodes"]["new"], again["edges"]["new"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("where", "before"),
+    [("tags", before) for before in range(30, 62, 4)]
+    + [("source_agent", before) for before in range(166, 198, 4)],
+)
+def test_a_secret_at_the_end_of_what_is_cut_is_no_half_secret_here(full, where, before):
+    path = full.path.parent / "yaad.db"
+    said = "x" * before + f" {TOKEN}"
+    yaad(path, [NODES[0] | {where: json.dumps([said]) if where == "tags" else said}]).close()
+
+    ask(full, "import", path)
+
+    assert b"xxx" in every_byte_below(full.store.parent)
+    assert TOKEN[:12].encode() not in every_byte_below(full.store.parent)
 
 
 def test_a_key_of_another_yaad_stays_a_key(full):

@@ -19,6 +19,7 @@ from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
 
+SHORT_TOKEN = "glpat-" + "a1b2c3d4e5f6g7h8i9j0"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 LOGIN = {"id": "req-1", "text": "Login is by mail", "kind": "spec"}
 SIGNUP = {"id": "req-2", "text": "Sign-up asks for nothing but a name"}
@@ -281,6 +282,8 @@ def test_an_edge_that_ended_and_is_given_twice_in_one_batch_is_stored_once(repo)
         ([LOGIN, SIGNUP | {"text": " "}], [], "nodes[1], req-2: The text is empty; nothing was"),
         ([LOGIN, SIGNUP | {"text": "x" * 64_001}], [], "nodes[1], req-2: The text has 64001"),
         ([LOGIN, SIGNUP | {"key": TOKEN}], [], "nodes[1], req-2: The key looks like a secret"),
+        ([LOGIN, SIGNUP | {"kind": SHORT_TOKEN}], [], "nodes[1], req-2: The kind looks like a"),
+        ([LOGIN, SIGNUP], [LED | {"kind": SHORT_TOKEN}], "edges[0]: The kind looks like a secret"),
         (
             [LOGIN, SIGNUP | {"attributes": {"a": "x" * 9_000}}],
             [],

@@ -75,6 +75,24 @@ WAYS = {
 }
 
 
+SHORT_TOKEN = "glpat-" + "a1b2c3d4e5f6g7h8i9j0"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda repo, one: repo.remembered("A rule", kind=SHORT_TOKEN),
+        lambda repo, one: repo.link(one, SHORT_TOKEN, repo.remember("Another")),
+    ],
+)
+def test_a_kind_that_is_a_secret_is_refused(repo, one, ask):
+    with pytest.raises(YaadError, match="looks like a secret") as refused:
+        ask(repo, one)
+
+    assert refused.value.code is Code.BAD_REQUEST
+    assert SHORT_TOKEN.encode() not in every_byte_below(repo.store.parent)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_no_secret_gets_in(way, repo, one):
     answer = WAYS[way](repo, one)

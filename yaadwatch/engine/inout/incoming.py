@@ -7,7 +7,7 @@ import base64
 import binascii
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -25,12 +25,15 @@ from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     ID_CHARS_MAX,
     NODE_ATTRIBUTES_BYTES_MAX,
+    TAGS_MAX,
     TEXT_CHARS_MAX,
 )
 from yaadwatch.model.times import instant
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import yaad
 
+_NAME_CHARS_MAX: Final = 200
+_TAG_CHARS_MAX: Final = 64
 RELATED: Final = "relates_to"
 MEMORIES_MAX: Final = 100_000
 """Memories taken in at once from elsewhere; JSON Lines have no limit."""
@@ -227,8 +230,8 @@ def _take_nodes(coming: Coming, conn: Connection, others: set[str]) -> set[str]:
                     kind=kind,
                     tier=old.tier,
                     key=usable_key(old.key),
-                    tags=old.tags,
-                    attributes={"agent": old.agent} if old.agent else {},
+                    tags=_cut(old.tags, _TAG_CHARS_MAX)[:TAGS_MAX],
+                    attributes=_by(old.agent),
                     pinned=old.pinned,
                     created=old.created,
                     updated=old.updated,
@@ -263,6 +266,15 @@ def _former(coming: Coming, conn: Connection) -> dict[str, list[Former]]:
     return former
 
 
+def _by(agent: str) -> dict[str, object]:
+    return {"agent": _cut([agent], _NAME_CHARS_MAX)[0]} if agent else {}
+
+
+def _cut(given: Iterable[str], chars_max: int) -> tuple[str, ...]:
+    """Return short texts, each once, masked before they are cut: half a secret is none to see."""
+    return tuple(dict.fromkeys(privacy.kept(one).text[:chars_max] for one in given))
+
+
 def _take_sessions(coming: Coming, conn: Connection, taken: set[str], others: set[str]) -> None:
     """Take what was said of sessions: memories like others, for nobody worked here in them."""
     for old in yaad.sessions(conn):
@@ -273,7 +285,7 @@ def _take_sessions(coming: Coming, conn: Connection, taken: set[str], others: se
                     name=old.id,
                     text=old.text,
                     tags=("session",),
-                    attributes={"agent": old.agent} if old.agent else {},
+                    attributes=_by(old.agent),
                     created=old.created,
                 )
             )
@@ -335,7 +347,8 @@ def usable_edge_kind(given: str) -> str:
 
 
 def usable_kind(given: str) -> str | None:
-    """Return a kind as it is stored; None for none, for what is no word, and for sessions.
+    """Return a kind as it is stored; None for none, for what is no word or a secret, and for
+    sessions.
 
     A session of another program is a memory like others: nobody worked here in it.
     """
@@ -343,7 +356,7 @@ def usable_kind(given: str) -> str | None:
         kind = canonical_kind(given)
     except ValueError:
         return None
-    return None if kind == "session" else kind
+    return None if kind == "session" or privacy.mask(given).kinds else kind
 
 
 def usable_key(given: object) -> str | None:

@@ -49,8 +49,8 @@ class Taken:
         self.left_out.append({"row": privacy.mask(what).text[:200], "reason": reason})
 
     def mask(self, said: str) -> str:
-        """Return a text without its secrets; it is counted when it had any."""
-        masked = privacy.mask(said)
+        """Return a text as memories say it; it is counted when it had secrets."""
+        masked = privacy.kept(said)
         self.masked += bool(masked.kinds)
         return masked.text
 

@@ -250,7 +250,7 @@ def _tags(given: object) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else [given] if isinstance(given, str) else []
     # Masked while it is whole, as what is shown.
     return tuple(
-        privacy.mask(str(one)).text[:_TAG_CHARS_MAX] for one in listed if str(one).strip()
+        privacy.kept(str(one)).text[:_TAG_CHARS_MAX] for one in listed if str(one).strip()
     )[:TAGS_MAX]
 
 

@@ -52,6 +52,8 @@ _TOLD_BY: Final = {
 same are looked at; two that do not are never one, nor in each other's way."""
 _PLAIN: Final = re.compile(r"[0-9a-f]{0,64}|[a-z][a-z_-]{0,31}")
 """A digest, or a word: no secret."""
+_WORDS: Final = frozenset({"text", "reason", "archive_reason"})
+"""Columns of what is read by people, in which nothing steers what shows it."""
 _EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
 """New edges of an acyclic kind for which it is asked at once whether they close a circle."""
@@ -123,6 +125,7 @@ class _Taking:
         self._last = {table.name: rows.last(conn, table) for table in self._tables.values()}
         # Of this import: what it holds are texts as they came, with the secrets in them.
         self._mask = lru_cache(maxsize=4096)(_masked)
+        self._say = lru_cache(maxsize=4096)(_said)
         self._created = lru_cache(maxsize=64)(_created)
         self._clean: dict[str, str] = {}  # ids and the like, which come again and again
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
@@ -305,7 +308,7 @@ class _Taking:
             elif name in table.trees:
                 clean = value if value in _EMPTY else _mask_json(value)
             else:
-                clean = self._mask(value)
+                clean = self._say(value) if name in _WORDS else self._mask(value)
             if clean != value:
                 if name in table.key or name in table.refers:
                     raise Unreadable(f"its {name} looks like a secret")
@@ -398,6 +401,10 @@ def _created(kind: str) -> str:
 
 def _masked(said: str) -> str:
     return privacy.mask(said).text
+
+
+def _said(said: str) -> str:
+    return privacy.kept(said).text
 
 
 def _mask_json(said: str) -> str:

@@ -62,7 +62,7 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
             still says it.
     """
-    why = privacy.mask(reason.strip()).text
+    why = privacy.kept(reason.strip()).text
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is not None:
@@ -189,9 +189,9 @@ def tag(
             is at another version; REFUSED when it is archived; TOO_LARGE when it would have more
             tags than 32.
     """
-    masked = [privacy.mask(one.strip()) for one in add]
+    masked = [privacy.kept(one.strip()) for one in add]
     new = [one.text for one in masked]
-    gone = {privacy.mask(one.strip()).text for one in remove}
+    gone = {form(one.strip()).text for one in remove for form in (privacy.mask, privacy.kept)}
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)

@@ -25,6 +25,7 @@ from yaadwatch.engine.remember.drafts import (
     clean,
     clean_attributes,
     clean_key,
+    clean_kind,
     merged,
 )
 from yaadwatch.engine.remember.existing_rows import Standing
@@ -159,6 +160,7 @@ def inject_and(
         said_now = {one: said.text for one, said in texts.items()}
         differ = space.db.read(_different, nodes, said_now, call.origin)
         there, absent = _files_there(home, space, files)
+        _each(nodes, lambda one: None if one.kind is None else clean_kind(one.kind))
         keys = _each(nodes, lambda one: None if one.key is None else clean_key(one.key))
         drafts = [
             _draft(one, call.origin, texts[one.id], keys[one.id], there.get(one.id, ()))
@@ -310,7 +312,7 @@ def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
 
     Of one that is `kept` from whoever brings the batch, nothing but its tags can change.
     """
-    tags = {privacy.mask(tag).text for tag in given.tags}
+    tags = {privacy.kept(tag).text for tag in given.tags}
     if node.text != text or not tags <= set(node.tags):
         return True
     return not kept and (

@@ -7,6 +7,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views, node_changes, succession
@@ -206,13 +207,21 @@ def delete_edge(
     }
 
 
+@lru_cache(maxsize=64)
 def given_kind(given: str) -> str:
     """Return a kind of edge that a caller gave, in its stored form.
 
     Raises:
-        YaadError: REFUSED when edges of this kind are made by yaadwatch alone.
+        YaadError: BAD_REQUEST when it looks like a secret; REFUSED when edges of this kind are
+            made by yaadwatch alone.
     """
     kind = canonical_kind(given)
+    if privacy.mask(given).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The kind looks like a secret; nothing was changed.",
+            hint="Say in a word what the one is to the other: supports, fixes ...",
+        )
     if kind in OURS:
         raise YaadError(
             Code.REFUSED,

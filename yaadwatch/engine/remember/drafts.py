@@ -4,13 +4,14 @@ import json
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node, canonical_key
+from yaadwatch.model.nodes import NOT_GIVEN, Node, canonical_key, canonical_kind
 from yaadwatch.model.settings import TEXT_CHARS_MAX
 
 NEW: Final = "new"
@@ -141,6 +142,30 @@ def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str
     """Return the attributes of a memory with those given in their place; null takes one away."""
     both = dict(known) | dict(given)
     return {name: value for name, value in both.items() if value is not None}
+
+
+@lru_cache(maxsize=64)  # of a thousand memories there are a few
+def clean_kind(given: str) -> str:
+    """Return a kind as it is stored: it is asked for by name, so it cannot be masked.
+
+    Raises:
+        YaadError: BAD_REQUEST when it looks like a secret, or is kept for something else.
+        ValueError: it is no kind.
+    """
+    kind = canonical_kind(given)
+    if privacy.mask(given).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The kind looks like a secret; nothing was stored.",
+            hint="Leave the kind out, and it is chosen from the text.",
+        )
+    if kind in NOT_GIVEN:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The kind {kind} is kept for {NOT_GIVEN[kind]}; nothing was stored.",
+            hint="Leave the kind out, and it is chosen from the text.",
+        )
+    return kind
 
 
 def clean_key(given: str) -> str:

@@ -199,7 +199,7 @@ def _lacking(error: NoGit) -> str:
 
 
 def _masked(tag: str) -> str:
-    return privacy.mask(tag).text
+    return privacy.kept(tag).text
 
 
 class _Known(NamedTuple):

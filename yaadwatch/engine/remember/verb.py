@@ -10,12 +10,11 @@ from dataclasses import replace
 from yaadwatch.engine import json_views
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files, preparing, storing
-from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, clean_key
+from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, clean_key, clean_kind
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space, or_say
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import NOT_GIVEN, PROJECT, USER, canonical_kind
+from yaadwatch.model.nodes import PROJECT, USER
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.truth import contradictions
@@ -66,17 +65,10 @@ def remember(
             (another version, with the words it has; or another memory says the same) and REFUSED
             (a person said it, and an agent has other words) for what is under the key.
     """
-    kept_for = NOT_GIVEN.get(canonical_kind(kind)) if kind is not None else None
-    if kept_for is not None:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"The kind {canonical_kind(kind or '')} is kept for {kept_for}; nothing was stored.",
-            hint="Leave the kind out, and it is chosen from the text.",
-        )
     draft = Draft(
         text=text,
         origin=call.origin,
-        kind=kind,
+        kind=None if kind is None else clean_kind(kind),
         tier=tier,
         key=None if key is None else clean_key(key),
         expected_version=expected_version,

@@ -94,7 +94,7 @@ def add_claim(
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
             when it is archived; NOT_FOUND when the memory has no such relation.
     """
-    words = [privacy.mask(one) for one in (subject, attribute, value, evidence)]
+    words = [privacy.kept(one) for one in (subject, attribute, value, evidence)]
     masked = sorted({kind for one in words for kind in one.kinds})
     try:
         given = claiming.given(

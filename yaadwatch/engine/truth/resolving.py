@@ -66,7 +66,7 @@ def resolve(
             hint="yaadwatch resolve ID --keep MEMORY, or --both, or --none",
         )
     now = home.clock.now()
-    why = privacy.mask(reason.strip()).text
+    why = privacy.kept(reason.strip()).text
     with shelves(home, call) as found:
         shelf, open_one = _named(home, found, id, now)
         kept = _side(shelf.db, open_one, keep) if keep is not None else None

@@ -71,7 +71,6 @@ _EDGE: Final = {
     "attributes": ("metadata", "attributes"),
 }
 _VERSION_MAX: Final = 1_000_000
-_LINE_CHARS_MAX: Final = 200
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Earlier times are those of a field that nobody has set."""
@@ -310,8 +309,8 @@ def _number(value: object) -> int:
 
 
 def _line(value: object) -> str:
-    """Return a short text; '' for what is none."""
-    return " ".join(value.split())[:_LINE_CHARS_MAX] if isinstance(value, str) else ""
+    """Return a text as one line; '' for what is none."""
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _tree(value: object) -> dict[str, object]:
@@ -334,7 +333,7 @@ def _tags(value: object) -> tuple[str, ...]:
     if not isinstance(found, Sequence) or isinstance(found, str):
         return ()
     named = (one.strip() for one in found if isinstance(one, str))
-    return tuple(dict.fromkeys(one[:64] for one in named if one))[:32]
+    return tuple(dict.fromkeys(one for one in named if one))
 
 
 def _instant(value: object) -> datetime | None:
