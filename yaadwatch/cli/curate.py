@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, folder, listed, short
+from yaadwatch.cli.words import confirm_later, count, folder, listed, place, short
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -318,7 +318,7 @@ def _about_some(
 
 
 def _told(
-    answer: dict[str, object], done: str, args: Namespace, terminal: Terminal, *, already: str = ""
+    answer: "dict[str, Any]", done: str, args: Namespace, terminal: Terminal, *, already: str = ""
 ) -> None:
     """Tell what was done; `already`: what to say where it was so, and there is nothing to undo."""
     if args.json:
@@ -326,8 +326,10 @@ def _told(
         return
     said = already if already and not answer.get("undo") else done
     terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    for anchor in answer.get("anchors") or ():
+        terminal.line(f"rests on {place(anchor)}", indent=2)
     if confirm_later(answer):
         terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
     contradicted.tell(answer, terminal)
     if answer.get("undo"):
-        terminal.line(f"Undo: {answer['undo']}")
+        terminal.command("Undo: ", str(answer["undo"]))

@@ -339,7 +339,9 @@ class TestForget:
 
         assert error.code is Code.REFUSED
         assert error.message == "CLAUDE.md (line 2) still says this; it was not forgotten."
-        assert error.hint == f"Delete it there, then: yaadwatch add {repo.path}"
+        assert error.hint == (
+            f"Delete it there, and it is forgotten here by itself: {repo.path / 'CLAUDE.md'}"
+        )
         repo.write("CLAUDE.md", "- One\n")
         repo.add()
         assert repo.forget(memory)["archived"]

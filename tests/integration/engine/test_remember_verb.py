@@ -325,6 +325,9 @@ def test_outside_of_any_project_nothing_is_remembered(world):
     with pytest.raises(YaadError) as refused:
         unwatched.remember(files=["src/net.py"])
     assert "--scope user" not in refused.value.hint  # which rests on no file
+    with pytest.raises(YaadError) as refused:
+        unwatched.remember("Tidy up", kind="task")
+    assert "--scope user" not in refused.value.hint  # where nobody would look for it
     assert not unwatched.store.parent.exists()
 
 

@@ -451,6 +451,16 @@ def test_a_changed_memory_is_named_with_what_it_says(name, said):
     assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken", "Undo: yaadwatch x"]
 
 
+def test_words_of_before_are_told_with_what_they_rest_on():
+    anchors = [{"path": "src/net.py", "symbol": "retry", "sort": "definition"}]
+    ran = command(
+        *("restore", "f2e4ab37", "--version", "1"),
+        answers={"restore": CHANGED | {"anchors": anchors}},
+    )
+
+    assert ran.lines[1] == "  rests on src/net.py retry"
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

@@ -70,10 +70,11 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
         for place in provenance.of_node(conn, node.id):
             if place.line is not None:
                 tree = next(row for row in worktrees.everything(conn) if row.id == place.worktree)
+                there = shlex.quote(str(tree.path / place.path))
                 raise YaadError(
                     Code.REFUSED,
                     f"{place.path} (line {place.line}) still says this; it was not forgotten.",
-                    hint=f"Delete it there, then: yaadwatch add {shlex.quote(str(tree.path))}",
+                    hint=f"Delete it there, and it is forgotten here by itself: {there}",
                 )
         return node_changes.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
 

@@ -81,8 +81,8 @@ def remember(
     if scope == USER:
         admitted = admit(home, None, [draft])[0]
         return _told(home, admitted, Shelf(db=home.user, space=None))
-    rests = bool(files or symbols)
-    own = "" if rests else "For all your projects: yaadwatch remember --scope user TEXT."
+    of_a_project = bool(files or symbols) or kind == "task"
+    own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
     with contextlib.ExitStack() as stack:
         with or_say(own):
             space = stack.enter_context(home.space(call, to_write=True))
