@@ -1,6 +1,6 @@
 """The command `completion`: what a shell needs to complete our command lines."""
 
-from argparse import Namespace
+from argparse import Namespace, _SubParsersAction
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_parser
 from yaadwatch.cli.terminal import Terminal
@@ -34,6 +34,25 @@ def add_completion(commands: Commands) -> Parser:
     return command
 
 
+def _offering(parser: Parser) -> Parser:
+    """Return the parser with the words that the commands themselves know, and take care of."""
+    from yaadwatch.connecting.table import CONNECTIONS
+    from yaadwatch.model.settings import Settings
+    from yaadwatch.system.config import keys
+
+    agents = [row.agent for row in CONNECTIONS]
+    offered = {
+        ("connect", "agents"): agents,
+        ("disconnect", "agents"): agents,
+        ("config", "words"): keys(Settings()),
+    }
+    (commands,) = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
+    for name, command in commands.choices.items():
+        for argument in command._actions:
+            argument.choices = offered.get((name, argument.dest), argument.choices)
+    return parser
+
+
 def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Print the script for a shell.
 
@@ -48,7 +67,7 @@ def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
             "Completion is made by the package shtab, which is not installed.",
             hint="Install it with yaadwatch: uv tool install 'yaadwatch[completion]'",
         ) from None
-    script = shtab.complete(whole_parser(), shell=args.shell)
+    script = shtab.complete(_offering(whole_parser()), shell=args.shell)
     if args.json:
         terminal.json({"shell": args.shell, "script": script})
     else:

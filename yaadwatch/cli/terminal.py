@@ -118,9 +118,12 @@ class Terminal:
             self.line(*padded, row[-1], indent=indent, hang=hang)
 
     def diff(self, text: str, *, indent: int) -> None:
-        """Print a unified diff."""
+        """Print a unified diff: each of its lines in one line, however long."""
+        self.end_progress()
         for line in text.splitlines():
-            self.line(styled(line, _DIFF_STYLES.get(line[:1], "")), indent=indent)
+            shown = harmless(line)
+            styles = [_DIFF_STYLES.get(line[:1], "")] * len(shown)
+            self.write(f"{' ' * indent}{self._painted(shown, styles, 0, len(shown))}\n")
 
     def json(self, answer: Mapping[str, object]) -> None:
         """Print `answer` as one line of JSON."""

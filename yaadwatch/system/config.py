@@ -100,7 +100,7 @@ def load_or_usual(path: Path, environ: Mapping[str, str]) -> Loaded:
 def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str, str]) -> Loaded:
     """Return the settings of the rows of the file at `path`, and of the environment."""
     settings = Settings()
-    sources = dict.fromkeys(_keys(settings), DEFAULT)
+    sources = dict.fromkeys(keys(settings), DEFAULT)
     warnings = []
     variables = {PREFIX + key.upper().replace(".", "_"): key for key in sources}
     given = [(key, value, str(path), f"{path}: {key}") for key, value in rows]
@@ -178,7 +178,7 @@ class Beside:
             if known is not None and known.holds(signature, settings, now_ns):
                 return known.loaded
             sure = own or signature_of(folder, FILE, now_ns) == signature
-            every = dict.fromkeys(_keys(settings), DEFAULT) | dict(sources)
+            every = dict.fromkeys(keys(settings), DEFAULT) | dict(sources)
             loaded = Loaded(settings=settings, sources=every, warnings=())
             if signature != ABSENT:
                 loaded = _over(loaded, folder / FILE)
@@ -274,7 +274,7 @@ def known_key(key: str) -> str:
     Raises:
         YaadError: BAD_REQUEST when there is none; with the nearest name.
     """
-    known = dict.fromkeys(_keys(Settings()), "")
+    known = dict.fromkeys(keys(Settings()), "")
     if key not in known:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -302,7 +302,8 @@ def understood(key: str, text: str) -> object:
         ) from error
 
 
-def _keys(settings: Settings) -> list[str]:
+def keys(settings: Settings) -> list[str]:
+    """Return the names of all settings, as files and `config` have them."""
     return [
         f"{section.name}.{row.name}"
         for section in fields(settings)

@@ -234,6 +234,7 @@ class TestWhichAreMeant:
             ({"tags": ["http"]}, {"fix"}),
             ({"tags": ["http", "fast"]}, set()),
             ({"agent": "claude"}, {"claude"}),
+            ({"agent": "agent:claude"}, {"claude"}),
         ],
     )
     def test_only_what_passes_the_filter(self, mixed, filter_, names):

@@ -249,6 +249,8 @@ def test_completion_knows_every_command(shell):
 
     assert ran.status == 0
     assert all(name in ran.out for name in COMMANDS)
+    assert "opencode" in ran.out
+    assert "memory.half_life_days" in ran.out
 
 
 def test_completion_without_its_package_says_how_to_get_it(monkeypatch):

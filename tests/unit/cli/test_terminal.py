@@ -1,6 +1,7 @@
 """What a terminal shows: lines that fit, nothing that steers it, colours where they are welcome."""
 
 import io
+import re
 import sys
 from datetime import timedelta
 
@@ -48,6 +49,16 @@ def test_colours_change_nothing_but_the_colour(parts, width):
 
     plain = shown.replace("\x1b[31m", "").replace("\x1b[0m", "")
     assert plain.split() == printed(*parts, width=width).split()
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_line_of_a_diff_stays_one_line_and_steers_nothing(colour):
+    terminal = Terminal(io.StringIO(), io.StringIO(), width=40, colour=colour)
+
+    terminal.diff(f"+{'one two ' * 30}\x1b[2J\n-x", indent=4)
+
+    shown = re.sub("\x1b\\[(32|31|0)m", "", terminal.out.getvalue())
+    assert shown.splitlines() == [f"    +{'one two ' * 30}\\u001b[2J", "    -x"]
 
 
 def test_a_word_longer_than_the_line_stays_whole():

@@ -23,7 +23,7 @@ from yaadwatch.engine.recall.gathering import (
 from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
-from yaadwatch.engine.workspace import Call, Home, or_say
+from yaadwatch.engine.workspace import AGENT, Call, Home, or_say
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -108,7 +108,7 @@ def recall(
         scope: 'user' or 'project',
         path: a file or folder, from the top of the work tree or from where the call comes,
         tags: all of these,
-        agent: its name,
+        agent: its name, also as `show` has it (`agent:claude`),
         session: its id, or a unique end of it,
         at: a time, or a day for its end, not to come; memories are told in the words of then.
         depth: how much of each is told.
@@ -136,7 +136,7 @@ def recall(
                 scope=scope,
                 path=_place(path, call, there),
                 tags=tuple(tags),
-                agent=agent,
+                agent=None if agent is None else agent.removeprefix(AGENT),
                 session=_session(session, there),
                 at=_past(at, now),
             ),
