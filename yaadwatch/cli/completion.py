@@ -37,14 +37,13 @@ def add_completion(commands: Commands) -> Parser:
 def _offering(parser: Parser) -> Parser:
     """Return the parser with the words that the commands themselves know, and take care of."""
     from yaadwatch.connecting.table import CONNECTIONS
-    from yaadwatch.model.settings import Settings
-    from yaadwatch.system.config import keys
+    from yaadwatch.installing.configuring import keys
 
     agents = [row.agent for row in CONNECTIONS]
     offered = {
         ("connect", "agents"): agents,
         ("disconnect", "agents"): agents,
-        ("config", "words"): keys(Settings()),
+        ("config", "words"): keys(),
     }
     (commands,) = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
     for name, command in commands.choices.items():

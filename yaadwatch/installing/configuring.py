@@ -23,6 +23,11 @@ def path() -> Path:
     return places.home() / config.FILE
 
 
+def keys() -> list[str]:
+    """Return the names of all settings."""
+    return config.keys(Settings())
+
+
 def listed(environ: Mapping[str, str], folder: Path | None = None) -> dict[str, Any]:
     """Return the settings that the next daemon has if it is started from here; as Config.
 
