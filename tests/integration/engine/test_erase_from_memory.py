@@ -35,6 +35,8 @@ KEPT_ELSEWHERE = {
     "engine/agent_files/finding.py": "formats, by patterns of the settings",
     "engine/anchored/worktree.py": "paths that git tracks",
     "engine/inout/row_import.py": "of one import",
+    "engine/memories/links.py": "kinds of relations",
+    "engine/remember/drafts.py": "kinds of memories",
     "model/settings.py": "settings",
     "servers/dispatch.py": "folders and names of agents",
     "store/sqlite/database.py": "a store with nothing in it",

@@ -48,14 +48,17 @@ def look(path: Path, project: str, ask: Callable[[apsw.Connection], R]) -> R | N
 def project_of(path: Path) -> str:
     """Return the id of the project that the store at `path` belongs to, '' for none.
 
-    It may be open, and may be deleted meanwhile: it is neither changed nor put back.
+    It may be open, and may be deleted meanwhile: it is neither changed nor put back, and nothing
+    appears beside it. The id is written when a store is made, so it is in the file, not in a log.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be read, is none, or a newer one.
     """
     with told(path):
         migrations.check(path, connections.probe(path), migrations.chain())
-        conn = connections.onlooker(path)
+        # Whoever has it open keeps an index of the log in memory that they share.
+        is_open = os.path.lexists(f"{path}-shm")
+        conn = connections.onlooker(path) if is_open else connections.still(path)
         try:
             return meta.get(conn, "project") or ""
         finally:
