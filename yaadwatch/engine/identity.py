@@ -136,8 +136,15 @@ def identify(home: Home, layout: Layout, folder: Path, *, trust: bool) -> Identi
         home.stores.close_one(known.id)
     if stands(folder / "yaad.db"):
         return _adopt(home, layout, folder, known, trust=trust)
+    found = _found(layout.common_dir)
     _retire(home, known)
-    return Identity(project=_register(home, layout, folder, home.new_id()), again=False)
+    try:
+        made = _register(home, layout, found, folder, home.new_id())
+    except YaadError:
+        if known is not None:  # it was moved just now, and is watched as before
+            home.user.write(registry.replace, known)
+        raise
+    return Identity(project=made, again=False)
 
 
 def restored(home: Home, layout: Layout, folder: Path) -> Identity:
@@ -350,8 +357,9 @@ def _adopt(
     """Take over a store that is there already: ours that moved, a copy, or one to be trusted."""
     path = folder / "yaad.db"
     refuse_unsafe(path)
-    found = resting.project_of(path)  # of one that is refused nothing is changed
-    registered = home.user.read(registry.get, found) if found else None
+    here = _found(layout.common_dir)
+    bears = resting.project_of(path)  # of one that is refused nothing is changed
+    registered = home.user.read(registry.get, bears) if bears else None
     if (registered is None or registered.removed_at is not None) and not trust:
         raise YaadError(
             Code.REFUSED,
@@ -363,19 +371,20 @@ def _adopt(
             "Else move it away.",
         )
     # Deleted meanwhile, it is gone: nobody worked with it.
-    db = Database.open(path, role="project", project=found, may_return=lambda: False)
+    db = Database.open(path, role="project", project=bears, may_return=lambda: False)
     try:
         _refuse_strange(db)
         if registered is None or registered.removed_at is not None:
             _retire(home, known)
             if registered is not None:
-                home.user.write(registry.drop, found)
-            trusted = _register(home, layout, folder, found or home.new_id())
+                home.user.write(registry.drop, bears)
+            trusted = _register(home, layout, here, folder, bears or home.new_id())
             return Identity(project=trusted, again=False)
         _retire(home, known)
         home.stores.let_go_if_moved(registered.id)
-        if lives(registered) and not _is_at(registered, layout.common_dir):
-            copy = _register(home, layout, folder, home.new_id(), excluded=registered.excluded)
+        if lives(registered) and not _is(registered, here):
+            excluded = registered.excluded
+            copy = _register(home, layout, here, folder, home.new_id(), excluded=excluded)
             db.write(meta.put, "project", copy.id)
             return Identity(project=copy, again=False, former_root=registered.root)
         _rescue(home, registered)
@@ -405,13 +414,18 @@ def _retire(home: Home, known: Project | None) -> None:
 
 
 def _register(
-    home: Home, layout: Layout, folder: Path, project_id: str, *, excluded: str = ""
+    home: Home,
+    layout: Layout,
+    found: os.stat_result,
+    folder: Path,
+    project_id: str,
+    *,
+    excluded: str = "",
 ) -> Project:
     """Write a new project into the registry, then make its store.
 
     In this order: a store without a row would be refused as somebody else's at the next try.
     """
-    found = layout.common_dir.stat()
     if folder == _far_folder(""):
         folder = _far_folder(project_id)
     project = Project(
@@ -438,8 +452,12 @@ def _register(
 
 
 def located(project: Project, layout: Layout, folder: Path) -> Project:
-    """Return the project as it is registered for the place it is at now, its store in `folder`."""
-    found = layout.common_dir.stat()
+    """Return the project as it is registered for the place it is at now, its store in `folder`.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is not there any more.
+    """
+    found = _found(layout.common_dir)
     return replace(
         project,
         root=main_root(layout) or layout.common_dir,
@@ -453,7 +471,7 @@ def located(project: Project, layout: Layout, folder: Path) -> Project:
 def lives(project: Project) -> bool:
     """Return whether the repository is still at the place it is registered for."""
     try:
-        return _is_at(project, project.common_dir)
+        return _is(project, project.common_dir.stat())
     except OSError:
         return False
 
@@ -470,10 +488,25 @@ def is_store_of(project: Project, store: Path) -> bool:
     return resting.project_of(store) == project.id
 
 
-def _is_at(project: Project, common_dir: Path) -> bool:
-    """Return whether `common_dir` is the repository of `project`, by whatever path."""
-    found = common_dir.stat()
+def _is(project: Project, found: os.stat_result) -> bool:
+    """Return whether what was found is the repository of `project`, by whatever path."""
     return (found.st_dev, found.st_ino) == (project.device, project.inode)
+
+
+def _found(common_dir: Path) -> os.stat_result:
+    """Return what tells a repository from others, asked before anything is registered of it.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is not there any more.
+    """
+    try:
+        return common_dir.stat()
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{common_dir} cannot be looked at ({error.strerror}); nothing was changed.",
+            hint="If it was moved just now, try again where it is.",
+        ) from error
 
 
 def _far_folder(project_id: str) -> Path:

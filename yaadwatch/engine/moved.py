@@ -137,8 +137,8 @@ def _renumbered(home: Home, project: Project) -> list[Project]:
         return []
     home.stores.let_go_if_moved(project.id)
     home.stores.look(project, lambda _: None)  # it bears the project's id, or this is refused
-    found = project.common_dir.stat()
-    return [replace(project, device=found.st_dev, inode=found.st_ino)]
+    found = _number(project.common_dir)
+    return [] if found is None else [replace(project, device=found[0], inode=found[1])]
 
 
 def _seek(home: Home, project: Project, parents: set[Path]) -> None:

@@ -160,15 +160,16 @@ def read_lines(path: Path) -> list[bytes]:
 def append_line_exact(path: Path, text: str) -> str:
     """Add a line at the end of a file and return what was really appended, for `remove_exact`.
 
-    File and folder are made when missing. A last line without its end gets one first; so does an
-    empty file, which is how one that was there is told from one that we made.
+    The file, and the last folder of its path, are made when missing. A last line without its end
+    gets one first; so does an empty file, which is how one that was there is told from one that we
+    made.
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
         OSError: it is no regular file, larger than 1 MiB, or could not be written; it holds what
-            it held.
+            it held. Or what it belongs to is not there: nothing is made in its place.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     _refuse_links(path)
     flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | _NO_WAIT
     try:

@@ -22,6 +22,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes
 from yaadwatch.store import projects as registry
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.system.git import layout as layouts
 
 
 @pytest.fixture
@@ -33,6 +34,10 @@ def follower(world):
 
 def places(world):
     return [row.root for row in world.home.user.read(registry.everything)]
+
+
+def project_at(tree):
+    return tree.home.project_at(tree.path)[0]
 
 
 def not_watched(tree):
@@ -493,6 +498,27 @@ def test_one_in_the_place_of_one_that_was_deleted_is_told_nothing_of_it(three, s
     assert len(copies_of(one.world, "This is one.")) == 1
 
 
+def test_nothing_is_made_where_a_repository_was_until_just_now(follower):
+    """`mv` back would else move it into what we made there, or refuse to."""
+    tree = follower.repo("code/shop")
+    tree.add()
+    project = project_at(tree)
+    layout = layouts.find(tree.path)
+    tree.moved_to("code/store")
+
+    for ask in (
+        lambda: identity.exclude(tree.home, project),
+        lambda: identity.identify(tree.home, layout, tree.path / ".yaad", trust=False),
+        lambda: identity.located(project, layout, tree.path / ".yaad"),
+    ):
+        with pytest.raises(YaadError) as refused:
+            ask()
+        assert refused.value.code is Code.UNAVAILABLE
+
+    assert not tree.path.exists()
+    assert places(follower) == [tree.path]  # it is not taken for one that was removed
+
+
 def rests(stores):
     assert stores.rest(timedelta(0)) == 2
 
@@ -509,9 +535,7 @@ def test_what_only_the_open_store_has_is_kept_when_another_file_stands_at_its_pl
 ):
     """Nobody asked there since, so nobody saw it."""
     one, two, _ = three
-    with two.home.space(two.call) as space:
-        project = space.project.id
-    two.home.stores.close_one(project)
+    two.home.stores.close_one(project_at(two).id)
     store = ".yaad/yaad.db"
     if file == "alone":
         (two.path / store).replace(one.path / store)

@@ -448,6 +448,15 @@ def test_lines_are_read_through_a_link_and_not_from_a_device(tmp_path):
         files.read_lines(tmp_path / "nowhere")
 
 
+def test_a_line_is_appended_to_nothing_whose_folder_has_gone(tmp_path):
+    gone = tmp_path / "repository"
+
+    with pytest.raises(FileNotFoundError):
+        files.append_line_exact(gone / ".git" / "info" / "exclude", "/.yaad/")
+
+    assert not gone.exists()
+
+
 def test_a_line_that_has_no_room_is_not_appended_in_part(tmp_path):
     path = tmp_path / "exclude"
     path.write_bytes(b"*.log\n")
