@@ -738,6 +738,25 @@ def test_whoever_asks_where_a_file_is_while_it_is_put_back_is_told_that_it_is_th
     assert db.restored == 30
 
 
+def test_who_examines_a_store_while_others_put_it_back_is_told_of_it_all_the_same(db, path):
+    stop = threading.Event()
+
+    def examine():
+        while not stop.is_set():
+            db.examine(lambda conn: conn.execute("SELECT count(*) FROM events").get)
+
+    with ThreadPoolExecutor(3) as threads:
+        examining = [threads.submit(examine) for _ in range(3)]
+        try:
+            for _ in range(60):
+                path.unlink(missing_ok=True)
+                db.write(events.append, HAPPENED)
+        finally:
+            stop.set()
+
+    assert [one.result(DEADLINE_S) for one in examining] == [None] * 3
+
+
 def test_a_store_deleted_in_the_middle_of_a_write_is_put_back_by_the_next(db, path):
     def change(conn):
         events.append(conn, HAPPENED)

@@ -217,6 +217,21 @@ def test_one_that_is_deleted_again_while_the_daemon_stops_is_kept(world, returne
     assert sorted(returned.memories()) == [SAID, "Said afterwards"]
 
 
+def test_one_that_is_closed_while_the_daemon_stops_keeps_no_other_from_being_kept(world):
+    closed, deleted = world.repo("closed"), world.repo("deleted")
+    for tree in (closed, deleted):
+        tree.add()
+        tree.remember(SAID)
+    project = project_of(deleted)
+    world.home.stores.opened(project_of(closed)).close()
+    shutil.rmtree(deleted.path)
+    before = copies(deleted, project)
+
+    world.home.stores.keep_deleted()
+
+    assert len(copies(deleted, project)) == len(before) + 1
+
+
 def test_nothing_is_put_back_where_the_repository_has_lost_what_each_has(world):
     tree = world.repo()
     tree.add()

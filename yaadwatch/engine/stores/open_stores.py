@@ -286,7 +286,11 @@ class Stores:
         """
         with self._lock:
             found = [(self._projects[project], db) for project, db in self._open.items()]
-        deleted = [(project, db) for project, db in found if was_deleted(db)]
+        deleted = []
+        for project, db in found:
+            with contextlib.suppress(YaadError):  # somebody closed it just now, and has kept it
+                if was_deleted(db):
+                    deleted.append((project, db))
         copies = {project.id: copied(project, db, self._clock.now()) for project, db in deleted}
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
         for project, db in deleted:

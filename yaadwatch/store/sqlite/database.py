@@ -3,7 +3,7 @@
 import os
 import zlib
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, RLock, get_ident
@@ -212,9 +212,14 @@ class Database:
         Raises:
             YaadError: as for `read`.
         """
-        with self._writing:
-            self._stay_in_place()
-        with told(self.path), self._pool.fresh() as conn:
+        with told(self.path), ExitStack() as lent:
+            with self._writing:  # nobody else puts it back before the connection is there
+                self._stay_in_place()
+                try:
+                    conn = lent.enter_context(self._pool.fresh())
+                except OutOfPlace:  # deleted just now
+                    self._stay_in_place()
+                    conn = lent.enter_context(self._pool.fresh())
             conn.execute("BEGIN")
             return look(conn)
 

@@ -167,11 +167,19 @@ class Pool:
         # Asked before, so that nothing of ours happens to a file that took its place; and after,
         # for the moment in between.
         if self._file.place() is Place.HERE:
-            conn = connections.reader(self._file.path)
+            try:
+                conn = connections.reader(self._file.path)
+            except apsw.Error as error:
+                if self._file.place() is Place.HERE:
+                    raise
+                raise self._replaced() from error
             if self._file.place() is Place.HERE:
                 return conn
             connections.discard(conn)
-        raise OutOfPlace(
+        raise self._replaced()
+
+    def _replaced(self) -> OutOfPlace:
+        return OutOfPlace(
             Code.UNAVAILABLE, f"{self._file.path} was replaced just now.", "Try again."
         )
 
