@@ -4,6 +4,7 @@ import contextlib
 import logging
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -547,6 +548,25 @@ def test_what_only_the_open_store_has_is_kept_when_another_file_stands_at_its_pl
 
     assert len(copies_of(one.world, "This is one.")) == 1
     assert holds(one.path / store, "This is two.")
+
+
+def test_those_who_ask_there_at_once_have_it_kept_once(three):
+    one, two, _ = three
+    project = project_at(one)
+    shutil.rmtree(one.path)
+    two.path.rename(one.path)
+    all_there = threading.Barrier(8)
+
+    def ask():
+        all_there.wait()
+        one.home.stores.keep_replaced(project)
+        return one.home.stores.opened(project.id)
+
+    with ThreadPoolExecutor(8) as threads:
+        asking = [threads.submit(ask) for _ in range(8)]
+
+    assert [one_asked.result() for one_asked in asking] == [None] * 8
+    assert len(copies_of(one.world, "This is one.")) == 1
 
 
 def test_a_project_that_another_one_took_the_place_of_is_not_checked_there(three):

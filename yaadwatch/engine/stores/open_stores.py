@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from yaadwatch.engine.stores.deleted_stores import (
-    backup_path,
     copied,
     keep_deleted,
     may_return_now,
@@ -191,12 +190,16 @@ class Stores:
         try:
             if db is None or not db.was_replaced():
                 return
-            db.backup(backup_path(project, self._clock.now()))
         except YaadError:
             if self.opened(project.id) is db:
                 raise
-            return  # somebody else did just that
-        self.close_one(project.id)
+            return  # somebody else closed it just now
+        with self._lock:
+            self._wait_until_closed(project.id)
+            if self._open.get(project.id) is not db:
+                return  # somebody else did just that
+            taken = self._take(project.id)
+        self._close_taken(*taken)
 
     def let_go_if_moved(self, project: str) -> bool:
         """Close a store whose folder was moved, unless somebody uses it: it is not at its place.
@@ -374,23 +377,33 @@ class Stores:
         """
         closed = 0
         for project, db in resting:
-            kept = False
             try:
-                self._keep(project, db)
-                kept = True
-                db.close()
-                self._drop_returned(project.id)
+                self._close_taken(project, db)
                 closed += 1
             except YaadError:
                 _log.exception("store.not_closed", extra={"project": project.id})
-            finally:
-                with self._lock:
-                    if not kept:
-                        self._open[project.id] = db
-                        self._used_at[project.id] = self._clock.monotonic_s()
-                    del self._closing[project.id]
-                    self._lock.notify_all()
         return closed
+
+    def _close_taken(self, project: Project, db: Database) -> None:
+        """Close a store that was taken out; whoever still uses it gets an error.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was deleted and no copy can be made; it is open still.
+        """
+        kept = False
+        try:
+            self._keep(project, db)
+            kept = True
+            db.close()
+            db.wait_until_unused(STORE_CLOSING_S)
+            self._drop_returned(project.id)
+        finally:
+            with self._lock:
+                if not kept:
+                    self._open[project.id] = db
+                    self._used_at[project.id] = self._clock.monotonic_s()
+                del self._closing[project.id]
+                self._lock.notify_all()
 
     def _keep(self, project: Project, db: Database) -> None:
         """See that nothing is lost of an open store that is closed now, nor left where it is not
