@@ -296,10 +296,16 @@ class Stores:
                     deleted.append((project, db))
         copies = {project.id: copied(project, db, self._clock.now()) for project, db in deleted}
         self._copied = {project for project, copy in copies.items() if isinstance(copy, Path)}
+        lost = None
         for project, db in deleted:
-            put_back_or_leave(self.as_opened(project), db, copies[project.id])
-            if not was_deleted(db):
-                self._copied.discard(project.id)  # its copy went, and it may be deleted again
+            try:
+                put_back_or_leave(self.as_opened(project), db, copies[project.id])
+                if not was_deleted(db):
+                    self._copied.discard(project.id)  # its copy went, and it may be deleted again
+            except YaadError as error:
+                lost = lost or error
+        if lost is not None:
+            raise lost
 
     def close(self) -> None:
         """Close every store."""
