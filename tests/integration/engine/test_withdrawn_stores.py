@@ -7,8 +7,10 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.daemon import wiring
+from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import STORE_IDLE, STORE_RETURNED_S
+from yaadwatch.store import meta
 
 IDLE_S = STORE_IDLE.total_seconds()
 SAID = "Retry five times"
@@ -41,6 +43,21 @@ def copies(tree, project):
 
 def project_of(tree):
     return tree.home.project_at(tree.path)[0].id
+
+
+def test_one_that_is_deleted_while_it_is_opened_for_the_first_time_is_put_back(world):
+    tree = world.repo("code/shop")
+    tree.add()
+    project = project_of(tree)
+    world.home.stores.close_one(project.id)
+    stores = Stores(lambda _: None, world.clock)
+    db = stores._open_store(project)
+    shutil.rmtree(tree.store.parent)
+
+    db.write(meta.put, "said", "then")
+
+    assert tree.store.exists()
+    db.close()
 
 
 def test_it_goes_into_a_backup(world, returned):

@@ -469,7 +469,7 @@ class Stores:
             project.store,
             role="project",
             on_commit=lambda: self._on_commit(project.id),
-            may_return=lambda: self._may_return(self._projects[project.id]),
+            may_return=lambda: self._may_return(self._projects.get(project.id, project)),
         )
         try:
             found = db.read(meta.get, "project")
