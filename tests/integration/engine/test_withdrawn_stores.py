@@ -48,7 +48,7 @@ def project_of(tree):
 def test_one_that_is_deleted_while_it_is_opened_for_the_first_time_is_put_back(world):
     tree = world.repo("code/shop")
     tree.add()
-    project = project_of(tree)
+    project, _ = tree.home.project_at(tree.path)
     world.home.stores.close_one(project.id)
     stores = Stores(lambda _: None, world.clock)
     db = stores._open_store(project)
