@@ -154,7 +154,7 @@ class Pool:
                 "Try again.",
             )
         if self._closing:
-            raise unavailable(f"{self._file.path} was closed; nothing was changed.")
+            raise unavailable(f"{self._file.path} was closed; nothing was changed.", "Try again.")
         self._users += 1
 
     def _leave(self) -> None:
