@@ -17,7 +17,9 @@ from yaadwatch.system.git.command import GitRunner
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and every command would inherit it from here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("default", max_examples=100, deadline=None)
+# The same examples in every run, which then says something of the change alone; the long form seeks
+# new ones. No deadline: how long a case takes says something about the machine.
+settings.register_profile("default", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile("soak", max_examples=2000, deadline=None)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
 
