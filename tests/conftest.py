@@ -20,7 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The same examples in every run, which then says something of the change alone; the long form seeks
 # new ones. No deadline: how long a case takes says something about the machine.
 settings.register_profile("default", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("soak", max_examples=2000, deadline=None)
+settings.register_profile("soak", max_examples=2000, deadline=None, derandomize=False)
 settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default")
 
 

@@ -106,9 +106,12 @@ class LocalSocket:
 
         Whoever is connected stays connected.
         """
-        if self._server is None or _identity(self.path) == self._file:
+        server = self._server
+        if server is None or _identity(self.path) == self._file:
             return False
-        await _stop_listening(self._server)
+        await _stop_listening(server)
+        if self._server is not server:
+            return False  # we are closed by now
         await self.start()
         _log.warning("socket.renewed", extra={"path": str(self.path)})
         return True
@@ -129,7 +132,7 @@ class LocalSocket:
         return len(self._conversations)
 
     def _conversation(self) -> Conversation:
-        conversation = Conversation(
+        return Conversation(
             admit=self._admit,
             when_over=self._over,
             dispatcher=self._dispatcher,
@@ -140,8 +143,6 @@ class LocalSocket:
             wide=self._wide,
             limits=self._limits,
         )
-        self._connected.add(conversation)
-        return conversation
 
     def _over(self, conversation: Conversation) -> None:
         self._connected.discard(conversation)
@@ -149,6 +150,7 @@ class LocalSocket:
 
     def _admit(self, conversation: Conversation, transport: asyncio.BaseTransport) -> None:
         """Serve the client that has connected, or say why not."""
+        self._connected.add(conversation)
         try:
             require_same_user(transport.get_extra_info("socket"))
             self._require_room()

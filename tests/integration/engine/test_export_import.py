@@ -126,7 +126,7 @@ def test_lines_in_which_something_steers_a_terminal_come_in_letters(full):
     answer = ask(there, "import", path)
 
     assert answer["left_out"] == []
-    assert r"otter" in str(content(there))
+    assert "otter" in str(content(there))
     assert b"\x1b" not in b"".join(
         str(value).encode()
         for rows in content(there).values()

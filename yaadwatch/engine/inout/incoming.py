@@ -218,7 +218,7 @@ def _take_nodes(coming: Coming, conn: Connection, others: set[str]) -> set[str]:
             former.pop(old.id, None)
         elif old.archived or old.project in others:
             reason = "it was forgotten there" if old.archived else f"it is of {old.project}"
-            coming.leave(old.id, privacy.mask(reason).text)
+            coming.leave(old.id, privacy.mask(reason).text[:_NAME_CHARS_MAX])
             former.pop(old.id, None)
         else:
             before = former.get(old.id, ())

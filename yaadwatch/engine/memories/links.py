@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views, node_changes, succession
-from yaadwatch.engine.remember.drafts import clean_attributes
+from yaadwatch.engine.remember.drafts import clean_attributes, refuse_secret
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events, times
@@ -216,12 +216,8 @@ def given_kind(given: str) -> str:
             made by yaadwatch alone.
     """
     kind = canonical_kind(given)
-    if privacy.mask(given).kinds:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "The kind looks like a secret; nothing was changed.",
-            hint="Say in a word what the one is to the other: supports, fixes ...",
-        )
+    hint = "Say in a word what the one is to the other: supports, fixes ..."
+    refuse_secret("kind", given, hint=hint)
     if kind in OURS:
         raise YaadError(
             Code.REFUSED,

@@ -144,6 +144,18 @@ def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str
     return {name: value for name, value in both.items() if value is not None}
 
 
+def refuse_secret(what: str, given: str, *, hint: str) -> None:
+    """Refuse a secret where a name is wanted, which could not be asked for masked.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    if privacy.mask(given).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST, f"The {what} looks like a secret; nothing was stored.", hint=hint
+        )
+
+
 @lru_cache(maxsize=64)  # of a thousand memories there are a few
 def clean_kind(given: str) -> str:
     """Return a kind as it is stored: it is asked for by name, so it cannot be masked.
@@ -153,12 +165,7 @@ def clean_kind(given: str) -> str:
         ValueError: it is no kind.
     """
     kind = canonical_kind(given)
-    if privacy.mask(given).kinds:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "The kind looks like a secret; nothing was stored.",
-            hint="Leave the kind out, and it is chosen from the text.",
-        )
+    refuse_secret("kind", given, hint="Leave the kind out, and it is chosen from the text.")
     if kind in NOT_GIVEN:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -174,12 +181,7 @@ def clean_key(given: str) -> str:
     Raises:
         YaadError: BAD_REQUEST when it looks like a secret, or like no key.
     """
-    if privacy.mask(given).kinds:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "The key looks like a secret; nothing was stored.",
-            hint="Give it a name that may be seen.",
-        )
+    refuse_secret("key", given, hint="Give it a name that may be seen.")
     try:
         return canonical_key(given)
     except ValueError as error:

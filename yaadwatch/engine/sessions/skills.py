@@ -6,7 +6,7 @@ from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.remember.drafts import Draft
+from yaadwatch.engine.remember.drafts import Draft, refuse_secret
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -48,12 +48,7 @@ def skill_add(
             secret; NOT_FOUND when no watched project is here;
             CONFLICT when another memory says the same.
     """
-    if privacy.mask(name).kinds:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "The name looks like a secret; nothing was stored.",
-            hint="Give the skill a name that may be seen.",
-        )
+    refuse_secret("name", name, hint="Give the skill a name that may be seen.")
     about = privacy.kept(" ".join(description.split())).text
     with home.space(call) as space, home.naming:
         words = f"{about}\n\n{body.strip()}"

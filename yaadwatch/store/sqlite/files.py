@@ -73,7 +73,7 @@ class StoreFile:
         Raises:
             OSError: they could not be deleted.
         """
-        is_ours = _find(self._places[1]) in {None, self._write_ahead}
+        is_ours = self._write_ahead is not None and _find(self._places[1]) == self._write_ahead
         if is_ours and self.was_replaced():
             drop_logs(self.path)
 
