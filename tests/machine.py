@@ -43,7 +43,6 @@ class Machine:
             "XDG_RUNTIME_DIR": str(self.home),
             "XDG_CONFIG_HOME": str(self.home / ".config"),
             "GIT_CONFIG_NOSYSTEM": "1",
-            "COLUMNS": "100",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 

@@ -106,13 +106,14 @@ def test_a_daemon_that_does_not_run_is_started_by_what_it_says(machine, watched)
     assert problems(machine) == []
 
 
-def test_it_starts_no_daemon_where_a_manager_holds_the_socket(machine, watched):
+def test_it_starts_no_daemon_where_a_manager_holds_the_socket(machine, watched, monkeypatch):
     """Whoever connects to that has one started."""
     machine.run("stop")
     folder = Path(machine.env["YAAD_HOME"]) / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as held:
-        held.bind(str(folder / "daemon.sock"))
+        monkeypatch.chdir(folder)  # the path of the folder may be longer than an address can be
+        held.bind("daemon.sock")
         held.listen()
         held.setblocking(False)
 

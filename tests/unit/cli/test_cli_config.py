@@ -7,6 +7,7 @@ import pytest
 import recording
 
 from yaadwatch import places
+from yaadwatch.cli.terminal import UNLIMITED
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.settings import Settings
 
@@ -16,7 +17,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 def command(*argv, answers):
     """Run a command on a terminal on which nothing has to be wrapped."""
-    return recording.command(*argv, answers=answers, width=1000)
+    return recording.command(*argv, answers=answers, width=UNLIMITED)
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from recording import command
 
+from yaadwatch.cli.terminal import UNLIMITED
+
 
 @pytest.fixture
 def home(environment):
@@ -16,7 +18,7 @@ def home(environment):
 
 
 def test_agents_that_are_used_are_connected_and_it_is_said_how_to_undo_that(home):
-    ran = command("connect")
+    ran = command("connect", width=UNLIMITED)
 
     assert ran.status == 0
     assert ran.lines[0] == "Claude Code: connected"

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 from recording import command
 
+from yaadwatch.cli.terminal import UNLIMITED
+
 
 @pytest.mark.parametrize("name", ["memories.jsonl", "my memories.jsonl"])
 def test_the_command_that_brings_an_export_back_can_be_pasted(tmp_path, monkeypatch, name):
     monkeypatch.setenv("HOME", str(tmp_path))
     answer = {"data": base64.b64encode(b"{}\n").decode(), "counts": {"nodes": 1}, "after": None}
 
-    ran = command("export", tmp_path / name, answers={"export": answer}, width=400)
+    ran = command("export", tmp_path / name, answers={"export": answer}, width=UNLIMITED)
 
     said, _, again = ran.lines[-1].partition(": ")
     assert (ran.status, said) == (0, "To bring it back")
@@ -48,7 +50,7 @@ def test_of_an_import_it_is_told_what_was_not_understood_and_how_much_more_there
 def test_of_a_folder_that_is_not_there_the_command_is_told_that_makes_it(tmp_path):
     answer = {"data": base64.b64encode(b"{}\n").decode(), "counts": {}, "after": None}
 
-    ran = command("export", tmp_path / "a b/m.jsonl", answers={"export": answer}, width=400)
+    ran = command("export", tmp_path / "a b/m.jsonl", answers={"export": answer}, width=UNLIMITED)
 
     assert ran.status == 3
     assert f"There is no folder {tmp_path / 'a b'}. Nothing was written." in ran.err

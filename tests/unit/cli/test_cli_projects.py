@@ -6,6 +6,7 @@ import pytest
 from recording import ID, command
 
 from yaadwatch import places
+from yaadwatch.cli.terminal import UNLIMITED
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.errors import Code, YaadError
 
@@ -511,16 +512,16 @@ def test_status_says_that_the_repository_in_which_one_stands_is_not_watched(tmp_
     monkeypatch.chdir(tmp_path / "src")
     here = STATUS["projects"][0] | {"path": str(tmp_path)}
 
-    away = command("status", answers={"status": STATUS, "stale": STALE}, width=300)
+    away = command("status", answers={"status": STATUS, "stale": STALE}, width=UNLIMITED)
     named = command(
-        "status", "--project", tmp_path, answers={"status": STATUS, "stale": STALE}, width=300
+        "status", "--project", tmp_path, answers={"status": STATUS, "stale": STALE}, width=UNLIMITED
     )
     answers = {"status": STATUS | {"projects": [here]}, "stale": STALE}
 
     told = f"{tmp_path} is not watched. To watch it: yaadwatch add"
     assert away.lines[-2:] == ["", told]
     assert named.lines[-1] == f"{told} {tmp_path}"
-    assert "is not watched" not in command("status", answers=answers, width=300).out
+    assert "is not watched" not in command("status", answers=answers, width=UNLIMITED).out
 
 
 def test_status_says_nothing_of_a_folder_that_may_be_a_linked_work_tree(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from recording import command
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli import parsing
 from yaadwatch.cli.parsing import COMMANDS
+from yaadwatch.cli.terminal import UNLIMITED
 from yaadwatch.client.connection import Client, NobodyListens
 from yaadwatch.client.presence import wait_until_gone
 
@@ -557,7 +558,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_by_its_name(tmp_path, monke
     (tmp_path / ODD).mkdir()
     monkeypatch.chdir(tmp_path / ODD)
 
-    ran = command("add", width=1000)
+    ran = command("add", width=UNLIMITED)
 
     assert (ran.status, ran.calls) == (4, [])
     assert "is not UTF-8; it cannot be watched" in ran.err
