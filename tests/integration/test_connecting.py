@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from yaadwatch import places
-from yaadwatch.connecting import receipts, verbs
+from yaadwatch.connecting import receipts, spots, verbs
 from yaadwatch.connecting.plans import COPIES, World
 from yaadwatch.connecting.programs import Program
 from yaadwatch.connecting.table import CONNECTIONS, Place
@@ -228,11 +228,10 @@ def test_a_home_of_our_own_is_told_to_whoever_starts_us(home):
     server = said(home / ".claude.json")["mcpServers"]["yaad"]
     hook = said(home / ".claude/settings.json")["hooks"]["SessionEnd"][0]["hooks"][0]
     assert server["env"] == {"YAAD_HOME": "/a b/yaad"}
-    assert hook["command"].startswith("YAAD_HOME='/a b/yaad' /opt/python -I -S ")
-    assert (
-        "exec env YAAD_HOME='/a b/yaad' /opt"
-        in (home / "Documents/Cline/Hooks/TaskStart").read_text()
-    )
+    begins = "/usr/bin/env 'YAAD_HOME=/a b/yaad' /bin/sh -c "
+    assert hook["command"].startswith(begins)
+    assert "/opt/python -I -S " in hook["command"]
+    assert f"$({begins}" in (home / "Documents/Cline/Hooks/TaskStart").read_text()
 
 
 def test_links_into_a_folder_of_dotfiles_are_followed(home, tmp_path):
@@ -392,7 +391,7 @@ def test_what_was_added_around_ours_stays(samples):
     changed["hooks"]["SessionStart"].insert(0, {"hooks": []})
     changed["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "mine"}]})
     path.write_text(json.dumps(changed))
-    assert ours["hooks"][0]["command"] in text
+    assert json.dumps(ours["hooks"][0]["command"]) in text
 
     disconnect(world(samples), ["claude"])
 
@@ -416,9 +415,9 @@ def test_a_hook_of_mine_in_the_same_group_as_ours_stays(home, first):
     (group,) = said(path)["hooks"]["PostToolUse"]
     (one,) = disconnect(world(home), ["claude"])["agents"]
 
-    assert [hook["command"].split()[0] for hook in group["hooks"]] == (
-        ["mine", "/new/python"] if first else ["/new/python", "mine"]
-    )
+    where = 0 if first else 1
+    assert group["hooks"].pop(where) == mine
+    assert "/new/python -I" in group["hooks"][0]["command"]
     assert said(path)["hooks"] == {"PostToolUse": [{"matcher": group["matcher"], "hooks": [mine]}]}
     assert all("backup" in file for file in one["files"] if file["change"] != "same")
 
@@ -810,3 +809,40 @@ def test_the_plugin_is_a_module_that_node_takes(home):
     done = subprocess.run(["node", "--check", module], capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 0, done.stderr
+
+
+OLD_LINE = "/opt/yaad/bin/python -I -S /opt/yaad/lib/yaadwatch/client/hook.py {} --agent claude"
+
+
+def test_entry_without_a_guard_is_named_and_updated_in_place(samples):
+    """Entries of older versions end with 2 once the file is gone, and every prompt is blocked."""
+    path = samples / ".claude/settings.json"
+    connect(world(samples), ["claude"])
+    newer = path.read_text()
+    older = json.loads(json.dumps(jsonc.read(newer)))
+    for group in (one for groups in older["hooks"].values() for one in groups):
+        command = group["hooks"][0]["command"]
+        if "hook.py" in command:
+            event = command.partition("hook.py ")[2].split()[0]
+            group["hooks"][0]["command"] = OLD_LINE.format(event)
+    path.write_text(json.dumps(older, indent=2))
+
+    named = next(row for row in standing(world(samples)) if row["agent"] == "claude")
+    connect(world(samples), ["claude"])
+
+    assert named["state"] == "outdated"
+    assert f"{path} starts the hook without a guard" in named["reason"]
+    assert jsonc.read(path.read_text()) == jsonc.read(newer)
+    after = next(row for row in standing(world(samples)) if row["agent"] == "claude")
+    assert after["state"] == "connected"
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "cursor", "copilot", "cline"])
+def test_hook_entries_that_connect_writes_are_guarded(home, agent):
+    connect(world(home), [agent])
+
+    written = [path.read_text() for path in home.rglob("*") if path.is_file()]
+    hooks = [text for text in written if "client/hook.py" in text and "receipt" not in text]
+    assert hooks
+    assert not any(spots.starts_unguarded(text) for text in hooks)
+    assert spots.starts_unguarded(OLD_LINE)

@@ -121,7 +121,10 @@ def complain(what: str) -> None:
     """
     line = " ".join(what.split())
     _log(line)
-    sys.stderr.write(f"yaadwatch: nothing was told: {line}\n")
+    try:
+        os.write(2, f"yaadwatch: nothing was told: {line}\n".encode("utf-8", "replace"))
+    except OSError:  # standard error is closed; it stands in the log
+        return
 
 
 def _log(why: str) -> None:

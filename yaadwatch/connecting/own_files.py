@@ -1,7 +1,6 @@
 """Files that are ours from the first byte: OpenCode's plugin, hooks for Cline, our skill."""
 
 import json
-import shlex
 from pathlib import Path
 from typing import Final
 
@@ -105,7 +104,11 @@ export const Yaadwatch = async ({ directory, worktree }) => {
 _HOOK: Final = """\
 #!/bin/sh
 # Written by `yaadwatch connect cline`, taken away by `yaadwatch disconnect cline`.
-exec @HOOK@
+# Whatever is missing, Cline gets an answer and works on.
+answer=$(@HOOK@)
+[ -n "$answer" ] || answer='{"cancel": false}'
+printf '%s\\n' "$answer"
+exit 0
 """
 
 
@@ -125,6 +128,4 @@ def skill() -> str:
 
 def cline_hook(program: Program, event: str) -> str:
     """Return the program that Cline starts for one of its events."""
-    named = "".join(f"{name}={shlex.quote(value)} " for name, value in program.env.items())
-    command = shlex.join(program.hook(event, "cline"))
-    return _HOOK.replace("@HOOK@", f"env {named}{command}" if named else command)
+    return _HOOK.replace("@HOOK@", program.line(event, "cline"))

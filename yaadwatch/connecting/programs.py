@@ -6,8 +6,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from yaadwatch import places
+
+GUARD: Final = '[ -x "$0" ] && [ -r "$3" ] && "$0" "$@"; exit 0'
+"""Run the hook, and exit with 0 whatever happens.
+
+Claude Code and Codex take status 2 for "block this prompt", which is what Python returns for a
+missing file. `/bin/sh` is started by its path, so the entry means the same in every shell, and for
+an agent that uses none.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +49,14 @@ class Program:
         return [self.python, "-I", "-S", os.path.join(self.client, "hook.py")]  # noqa: PTH118
 
     def hook(self, event: str, agent: str) -> list[str]:
-        """Return the command that answers a hook."""
+        """Return the command that answers a hook; without a guard."""
         return [*self.hooks(), event, "--agent", agent]
 
     def line(self, event: str, agent: str) -> str:
-        """Return the same as a line for a shell."""
-        named = "".join(f"{name}={shlex.quote(value)} " for name, value in self.env.items())
-        return named + shlex.join(self.hook(event, agent))
+        """Return the command that answers a hook as one line for a shell; it exits with 0."""
+        env = ["/usr/bin/env", *(f"{name}={value}" for name, value in self.env.items())]
+        guarded = ["/bin/sh", "-c", GUARD, *self.hook(event, agent)]
+        return shlex.join([*env, *guarded] if self.env else guarded)
 
 
 def this_program() -> Program:

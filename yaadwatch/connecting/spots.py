@@ -22,6 +22,8 @@ OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
 """What everything of ours starts."""
 MARK: Final = "Written by `yaadwatch "
 """Stands in files that are ours as a whole and start nothing."""
+_HOOK_FILE: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+hook\.py")
+_GUARDED: Final = re.compile(r"exit 0'[^\n]*hook\.py")
 _INNER: Final = "hooks"
 """Where the hooks of a group stand, for agents that have groups."""
 _SWITCHES: Final = frozenset({"enabled", "tools"})
@@ -122,6 +124,14 @@ def is_ours(value: Any) -> bool:
         case list() | tuple():
             return any(is_ours(one) for one in value)
     return False
+
+
+def starts_unguarded(text: str) -> bool:
+    """Return whether settings start our hook as older versions did, where its status counts."""
+    is_plugin = "spawn(" in text  # which waits for no status
+    return not is_plugin and any(
+        _HOOK_FILE.search(line) and not _GUARDED.search(line) for line in text.splitlines()
+    )
 
 
 def digest_of(text: str) -> str:

@@ -15,7 +15,7 @@ from yaadwatch.connecting import receipts, trust
 from yaadwatch.connecting.plans import COPIES, Plan, World, elsewhere, plans_of
 from yaadwatch.connecting.programs import this_program
 from yaadwatch.connecting.receipts import Entry
-from yaadwatch.connecting.spots import is_ours
+from yaadwatch.connecting.spots import is_ours, starts_unguarded
 from yaadwatch.connecting.table import CONNECTIONS, SKILL, Connection, Place
 from yaadwatch.core.privacy import mask
 from yaadwatch.model.errors import Code, YaadError
@@ -33,6 +33,9 @@ _TRUSTS: Final = {
     "off": "These hooks were switched off in Codex",
 }
 _NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
+_UNGUARDED: Final = (
+    "{} starts the hook without a guard, so the agent may block each prompt once yaadwatch is gone"
+)
 _EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
 
 
@@ -105,7 +108,9 @@ def _standing(world: World, row: Connection) -> dict[str, Any]:
         return told | {"state": "connected", "todo": " ".join(filter(None, left))}
     written = receipts.load(places.receipt())
     if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
-        return told | {"state": "outdated", "files": outdated}
+        unguarded = [str(plan.found.path) for plan in plans if starts_unguarded(plan.before or "")]
+        why = {"reason": _UNGUARDED.format(", ".join(unguarded))} if unguarded else {}
+        return told | {"state": "outdated", "files": outdated} | why
     trees = ", ".join(written.projects_of(row.agent))
     todo = f"By --project-level it is, in {trees}." if trees else ""
     return told | {"state": "unconnected", "files": outdated, "todo": todo}
