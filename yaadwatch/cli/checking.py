@@ -4,7 +4,7 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.doubts import COLOURS, tell_evidence
+from yaadwatch.cli.doubts import COLOURS, now_at, tell_evidence
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
@@ -107,7 +107,7 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         if suggestion.get("text"):
             terminal.line("change it to: ", styled(str(suggestion["text"]), "green"), indent=4)
         elif suggestion.get("path"):
-            terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
+            terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=4)
         elif suggestion.get("places"):
             terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
         terminal.gap()
@@ -140,8 +140,10 @@ def _summary(answer: "dict[str, Any]") -> str:
 def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what GitHub shows beside the lines of a change."""
     for found in _false(answer):
-        suggestion = (found.get("suggestion") or {}).get("text")
-        write = f"\nWrite: {suggestion}" if suggestion else ""
+        suggestion = found.get("suggestion") or {}
+        write = f"\nWrite: {suggestion['text']}" if suggestion.get("text") else ""
+        if suggestion.get("also_changed"):
+            write = f"\nNow at: {now_at(suggestion)}"
         message = f"{found['reason']}. The rule: {found['text']}{write}"
         terminal.write(f"::error {_properties(found)}::{_escaped(message)}\n")
     for unknown in answer["unknown"]:

@@ -134,7 +134,8 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
         terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
     proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
-    accept = f"accept that: yaadwatch reanchor {identity}"
+    also = (doubt.get("suggestion") or {}).get("also_changed")
+    accept = f"{'follow it' if also else 'accept that'}: yaadwatch reanchor {identity}"
     delete = f"if not: yaadwatch forget {identity}"
     if doubt.get("said_in"):
         delete = "if not: delete it there"
@@ -193,7 +194,7 @@ def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
     suggestion = doubt.get("suggestion") or {}
     where = _where(doubt.get("said_in") or [])
     if suggestion.get("path"):
-        terminal.line("now at: ", styled(str(suggestion["path"]), "green"), indent=4)
+        terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=4)
     if suggestion.get("text"):
         done = f"write {where}: " if where else "would be true: "
         terminal.line(done, styled(str(suggestion["text"]), "green"), indent=4)
@@ -204,6 +205,12 @@ def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
     return bool(suggestion.get("text") and not where) or bool(
         suggestion.get("path") and not suggestion.get("text")
     )
+
+
+def now_at(suggestion: "dict[str, Any]") -> str:
+    """Return where it is now, and whether its body changed, too."""
+    also = "; its body changed, too" if suggestion.get("also_changed") else ""
+    return f"{suggestion['path']}{also}"
 
 
 def _where(places: "list[dict[str, Any]]") -> str:

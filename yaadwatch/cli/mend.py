@@ -60,10 +60,12 @@ def add_reanchor(commands: Commands) -> Parser:
         reanchor,
         examples=[
             ("yaadwatch reanchor 5c01f2e4", "follow a renamed file"),
-            ("yaadwatch reanchor --all --dry-run", "what would change, for all of them"),
+            ("yaadwatch reanchor --all --dry-run", "what would change, for all"),
+            ("yaadwatch reanchor 5c01f2e4 --accept-change", "true of the new code"),
         ],
-        more="Where the text names the old place, it is corrected. A rule in your own files\n"
-        "is only reported: change it there. What is proposed: yaadwatch stale",
+        more="Where the text names the old place, it is corrected. What also changed stays\n"
+        "flagged, unless you accept the change. A rule in your own files is only\n"
+        "reported: change it there. What is proposed: yaadwatch stale",
     )
     command.add_argument(
         "id",
@@ -76,6 +78,11 @@ def add_reanchor(commands: Commands) -> Parser:
     )
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; show what would change"
+    )
+    command.add_argument(
+        "--accept-change",
+        action="store_true",
+        help="the text is true of what also changed; clear that flag, too",
     )
     return command
 
@@ -94,7 +101,8 @@ def edit(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def reanchor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Accept proposals; print each memory before and after."""
-    answer = client.call("reanchor", id=args.id, all=args.all, dry_run=args.dry_run)
+    more = {"accept_change": True} if args.accept_change else {}
+    answer = client.call("reanchor", id=args.id, all=args.all, dry_run=args.dry_run, **more)
     if args.json:
         terminal.json(answer)
         return 0
@@ -214,6 +222,8 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line("now: ", styled(str(one["text"]), "green"), indent=10, hang=5)
     for anchor in one["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=10)
+    if still := one.get("still_flagged"):
+        terminal.line(styled(f"still flagged: {still['reason']}", "yellow"), indent=10)
     if confirm_later(one):
         terminal.line(styled(confirm_later(one), "yellow"), indent=10)
     contradicted.tell(one, terminal, indent=10)

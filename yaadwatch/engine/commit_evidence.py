@@ -134,6 +134,8 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     if anchor.method in (Method.FOLDER, Method.GLOB):
         yield from _emptied(anchor, history, since, until)
         return
+    if history.blob_at(since, anchor.path) is None:
+        anchor = replace(anchor, path=history.came_from(anchor.path, since, until))
     left = _departures(anchor.path, history, since, until)
     if not anchor.symbol or any(row.to is None for row in left.values()):
         yield from _left(left.values(), history)

@@ -298,6 +298,9 @@ def _doubt(flag: Flag, node: Node, places: Sequence[tuple[str, int]]) -> Doubt:
         reason=flag.reason,
         evidence=tuple(_cause(each) for each in flag.evidence),
         instead=(suggestion.text or "") if suggestion is not None else "",
+        now_at=(suggestion.path or "")
+        if suggestion is not None and suggestion.also_changed
+        else "",
         said_in=tuple(places),
     )
 

@@ -154,6 +154,13 @@ class History:
             path = older.to or path
         return found
 
+    def came_from(self, path: str, since: str, until: str) -> str:
+        """Return what a file was called at `since`, as the commits up to `until` renamed it."""
+        for one in reversed(self.departures(since, until)):
+            if one.to == path:
+                path = one.path
+        return path
+
     def departures_in(self, folder: str, since: str, until: str) -> Sequence[Departure]:
         """Return the last removals and renames of files in a folder, oldest first."""
         key = ("departures_in", folder, since, until)

@@ -77,9 +77,16 @@ def shallow_row(space: Space) -> dict[str, object] | None:
 
 
 def proposal_row(proposal: Suggestion) -> dict[str, object]:
-    """Return the JSON of what would mend a memory; `places` only where there are several."""
+    """Return the JSON of what would mend a memory.
+
+    `places` only where there are several; `also_changed` only where it is so.
+    """
     shown: dict[str, object] = {"path": proposal.path, "text": proposal.text}
-    return shown | {"places": list(proposal.places)} if proposal.places else shown
+    if proposal.places:
+        shown["places"] = list(proposal.places)
+    if proposal.also_changed:
+        shown["also_changed"] = True
+    return shown
 
 
 def doubt_in_short(flag: Flag | None) -> dict[str, object] | None:

@@ -50,16 +50,20 @@ def confirm(
     reason: str = "",
     change: str = "confirmed",
     away: Collection[str] = (),
+    stated: bool = True,
 ) -> list[Edge]:
     """Write down that a memory is true as things are now: its anchors move here, its doubts go, and
     what stands in its place does so no longer, but for what is `away` on another branch.
+
+    Not `stated`: only its anchors and words follow a move, and nobody says that it is true.
 
     Returns:
         The edges that begin or end in it and hold.
     """
     nodes.replace(conn, node, expected_version=node.version - 1)
     versions.add(conn, version_of(node, now, change, actor, reason))
-    succession.stated_anew(conn, node.id, now, actor=actor, away=away)
+    if stated:
+        succession.stated_anew(conn, node.id, now, actor=actor, away=away)
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     unhide(conn, node)

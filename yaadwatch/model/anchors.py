@@ -142,12 +142,21 @@ class Evidence:
 class Suggestion:
     """What would make the memory true again: a new path, and the text with it put in.
 
-    `places`: where the parts of a folder are now that went to several; then nothing is proposed.
+    Args:
+        path: where it is now; None when that is not one place.
+        text: the memory's text with nothing but the place put right. It is None unless nothing but
+            the place changed, so that it is as true as the old text was.
+        places: where the parts of a folder are now that went to several; nothing is proposed then.
+        also_changed: something else that the memory names changed, too.
+        placed_text: where `also_changed`, the text with the new place in it; it may be false, and
+            is never shown as a proposal.
     """
 
     path: str | None
     text: str | None
     places: tuple[str, ...] = ()
+    also_changed: bool = False
+    placed_text: str | None = None
 
     @property
     def can_be_accepted(self) -> bool:

@@ -80,7 +80,13 @@ def put(conn: apsw.Connection, flag: Flag) -> None:
             None
             if suggestion is None
             else to_json(
-                {"path": suggestion.path, "text": suggestion.text, "places": suggestion.places}
+                {
+                    "path": suggestion.path,
+                    "text": suggestion.text,
+                    "places": suggestion.places,
+                    "also_changed": suggestion.also_changed,
+                    "placed_text": suggestion.placed_text,
+                }
             ),
         ),
     )
@@ -164,5 +170,11 @@ def _flag(row: tuple[Any, ...]) -> Flag:
 
 
 def _suggestion(row: dict[str, Any]) -> Suggestion:
-    """Return it from its JSON; what was written before there were places has none."""
-    return Suggestion(path=row["path"], text=row["text"], places=tuple(row.get("places", ())))
+    """Return it from its JSON; an older version wrote fewer fields."""
+    return Suggestion(
+        path=row["path"],
+        text=row["text"],
+        places=tuple(row.get("places", ())),
+        also_changed=row.get("also_changed", False),
+        placed_text=row.get("placed_text"),
+    )

@@ -227,3 +227,24 @@ def test_nothing_to_accept_is_said():
 
     assert ran.lines == ["Nothing to accept: no doubt proposes anything."]
     assert command("reanchor", "--all", "--json", answers={"reanchor": answer}).json == answer
+
+
+def test_a_change_that_outlives_a_move_is_shown_with_the_move():
+    still = {"verdict": "changed", "reason": "sign in src/security/auth.ts changed"}
+    one = MOVED | {"also_changed": True, "still_flagged": still}
+
+    answer = {"dry_run": False, "reanchored": [one], "skipped": []}
+
+    ran = command("reanchor", ID, answers={"reanchor": answer})
+
+    assert "still flagged: sign in src/security/auth.ts changed" in ran.out
+
+
+def test_a_change_is_accepted_only_when_the_person_says_so():
+    answer = {"dry_run": False, "reanchored": [MOVED], "skipped": []}
+
+    ran = command("reanchor", ID, "--accept-change", answers={"reanchor": answer})
+
+    assert ran.calls == [
+        ("reanchor", {"id": ID, "all": False, "dry_run": False, "accept_change": True})
+    ]

@@ -170,11 +170,15 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reanchor:
-    """Accept what the doubt about one memory proposes, or of all; with `dry_run` only say what."""
+    """Accept what the flag of one memory proposes, or of all; with `dry_run` only say what.
+
+    What also changed stays flagged, unless `accept_change`.
+    """
 
     id: str | None = None
     all: bool = False
     dry_run: bool = False
+    accept_change: bool = False
 
     def __post_init__(self) -> None:
         if self.id is not None:

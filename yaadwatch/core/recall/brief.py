@@ -57,7 +57,8 @@ class Cause:
 class Doubt:
     """A memory that may no longer be true.
 
-    `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty;
+    `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty; `now_at`
+    is where it is when its body changed, too, so that nobody knows what would be true;
     `said_in`: paths and lines of a person's own files that say it, which we do not change.
     """
 
@@ -68,6 +69,7 @@ class Doubt:
     reason: str
     evidence: tuple[Cause, ...] = ()
     instead: str = ""
+    now_at: str = ""
     said_in: tuple[tuple[str, int], ...] = ()
 
 
@@ -351,10 +353,13 @@ def _doubt(doubt: Doubt) -> str:
 
 def _instead(doubt: Doubt) -> list[str]:
     where = said_where(doubt.said_in)
+    place = [f"  - now at {as_name(doubt.now_at)}; its body changed, too"] if doubt.now_at else []
     if where and doubt.instead:
         return [f"  - to be written {where}: {quoted(doubt.instead)}"]
     if where:
-        return [f"  - to be corrected or deleted {where}"]
+        return [*place, f"  - to be corrected or deleted {where}"]
+    if place:
+        return place
     return [f"  - would be true: {quoted(doubt.instead)}"] if doubt.instead else []
 
 

@@ -44,6 +44,8 @@ _TYPE = re.compile(
 _ANY_NAME = r"[\w$]+"
 _PATTERNS_KEPT = 256
 _LINE_CHARS_MAX = 1_000
+_CLOSES = re.compile(r"\s*(?:[)\]}]|end\b|done\b|fi\b|esac\b)")
+"""How a line begins that ends what began above it."""
 
 
 def defines(line: str, symbol: str) -> bool:
@@ -175,3 +177,16 @@ def _indent(line: str) -> int:
 
 def _squeezed(lines: Sequence[str]) -> str:
     return "".join("".join(lines).split())
+
+
+def block(text: str, line: int) -> str:
+    """Return the lines of what begins at a line, as far as indents tell it, without empty ones."""
+    first, *rest = text.split("\n")[line - 1 :] or [""]
+    depth = _indent(first)
+    kept = [first.rstrip()]
+    for one in rest:
+        if one.strip() and _indent(one) <= depth and not _CLOSES.match(one):
+            break
+        if one.strip():
+            kept.append(one.rstrip())
+    return "\n".join(kept)

@@ -42,6 +42,7 @@ class Seen:
         instead: what stands most often where it stood, or the value that is there now.
         heir: what a text should name in its place, where that is sure: `instead`, or a whole path.
         retired: what makes it a shell of what it was; '' when nothing does.
+        rewritten: what is in the new place is not what was in the old one.
     """
 
     place: str | None = None
@@ -57,6 +58,7 @@ class Seen:
     instead: str = ""
     heir: str = ""
     retired: str = ""
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,8 @@ class Judgement:
     `likely` is what probably took its place, when it is gone; `places` are those of a folder or a
     pattern whose files went to several; `by_use`: it is there, unchanged, and others use something
     else instead; `heir` is what the text should name in place of it, where that is sure; `left`:
-    a definition went to another file, and the file that it was in is still there.
+    a definition went to another file, and the file that it was in is still there; `also_changed`:
+    it moved, and what it says changed, too.
     """
 
     anchor: Anchor
@@ -78,6 +81,7 @@ class Judgement:
     by_use: bool = False
     heir: str = ""
     left: bool = False
+    also_changed: bool = False
 
 
 DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
@@ -85,6 +89,9 @@ DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 """Anchors on what is found in a file, or among files, by its name."""
+
+DEFINED = frozenset((Method.TREE, Method.HUNKS))
+"""Anchors on definitions."""
 
 _ORDER = (
     Verdict.FRESH,
@@ -110,9 +117,16 @@ def judge(anchor: Anchor, seen: Seen) -> Judgement:
     if seen.place is None or seen.span is Span.MISSING:
         return _judge_missing(anchor, seen)
     if seen.place != anchor.path:
-        changed = " and changed" if seen.span is Span.DIFFERENT else ""
+        also = seen.span is Span.DIFFERENT
+        changed = " and changed" if also else ""
         reason = f"{name} moved{changed}: {as_name(anchor.path)} is now {as_name(seen.place)}"
-        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=seen.place,
+            also_changed=also,
+        )
     if seen.span is Span.DIFFERENT and not seen.retired:
         reason = f"{name} in {as_name(anchor.path)} changed"
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place)
@@ -211,7 +225,13 @@ def _judge_file(anchor: Anchor, seen: Seen) -> Judgement:
         )
     if seen.place != anchor.path:
         reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}"
-        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=seen.place,
+            also_changed=seen.rewritten,
+        )
     return _still_there(anchor, seen)
 
 
@@ -271,8 +291,16 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> Judgement:
         only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
         places = as_names(seen.elsewhere, 3)
         reason = f"{name} is no longer in {as_name(anchor.path)}; it is now in {places}"
-        left = seen.place is not None
-        return Judgement(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=only, left=left)
+        if seen.rewritten:
+            reason = f"{reason}, and changed"
+        return Judgement(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=only,
+            left=seen.place is not None,
+            also_changed=seen.rewritten,
+        )
     if seen.place is None:
         reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:

@@ -13,7 +13,7 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth import definitions
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import assignments, retired, returns, successors
+from yaadwatch.core.truth.doubt import assignments, relocated, retired, returns, successors
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -48,6 +48,7 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
             seen = file_state.see(anchor, view, head)
             if anchor.method is Method.FILE and not seen.unknown:
                 seen = _found_elsewhere(anchor, seen, view, head)
+                seen = replace(seen, rewritten=_is_rewritten(anchor, seen, view, head))
             seen = _with_age(anchor, seen, view, head)
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))
@@ -174,6 +175,15 @@ def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Se
     added = head.window(anchor.commit).changes.added
     split = successors.of_split(anchor.path, seen.place, added)
     return replace(seen, place=split.path) if split and _is_there(split, view) else seen
+
+
+def _is_rewritten(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> bool:
+    """Return whether a file that moved says something else now; what cannot be read does."""
+    place = seen.place
+    if place is None or place == anchor.path or seen.same_bytes or view.find(place) is None:
+        return False
+    old, new = head.history.read_blob(anchor.blob), view.read(place)
+    return old is None or new is None or not relocated.says_the_same(old, new, place)
 
 
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:

@@ -1,6 +1,7 @@
 """What a view shows of an anchored file, and of a definition in it."""
 
 import re
+from dataclasses import replace
 
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.text_cache import kept
@@ -52,7 +53,7 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if place is None:
         if anchor.method is Method.FILE:
             return Seen()
-        return Seen(elsewhere=_defining(view, anchor.symbol, anchor.path))
+        return _went(anchor, Seen(), view, head)
     found = view.find(place)
     if found is None:
         return Seen(unknown=f"{as_name(place)} changed while it was looked at")
@@ -157,8 +158,30 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         if line is not None:
             return _compare_by_hunks(anchor, place, data, line, head.history)
-    elsewhere = tuple(path for path in _defining(view, anchor.symbol, place) if path != place)
-    return Seen(place=place, span=Span.MISSING, elsewhere=elsewhere)
+    return _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
+
+
+def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
+    """Return `seen` with the other files that define the symbol now, and whether it changed."""
+    like = seen.place or anchor.path
+    defining = _defining(view, anchor.symbol, like)
+    elsewhere = {path: found for path, found in defining.items() if path != seen.place}
+    same = (_is_same(anchor, path, found, view, head) for path, found in elsewhere.items())
+    return replace(seen, elsewhere=tuple(elsewhere), rewritten=not all(same))
+
+
+def _is_same(
+    anchor: Anchor, path: str, found: tuple[Method, str, int], view: View, head: AtHead
+) -> bool:
+    """Return whether a definition in another file says what the anchored one said."""
+    method, fingerprint, line = found
+    if method is Method.TREE or anchor.method is Method.TREE:
+        return fingerprint == anchor.fingerprint
+    old, new = _anchored_bytes(anchor, head.history), view.read(path)
+    if old is None or new is None or anchor.line is None:
+        return False
+    texts = (data.decode("utf-8", "replace") for data in (old, new))
+    return hunks.block(next(texts), anchor.line) == hunks.block(next(texts), line)
 
 
 def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, history: History) -> Seen:
@@ -199,8 +222,11 @@ def _why_not_comparable(anchor: Anchor, history: History) -> str:
     )
 
 
-def _defining(view: View, symbol: str, like: str) -> tuple[str, ...]:
-    """Return the files that define `symbol`, of the same kind as `like`; none if it is common."""
+def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str, int]]:
+    """Return the files that define `symbol`, as `define_in` does; none if it is common.
+
+    Only files of the same kind as `like` are looked at.
+    """
     suffix = like.rpartition(".")[2]
     holding = view.holding(hunks.last_part(symbol), like)
     named = [path for path in holding if path.endswith("." + suffix)]
@@ -210,5 +236,6 @@ def _defining(view: View, symbol: str, like: str) -> tuple[str, ...]:
         looked = named[:WORD_FILES_MAX]
         named = [path for path in looked if defining.search(view.read(path) or b"")]
     if len(named) > SYMBOL_FILES_MAX:
-        return ()
-    return tuple(path for path in named if define_in(view, path, symbol) is not None)
+        return {}
+    defined = ((path, define_in(view, path, symbol)) for path in named)
+    return {path: found for path, found in defined if found is not None}

@@ -33,7 +33,8 @@ UNDO_CHARS_MAX = 300
 class Mended:
     """A memory before, and as it reads and what it rests on after.
 
-    `lacking`: why not all was found that it rests on. `away`: memories of other branches.
+    `lacking`: why not all was found that it rests on. `away`: memories of other branches. Not
+    `stated`: it only follows a move, and nobody says that it is true.
     """
 
     before: Node
@@ -43,6 +44,7 @@ class Mended:
     entities: Sequence[str] = ()
     lacking: str = ""
     away: Collection[str] = ()
+    stated: bool = True
 
 
 def update(
@@ -95,11 +97,17 @@ def update(
 
 
 def reanchor(
-    home: Home, call: Call, *, id: str | None = None, all: bool = False, dry_run: bool = False
+    home: Home,
+    call: Call,
+    *,
+    id: str | None = None,
+    all: bool = False,
+    dry_run: bool = False,
+    accept_change: bool = False,
 ) -> dict[str, object]:
-    """Accept what doubts propose: the words put right, the anchors taken at the new place.
+    """Accept what flags propose: the words put right, the anchors taken at the new place.
 
-    The answer is Reanchored.
+    Where more than the place changed, that stays flagged. The answer is Reanchored.
 
     Args:
         home: what may be reached.
@@ -107,11 +115,13 @@ def reanchor(
         id: the memory; None with `all`.
         all: every memory whose doubt proposes something; those that cannot be are told as skipped.
         dry_run: only tell what would be.
+        accept_change: what also changed is as the memory says; it is not flagged any more.
 
     Raises:
         YaadError: BAD_REQUEST unless one of `id` and `all` is given; NOT_FOUND, BAD_REQUEST,
-            CONFLICT when `id` does not name exactly one; REFUSED when it is archived, its doubt
-            proposes nothing, or a person's own file says it; CONFLICT as for `update`.
+            CONFLICT when `id` does not name exactly one; REFUSED when it is archived, its flag
+            proposes nothing, or a person's own file says it; CONFLICT as for `update`, and when
+            something else is proposed than when it was last checked.
     """
     if (id is None) != all:
         raise YaadError(
@@ -121,35 +131,74 @@ def reanchor(
         )
     with home.space(call) as space:
         wanted = None if id is None else find_node(space.db, id)
+        before = {flag.node: flag for flag in space.db.read(flags.of_worktree, space.worktree.id)}
         stale.check_space(home, space, None)
         found = space.db.read(flags.of_worktree, space.worktree.id)
+        done, skipped = [], []
+        how = {"dry_run": dry_run, "accept_change": accept_change}
         if wanted is not None:
             flag = next((flag for flag in found if flag.node == wanted), None)
             space.db.read(_living, wanted)
             places = space.db.read(said_in, space.worktree.id, [wanted]).get(wanted, ())
-            proposed = _proposed(wanted, flag, said_where(places))
-            done = [_accept(home, call, space, proposed, dry_run=dry_run)]
-            return {"dry_run": dry_run, "reanchored": done, "skipped": []}
-        done, skipped = [], []
+            proposed = _proposed(wanted, flag, said_where(places), before.get(wanted))
+            done.append(_accept(home, call, space, proposed, **how))
+            found = []
         for flag in found:
             if flag.suggestion is None or not flag.suggestion.can_be_accepted:
                 continue
             try:
-                done.append(_accept(home, call, space, flag, dry_run=dry_run))
+                _refuse_another(flag, before.get(flag.node))
+                done.append(_accept(home, call, space, flag, **how))
             except YaadError as error:
                 skipped.append(
                     {"id": flag.node, "reason": error.message, "hint": error.hint or None}
                 )
+        if not dry_run and not accept_change and any(row["also_changed"] for row in done):
+            stale.check_space(home, space, None)
+            still = {one.node: one for one in space.db.read(flags.of_worktree, space.worktree.id)}
+            for row in done:
+                row["still_flagged"] = _still(still.get(str(row["id"])))
     return {"dry_run": dry_run, "reanchored": done, "skipped": skipped}
 
 
-def _proposed(node_id: str, flag: Flag | None, where: str) -> Flag:
-    """Return the doubt, which proposes something; `where` a person's files say the memory.
+def _still(flag: Flag | None) -> dict[str, object] | None:
+    """Return the JSON of why a memory is still flagged after it followed a move."""
+    return {"verdict": flag.verdict.value, "reason": flag.reason} if flag is not None else None
+
+
+def _refuse_another(now: Flag, before: Flag | None) -> None:
+    """Refuse to accept what is proposed when it is not what was proposed before.
 
     Raises:
-        YaadError: REFUSED when there is none that does.
+        YaadError: CONFLICT.
+    """
+    if before is None or before.suggestion is None or not before.suggestion.can_be_accepted:
+        return
+    if now.suggestion is None or now.suggestion == before.suggestion:
+        return
+    short = called(now.node)
+    raise YaadError(
+        Code.CONFLICT,
+        f"Something changed meanwhile, and memory {short} is proposed something else now "
+        f"({now.reason}). Nothing was changed.",
+        hint=f"See what it is: yaadwatch stale. Accept it: yaadwatch reanchor {short}",
+    )
+
+
+def _proposed(node_id: str, flag: Flag | None, where: str, before: Flag | None) -> Flag:
+    """Return the flag, which proposes something; `where` a person's files say the memory.
+
+    Args:
+        node_id: the memory.
+        flag: what is known of it now.
+        where: a person's files say it.
+        before: what was known of it before the files were looked at.
+
+    Raises:
+        YaadError: REFUSED when there is none that does; CONFLICT as for `_refuse_another`.
     """
     if flag is not None and flag.suggestion is not None and flag.suggestion.can_be_accepted:
+        _refuse_another(flag, before)
         return flag
     short = called(node_id)
     why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"
@@ -162,18 +211,21 @@ def _proposed(node_id: str, flag: Flag | None, where: str) -> Flag:
 
 
 def _accept(
-    home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool
+    home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool, accept_change: bool
 ) -> dict[str, object]:
-    """Do what a doubt proposes; return the JSON of it."""
+    """Do what a flag proposes; return the JSON of it."""
     shelf = Shelf(db=space.db, space=space)
     node, old = space.db.read(_living, flag.node)
     proposal = flag.suggestion or Suggestion(path=None, text=None)
-    masked = clean(proposal.text or node.text)
+    keeps_changes = proposal.also_changed and not accept_change
+    masked = clean(proposal.text or proposal.placed_text or node.text)
     said = masked.text.strip()
     if said != node.text:
         space.db.read(node_changes.refuse_said, node, said)
     worded = _worded(home, node, said, node.version)
-    rests_on = preparing.anchor_again(home, space, worded, old)
+    if keeps_changes:
+        worded = replace(worded, confidence=node.confidence, confirmed_at=node.confirmed_at)
+    rests_on = preparing.anchor_again(home, space, worded, old, keeps_changes=keeps_changes)
     done = Mended(
         before=node,
         after=worded,
@@ -181,6 +233,7 @@ def _accept(
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
         away=succession.away(home, shelf),
+        stated=not keeps_changes,
     )
     if dry_run:
         space.db.read(node_changes.refuse_twin, worded)
@@ -193,6 +246,8 @@ def _accept(
         "text": worded.text,
         "reason": flag.reason,
         "path": proposal.path,
+        "also_changed": proposal.also_changed,
+        "still_flagged": None,
         "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.anchors],
         "lacking": rests_on.lacking or None,
         "undo": None if dry_run else _undo(done) or None,
@@ -246,7 +301,15 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     else:
         claiming.take(conn, done.after, now)
     hold = node_changes.confirm(
-        conn, home, done.after, done.anchors, now, actor=actor, change=change, away=done.away
+        conn,
+        home,
+        done.after,
+        done.anchors,
+        now,
+        actor=actor,
+        change=change,
+        away=done.away,
+        stated=done.stated,
     )
     session_text.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)

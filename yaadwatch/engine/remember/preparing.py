@@ -10,7 +10,7 @@ from yaadwatch.core.privacy import Masked
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
-from yaadwatch.core.truth.verdict import BY_NAME, Span
+from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
 from yaadwatch.engine import budget, succession
 from yaadwatch.engine.anchored import anchor_state, anchoring
 from yaadwatch.engine.anchored.anchoring import Source
@@ -155,6 +155,7 @@ def anchor_again(
     *,
     folder: str = "",
     whole: bool = False,
+    keeps_changes: bool = False,
 ) -> Rested:
     """Return what a memory rests on as things are now; its paths may start in `folder`.
 
@@ -162,7 +163,8 @@ def anchor_again(
     is kept where it still exists; what is gone is dropped. A memory of the user's own store
     (`space` None) rests on nothing. Where git cannot be run, files are looked for by
     their paths alone, and what the text still names of the old is kept, unless it is to be
-    `whole`.
+    `whole`. With `keeps_changes`, what changed stays as it was anchored, at the place where it is
+    now, so that the change is still flagged.
 
     Raises:
         NoGit: git cannot be run, and it is to be whole.
@@ -191,6 +193,8 @@ def anchor_again(
             if anchor.trust == "text" and (anchor.path, anchor.symbol) not in here
         ]
     rests_on = _followed(old, found, tree, head)
+    if keeps_changes:
+        rests_on = _with_changes(old, rests_on, tree, head)
     return Rested([replace(anchor, node=node.id) for anchor in rests_on], lacking)
 
 
@@ -317,6 +321,25 @@ def _followed(
         again = anchoring.again(anchor, place, tree, head.head.commit)
         if again is not None:
             both[place, anchor.symbol] = again
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def _with_changes(
+    old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `now` with what changed since the `old` anchors as it was, where it is now.
+
+    A changed definition counts as given: whoever kept its change wants to hear of it.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
+    for anchor in old:
+        seen = anchor_state.see(anchor, tree, head)
+        place = seen.place if seen.span is Span.DIFFERENT else None
+        if anchor.method in DEFINED and seen.rewritten and len(seen.elsewhere) == 1:
+            place = seen.elsewhere[0]
+        if place is not None:
+            trust = "given" if anchor.method in DEFINED else anchor.trust
+            both[place, anchor.symbol] = replace(anchor, path=place, trust=trust)
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 

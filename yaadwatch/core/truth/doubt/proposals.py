@@ -71,8 +71,35 @@ def proposal(
     that a definition left is rewritten only where the text names it for that definition. Where
     a value that the text gives is another now, and cannot be put into it, or something else of it
     changed besides, there is no text that is true for certain: then only places are told. So it is
-    where something else that it names is gone.
+    where something else that it names is gone. Where something that it names changed, whether it
+    moved or not, the text may be false for that: then the place is proposed without it.
     """
+    beside = tuple(beside)
+    found = _proposal(text, judgements, beside)
+    every = (*judgements, *beside)
+    also_changed = _also_changed(every)
+    may_be_false = also_changed or any(one.verdict is Verdict.UNKNOWN for one in every)
+    if found is None or not may_be_false or found.path is None:
+        return found if not may_be_false or found is None or found.places else None
+    return replace(found, text=None, also_changed=also_changed, placed_text=found.text)
+
+
+def _also_changed(judgements: Sequence[Judgement]) -> bool:
+    """Return whether more changed than places, and than the values that a text gives."""
+    valued = {last_part(one.anchor.name) for one in judgements if has_other_value(one)}
+    moved = any(one.verdict is Verdict.MOVED for one in judgements)
+    return any(
+        (one.also_changed and not (valued and one.anchor.method is Method.FILE))
+        or (one.verdict is Verdict.CHANGED and moved and not one.by_use)
+        for one in judgements
+        if last_part(one.anchor.name) not in valued
+    )
+
+
+def _proposal(
+    text: str, judgements: Sequence[Judgement], beside: Sequence[Judgement]
+) -> Suggestion | None:
+    """Return what these propose together, as if nothing of them had changed but what is told."""
     valued = [one for one in judgements if has_other_value(one)]
     offers = [
         (one, _where_sure(text, one, suggest(text, one), (*judgements, *beside)))
