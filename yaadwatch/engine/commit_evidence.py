@@ -243,6 +243,10 @@ class _Shape:
                 return None
             there = found.state is State.FOUND
             return cls(blob=blob, there=there, fingerprint=found.fingerprint)
+        if anchor.is_held:
+            then = history.read_blob(anchor.blob) if anchor.blob else None
+            number = anchor_state.number_now(anchor, then, path, data)
+            return cls(blob=blob, there=True, fingerprint=number)
         if anchor.method is Method.VALUE:
             # Of two values that are both as true as the text is none the change that is told.
             now = anchor_state.value_in(anchor, path, data) or ""

@@ -32,6 +32,16 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
     return shown
 
 
+def anchor_rows(anchors: Iterable[Anchor]) -> list[dict[str, object]]:
+    """Return the JSON of anchors; a value of a definition that is among them is not repeated."""
+    rows: dict[tuple[str, str], dict[str, object]] = {}
+    for anchor in anchors:
+        row = anchor_row(anchor)
+        known = rows.setdefault((anchor.path, anchor.name), row)
+        known.update(row if "line" in row else {})
+    return list(rows.values())
+
+
 def edge_row(edge: Edge) -> dict[str, object]:
     """Return the JSON of an edge; `edge` is the number that it is closed or deleted by."""
     return {

@@ -58,6 +58,8 @@ ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
 RETURNED: Final = " ->"
 """Ends the symbol of an anchor on the literal that a function returns."""
+HELD: Final = " #"
+"""Ends the symbol of an anchor on a number inside a definition; the number follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,15 @@ class Anchor:
     @property
     def name(self) -> str:
         """Return the symbol as people say it; '' for a whole file or folder."""
-        return self.symbol.removesuffix(ASSIGNED).removesuffix(RETURNED)
+        symbol = self.symbol
+        if self.is_held:
+            symbol = symbol.rpartition(HELD)[0]
+        return symbol.removesuffix(ASSIGNED).removesuffix(RETURNED)
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether this is a number inside a definition."""
+        return self.method is Method.VALUE and HELD in self.symbol
 
     @property
     def reference(self) -> Reference:

@@ -255,6 +255,8 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
     name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
+        if anchor.is_held:
+            return _judge_number(anchor, seen)
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
         then, since = _shown(anchor.fingerprint), _shown(seen.instead)
         reason = f"{about}: {was} {then}, {now} now {since}"
@@ -282,6 +284,19 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         reason = f"{reason}; {as_name(seen.likely)} does"
     return Judgement(
         anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely, heir=seen.heir
+    )
+
+
+def _judge_number(anchor: Anchor, seen: Seen) -> Judgement:
+    """Return that a definition has another number than the text states."""
+    name, path = anchor.name, as_name(anchor.path)
+    changed = f"{anchor.fingerprint} is now {_shown(seen.instead)}"
+    reason, place = f"{name} in {path}: {changed}", seen.place
+    if place is None or place == anchor.path:
+        return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=place)
+    reason = f"{name} moved and changed: {path} is now {as_name(place)}; {changed}"
+    return Judgement(
+        anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=place, also_changed=True
     )
 
 

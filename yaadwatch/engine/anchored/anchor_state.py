@@ -13,7 +13,14 @@ from yaadwatch.core.references import targets, values
 from yaadwatch.core.references.words import is_telling
 from yaadwatch.core.truth import definitions
 from yaadwatch.core.truth.definitions import State
-from yaadwatch.core.truth.doubt import assignments, relocated, retired, returns, successors
+from yaadwatch.core.truth.doubt import (
+    assignments,
+    inner_literals,
+    relocated,
+    retired,
+    returns,
+    successors,
+)
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -323,6 +330,8 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     text, seen = _text(anchor, view, head)
     if text is None:
         return seen
+    if anchor.is_held:
+        return _see_held(anchor, seen, text, head)
     now = value_in(anchor, seen.place or anchor.path, text.encode())
     if anchor.symbol.endswith((ASSIGNED, RETURNED)):
         # What is given elsewhere, worked out or returned under a condition may be the same.
@@ -331,6 +340,34 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return replace(seen, span=Span.MISSING)
     span = Span.SAME if holds(anchor, now) else Span.DIFFERENT
     return replace(seen, span=span, instead=now)
+
+
+def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
+    """Return whether a definition has another number where the text states one."""
+    then = head.history.read_blob(anchor.blob) if anchor.blob else None
+    now = number_now(anchor, then, seen.place or anchor.path, text.encode())
+    if now == anchor.fingerprint:
+        return replace(seen, span=Span.SAME)
+    return replace(seen, span=Span.DIFFERENT, instead=now)
+
+
+def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> str:
+    """Return the number that a definition has in a file where the anchored one stood.
+
+    The anchored number itself where nothing else is certain.
+
+    Args:
+        anchor: on a number inside a definition.
+        then: the anchored version of its file; None when git does not have it.
+        path: the name of the file now.
+        data: the file now.
+    """
+    if then is None:
+        return anchor.fingerprint
+    texts = then.decode("utf-8", "replace"), data.decode("utf-8", "replace")
+    paths = (anchor.path, path)
+    now = inner_literals.now_in_place(*texts, paths, anchor.name, anchor.fingerprint)
+    return now or anchor.fingerprint
 
 
 def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:

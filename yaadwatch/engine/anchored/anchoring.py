@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from yaadwatch.core.references import targets, values
+from yaadwatch.core.references import counts, targets, values
 from yaadwatch.core.references.mentions import Mentions, mentions
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.references.words import is_telling
-from yaadwatch.core.truth.doubt import assignments, returns
+from yaadwatch.core.truth.doubt import assignments, inner_literals, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.anchor_maker import Maker, path_word
 from yaadwatch.engine.anchored.worktree import View
-from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, HELD, RETURNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX
 
 VALUE_FILES_MAX = 4
@@ -240,6 +240,7 @@ def _value(one: Sought, maker: Maker) -> None:
             made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=number)
             _add(one, made)
     _value_in_words(one, maker)
+    _held(one, maker)
     for stated in one.spoken.versions:
         path = maker.version_home(stated, one.source.folder)
         if path is not None:
@@ -258,6 +259,34 @@ def _returned(one: Sought, definition: Anchor, maker: Maker) -> None:
         symbol = f"{definition.symbol}{RETURNED}"
         made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=stated)
         _add(one, made)
+
+
+def _held(one: Sought, maker: Maker) -> None:
+    """Anchor the numbers of the text that stand inside a definition which it names.
+
+    Where it names files only, the one definition in them that has the number beside what the text
+    counts.
+    """
+    named = [made for made in one.found if made.method is Method.TREE]
+    given = {last_part(made.name) for made in one.found if made.method is Method.VALUE}
+    files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
+    for count in counts.counts(one.source.text) if named or files else ():
+        found: set[tuple[str, str, str]] = set()
+        for made in named:
+            held = inner_literals.stated(maker.text(made.path), made.path, made.symbol, count)
+            if held is not None and last_part(made.symbol) not in given:
+                found.add((made.path, made.symbol, held[0]))
+        if not found and not named:
+            homes = {
+                (path, *home)
+                for path in files
+                if (home := inner_literals.only_home(maker.text(path), path, count)) is not None
+            }
+            found = {home for home in homes if last_part(home[1]) not in given}
+        if len(found) == 1:
+            path, symbol, value = found.pop()
+            symbol = f"{symbol}{HELD}{value}"
+            _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=value))
 
 
 def _value_in_words(one: Sought, maker: Maker) -> None:

@@ -186,7 +186,7 @@ def _row(reached: Reached, found: _Resting) -> dict[str, object]:
         "kind": node.kind,
         "weight": round(reached.part, 4),
         "centrality": round(found.central[node.id], 4),
-        "anchors": [json_views.anchor_row(anchor) for anchor in found.on.get(node.id, ())],
+        "anchors": json_views.anchor_rows(found.on.get(node.id, ())),
         "via": list(reached.path[:-1]),
         "along": [
             {"id": edge.from_node, "kind": edge.kind, "to": edge.to_node, "weight": edge.weight}

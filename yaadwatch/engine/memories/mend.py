@@ -248,7 +248,7 @@ def _accept(
         "path": proposal.path,
         "also_changed": proposal.also_changed,
         "still_flagged": None,
-        "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.anchors],
+        "anchors": json_views.anchor_rows(rests_on.anchors),
         "lacking": rests_on.lacking or None,
         "undo": None if dry_run else _undo(done) or None,
     }
@@ -319,7 +319,7 @@ def updated(done: Mended) -> dict[str, object]:
     """Return the answer Updated."""
     return json_views.changed_row(done.after, undo=_undo(done)) | {
         "version": done.after.version,
-        "anchors": [json_views.anchor_row(anchor) for anchor in done.anchors],
+        "anchors": json_views.anchor_rows(done.anchors),
         "masked": list(done.masked),
         "lacking": done.lacking or None,
     }

@@ -103,7 +103,7 @@ def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
         "version": admitted.node.version,
         "text": admitted.node.text,
         "why": admitted.why,
-        "anchors": [json_views.anchor_row(anchor) for anchor in admitted.anchors],
+        "anchors": json_views.anchor_rows(admitted.anchors),
         "masked": list(admitted.masked),
         "decision": admitted.decision,
         "lacking": admitted.lacking or None,

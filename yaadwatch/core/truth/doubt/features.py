@@ -8,14 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from yaadwatch.core.truth.verdict import Judgement, Seen
+from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.model.anchors import Method, Verdict
 
 _LOST = frozenset((Verdict.GONE, Verdict.MOVED))
 _GONE = frozenset((Verdict.GONE,))
 _PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
 _GRAVEST = (
-    ("value_changed", frozenset((Method.VALUE,)), frozenset((Verdict.CHANGED, Verdict.GONE))),
+    ("value_changed", frozenset((Method.VALUE,)), _LOST | {Verdict.CHANGED}),
     ("place_lost", _PLACES, _LOST),
     ("target_gone", frozenset((Method.TARGET,)), _GONE),
     ("word_gone", frozenset((Method.WORD,)), _GONE),
@@ -65,8 +65,13 @@ def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]
     return {
         **lost,
         **_uses([] if gravest else known, changed_files),
-        "anchors": math.log1p(len(known)),
+        "anchors": math.log1p(sum(not _is_silent(sight) for sight in known)),
     }
+
+
+def _is_silent(sight: Sight) -> bool:
+    """Return whether a number inside a definition still holds: that definition is counted."""
+    return sight.judgement.anchor.is_held and sight.judgement.verdict not in DOUBTS
 
 
 def is_lost(sights: Sequence[Sight]) -> bool:

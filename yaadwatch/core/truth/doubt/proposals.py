@@ -30,6 +30,8 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     """
     new = judgement.place
     old = judgement.anchor.path
+    if judgement.anchor.is_held:
+        return None  # the text states it in its own words; which to exchange is not certain
     if has_other_value(judgement):
         revalued = _revalued(text, [judgement])
         return Suggestion(path=None, text=revalued) if revalued else None

@@ -1,0 +1,175 @@
+"""A number inside a definition that a plain sentence states is flagged once another is there."""
+
+import pytest
+
+from yaadwatch.engine import stale
+
+PYTHON = """def fetch(url, tries=3, timeout=30):
+    for attempt in range(tries):
+        get(url, timeout=timeout)
+
+
+def publish(row):
+    for _ in range(3):
+        send(row)
+
+
+class Cart:
+    def merge(self, rows):
+        return chunked(rows, 50)
+
+
+def page():
+    LIMIT = 25
+    return rows[:LIMIT]
+"""
+
+
+def flagged(repo, said, before, after, path="src/net.py"):
+    """Return the reasons of the warnings after a commit changes the file."""
+    repo.write(path, before)
+    repo.commit("before")
+    repo.remember(said)
+    repo.write(path, after)
+    repo.commit("the change")
+    rows = stale.stale(repo.home, repo.call, all=True)["stale"]
+    return [row["reason"] for row in rows if row["level"] == "warn"]
+
+
+@pytest.mark.parametrize(
+    ("said", "old", "new", "reason"),
+    [
+        (
+            "Downloads are tried three times, in src/net.py",
+            "tries=3",
+            "tries=5",
+            "fetch in src/net.py: 3 is now 5",
+        ),
+        ("`fetch` is tried 3 times", "tries=3", "tries=5", "fetch in src/net.py: 3 is now 5"),
+        (
+            "`publish` is retried three times",
+            "range(3)",
+            "range(5)",
+            "publish in src/net.py: 3 is now 5",
+        ),
+        (
+            "`fetch` gives up after thirty seconds",
+            "=30",
+            "=60",
+            "fetch in src/net.py: 30 is now 60",
+        ),
+        ("`fetch` has a timeout of 30 s", "=30", "=45", "fetch in src/net.py: 30 is now 45"),
+        (
+            "Merging a cart works in batches of 50 rows (src/net.py)",
+            "rows, 50",
+            "rows, 80",
+            "Cart.merge in src/net.py: 50 is now 80",
+        ),
+        (
+            "`publish` is retried three times",
+            "range(3)",
+            "range(TRIES_MAX)",
+            "publish in src/net.py: 3 is now 5",
+        ),
+    ],
+)
+def test_a_number_that_was_replaced_is_flagged_from_a_plain_sentence(repo, said, old, new, reason):
+    after = PYTHON.replace(old, new) + "\n\nTRIES_MAX = 5\n"
+    assert flagged(repo, said, PYTHON, after) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("src/net.ts", "export function load(u: string, tries = 2) {}", "tries = 4"),
+        ("src/net.go", "func load(u string) {\n\tfor i := 0; i < 2; i++ { retry(u) }\n}", "i < 4"),
+        ("src/net.rs", "fn load(u: &str) {\n    for attempt in 0..2 { get(u); }\n}", "0..4"),
+        ("src/net.rb", "def load(u)\n  2.times { get(u) }\nend", "4.times"),
+    ],
+)
+def test_it_is_flagged_in_other_languages(repo, path, before, after):
+    old = after.replace("4", "2")
+
+    found = flagged(
+        repo, "`load` is retried twice", f"{before}\n", before.replace(old, after) + "\n", path
+    )
+
+    assert found == [f"load in {path}: 2 is now 4"]
+
+
+@pytest.mark.parametrize(
+    ("said", "old", "new"),
+    [
+        ("`fetch` is called in 3 places", "tries=3", "tries=5"),
+        ("Three modules use src/net.py", "tries=3", "tries=5"),
+        ("`publish` is retried three times", "range(3)", "range(0, 3)"),
+        ("`publish` is retried three times", "range(3)", "range(THREE)"),
+        ("`publish` is retried three times", "range(3)", "range(tries_of(row))"),
+        ("`publish` is retried three times", "def publish(row):", "def publish(a_row, extra=9):"),
+        ("`fetch` gives up after thirty seconds", "=30", "=30.0"),
+        ("`fetch` gives up after thirty seconds (#3)", "tries=3", "tries=5"),
+        ("Step 3: call `publish` again and retry", "range(3)", "range(5)"),
+        ("`publish` is retried by one of them", "range(3)", "range(1)"),
+        ("`Cart.merge` keeps 80 % of the rows", "rows, 50", "rows, 80"),
+        ("`fetch` and `publish` are tried three times", "tries=3", "tries=5"),
+    ],
+)
+def test_what_is_not_certainly_another_number_raises_nothing(repo, said, old, new):
+    after = PYTHON.replace(old, new) + "\n\nTHREE = 3\n"
+    assert flagged(repo, said, PYTHON, after) == []
+
+
+def test_the_flag_names_the_commit_and_clears_when_the_number_is_back(repo):
+    said = "Downloads are tried three times, in src/net.py"
+    assert flagged(repo, said, PYTHON, PYTHON.replace("tries=3", "tries=5"))
+    (row,) = repo.stale()["stale"]
+    assert [one["commit"]["subject"] for one in row["evidence"]] == ["the change"]
+    assert row.get("suggestion") is None
+
+    repo.write("src/net.py", PYTHON)
+    repo.commit("back")
+
+    assert repo.stale()["stale"] == []
+
+
+def test_a_bullet_of_an_agent_file_is_flagged(repo):
+    repo.write("src/net.py", PYTHON)
+    repo.write("CLAUDE.md", "- Downloads are tried three times, in src/net.py\n")
+    repo.commit("before")
+    repo.sync()
+    repo.write("src/net.py", PYTHON.replace("tries=3", "tries=5"))
+    repo.commit("the change")
+
+    (row,) = repo.stale()["stale"]
+    assert (row["level"], row["reason"]) == ("warn", "fetch in src/net.py: 3 is now 5")
+
+
+def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
+    repo.write("src/net.py", PYTHON)
+    repo.commit("before")
+    repo.remember("Downloads are tried three times, in src/net.py")
+    repo.write("src/net.py", PYTHON.replace("tries=3", "tries=5"))
+    repo.commit("five")
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("moved")
+
+    (row,) = repo.stale()["stale"]
+
+    assert row["verdict"] == "moved"
+    assert row["reason"] == "fetch moved and changed: src/net.py is now src/http.py; 3 is now 5"
+    assert (row["suggestion"]["path"], row["suggestion"]["text"]) == ("src/http.py", None)
+    repo.reanchor(row["id"])
+    (row,) = repo.stale()["stale"]
+    assert row["reason"] == "fetch in src/http.py: 3 is now 5"
+
+
+def test_a_number_that_moved_with_its_file_is_not_doubted_itself(repo):
+    repo.write("src/net.py", PYTHON)
+    repo.commit("before")
+    repo.remember("Downloads are tried three times, in src/net.py")
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("moved")
+
+    (row,) = repo.stale()["stale"]
+
+    assert row["suggestion"]["text"] == "Downloads are tried three times, in src/http.py"

@@ -1,0 +1,147 @@
+"""Which numbers does a text state in words or digits ("tried three times", "waits 30 s")?"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from yaadwatch.core.references.values import plain
+
+COUNTS_MAX: Final = 16
+"""Numbers taken from one text; past that it is a table."""
+_ONES: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    "nineteen",
+)
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORDS: Final = (
+    {word: at for at, word in enumerate(_ONES)}
+    | {word: 10 * at for at, word in enumerate(_TENS, 2)}
+    | {"once": 1, "twice": 2, "thrice": 3}
+)
+_ADVERBS: Final = frozenset(("once", "twice", "thrice"))
+_NUMBER: Final = re.compile(
+    rf"(?i)(?<![\w./:#@$-])(?:(?P<digits>\d[\d_]{{0,12}}(?:,\d{{3}}){{0,3}}(?:\.\d{{1,6}})?)"
+    rf"(?P<unit>ms|s|min|h)?(?![\w%]|[.:/-]\w)"
+    rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ones>{'|'.join(_ONES[1:10])})(?![\w-])"
+    rf"|(?P<word>{'|'.join(_WORDS)})(?![\w-]|,? or\b| of\b))"
+)
+_ORDINAL: Final = re.compile(r"(?:^|\n)\s*\Z")
+_NAMES_A_THING: Final = frozenset(
+    (
+        *("version", "v", "issue", "pr", "step", "section", "chapter", "page", "phase", "line"),
+        *("lines", "rule", "rfc", "part", "level", "python", "node", "java", "go", "php", "ruby"),
+    )
+)
+"""Words before a number that is a name, and counts nothing."""
+_SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n\s*\n|\n\s*[-*+]\s")
+_WORD_OR_NAME: Final = re.compile(r"[^\W\d_]+")
+_NAME_OR_PATH: Final = re.compile(
+    r"`[^`\s=:]{1,200}`|[\w@.-]*/[\w@./-]*|\b[\w-]+\.[A-Za-z]{1,5}\b|\b\w*[^\W_]_\w+|\b\w+\(\)"
+)
+"""What a sentence names: it says where a number is, and not what that counts."""
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ENDINGS: Final = (
+    *(("ies", "y"), ("ied", "y"), ("ying", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")),
+    ("e", ""),
+)
+_KEPT_CHARS_MIN: Final = 3
+_SAY_NOTHING: Final = frozenset(
+    (
+        *("the", "and", "for", "are", "all", "with", "from", "not", "new", "this", "that", "self"),
+        *("def", "let", "const", "var", "int", "return", "public", "static", "void", "func", "fn"),
+        *("class", "file", "code", "line", "use", "set", "get", "must", "every", "each", "per"),
+        *("has", "have", "was", "one", "its", "only", "than", "most", "least", "after", "before"),
+        *("function", "value", "number", "number", "type", "true", "false", "none", "null", "here"),
+    )
+)
+_FAMILIES: Final = (
+    frozenset(
+        (
+            *("try", "tries", "tried", "retry", "retries", "retried", "attempt", "attempts"),
+            *("times", "twice", "thrice", "once", "repeat", "repeats", "range"),
+        )
+    ),
+    frozenset(
+        (
+            *("second", "seconds", "sec", "secs", "s", "ms", "milliseconds", "millis", "minute"),
+            *("minutes", "min", "mins", "hour", "hours", "h", "timeout", "wait", "waits", "sleep"),
+            *("sleeps", "delay", "delays", "interval", "ttl", "expires", "expiry", "duration"),
+            *("deadline", "backoff", "timedelta", "period", "pause", "pauses"),
+        )
+    ),
+)
+"""Words that mean the same kind of number, in a text and in code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number that a text states, and what the words of its sentence say that it counts.
+
+    `values`: the plain forms that code may have: 30 seconds may be 30 or 30000. `subjects`: stems.
+    """
+
+    values: tuple[str, ...]
+    subjects: frozenset[str]
+
+
+def counts(text: str) -> Iterator[Count]:
+    """Yield the numbers that a text states with what they count, COUNTS_MAX at most."""
+    for found in islice(_NUMBER.finditer(text), COUNTS_MAX):
+        start, end = found.span()
+        before, after = text[:start], text[end:]
+        if found["digits"] and _ORDINAL.search(before) and after[:1] in {".", ")"}:
+            continue
+        last = _WORD_OR_NAME.findall(before[-24:])
+        if last and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace():
+            continue
+        sentence = _SENTENCE_END.split(before)[-1] + " "
+        sentence += _SENTENCE_END.split(after, maxsplit=1)[0]
+        unit = (found["unit"] or "").lower()
+        word = (found["word"] or "").lower()
+        extra = [unit] if unit else [word] if word in _ADVERBS else []
+        following = _WORD_OR_NAME.match(after.lstrip(" `"))
+        unit = unit or (following.group().lower() if following else "")
+        yield Count(
+            _forms(_value(found), unit), subjects_of(_NAME_OR_PATH.sub(" ", sentence), extra)
+        )
+
+
+def subjects_of(text: str, words: tuple[str, ...] | list[str] = ()) -> frozenset[str]:
+    """Return the stems of the words and of the parts of the names in a text, and their families."""
+    parts = [part.lower() for part in _PARTS.findall(text)]
+    every = {*parts, *words}
+    stems = {_stem(one) for one in every if len(one) >= _KEPT_CHARS_MIN and one not in _SAY_NOTHING}
+    families = {f"#{at}" for at, family in enumerate(_FAMILIES) if every & family}
+    return frozenset((stems - _SAY_NOTHING) | families)
+
+
+def _value(found: re.Match[str]) -> str:
+    if found["digits"]:
+        return plain(found["digits"])
+    if found["tens"]:
+        return str(_WORDS[found["tens"].lower()] + _WORDS[found["ones"].lower()])
+    return str(_WORDS[found["word"].lower()])
+
+
+def _forms(value: str, unit: str) -> tuple[str, ...]:
+    """Return a number as code may have it: a time also in the smaller units."""
+    if not value.isdecimal():
+        return (value,)
+    number = int(value)
+    if unit in {"s", "sec", "secs", "second", "seconds"}:
+        return (value, str(number * 1000))
+    if unit in {"min", "mins", "minute", "minutes"}:
+        return (value, str(number * 60), str(number * 60_000))
+    if unit in {"h", "hour", "hours"}:
+        return (value, str(number * 3600), str(number * 3_600_000))
+    return (value,)
+
+
+def _stem(word: str) -> str:
+    for ending, put in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) + len(put) >= _KEPT_CHARS_MIN:
+            return word[: -len(ending)] + put
+    return word
