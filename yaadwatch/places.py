@@ -68,6 +68,11 @@ def hook_untold() -> str:
     return os.path.join(_home(), "log", "untold")
 
 
+def prepared_briefs() -> str:
+    """Return the folder of briefs for hooks that the daemon answers too late; as text, likewise."""
+    return os.path.join(_home(), "briefs")
+
+
 def receipt() -> "Path":
     """Return the file that says what was written outside of this folder, and where."""
     return _path(_home(), "receipt.json")

@@ -78,7 +78,7 @@ class Job:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         self.told = done.stdout.decode() or self.told
-        self.late += b"not known within" in done.stderr
+        self.late += b"did not answer within" in done.stderr
 
 
 def main() -> None:

@@ -375,7 +375,7 @@ def hook(machine, payload, *, as_command=False):
             cwd=machine.home,
         )
         assert done.returncode == 0
-        return None if "not known within" in done.stderr else done
+        return None if "did not answer within" in done.stderr else done
 
     return wait_until(ran)
 

@@ -33,7 +33,7 @@ def late_hooks(machine):
     """Return how many hooks had no time to say anything."""
     log = machine.home / "yaad" / "log" / "hook.log"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    assert all("not known within" in line for line in lines), lines
+    assert all("did not answer within" in line for line in lines), lines
     return len(lines)
 
 

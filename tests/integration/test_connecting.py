@@ -215,7 +215,7 @@ def test_every_agent_is_given_what_it_takes(samples):
     assert os.access(samples / "Documents/Cline/Hooks/TaskStart", os.X_OK)
     hooks = said(samples / ".copilot/hooks/yaadwatch.json")
     assert list(hooks["hooks"]) == [
-        *("sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd"),
+        *("sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd", "subagentStart"),
     ]
 
 
@@ -796,6 +796,7 @@ def test_many_at_once_connect_once(home):
         "UserPromptSubmit": 1,
         "PostToolUse": 1,
         "SessionEnd": 1,
+        "SubagentStart": 1,
     }
 
 

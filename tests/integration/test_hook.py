@@ -17,7 +17,7 @@ from served import Served
 from waiting import PATIENCE_S
 
 import yaadwatch.client.hook
-from yaadwatch import places
+from yaadwatch import places, prepared_briefs
 from yaadwatch.client.hooks import agents
 from yaadwatch.connecting.programs import Program
 from yaadwatch.connecting.table import CONNECTIONS, Place
@@ -33,8 +33,8 @@ PAYLOADS = {
 """What each agent sends for each event. Recorded from the agents themselves; those of Cursor, and
 the last event of Cline, are written after their documents. The project is /srv/shop."""
 SPECIFIC = {
-    "claude": ("SessionStart", "UserPromptSubmit", "PostToolUse"),
-    "codex": ("SessionStart", "UserPromptSubmit", "PostToolUse"),
+    "claude": ("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"),
+    "codex": ("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"),
     "gemini": ("SessionStart", "BeforeAgent", "AfterTool"),
 }
 HOOKS = [(agent, event) for agent, events in PAYLOADS.items() for event in events]
@@ -44,6 +44,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CLINE = ("session-start", "--agent", "cline")
 each_hook = pytest.mark.parametrize(("agent", "event"), HOOKS, ids=lambda one: one)
 BRIEF = "## May no longer be true\n- gone: it"
+SHORT = "## Rules\n- be quick"
 STARTUP = {
     "session_id": "5c01f2e4-ab37-4d3e-8a11-0199b1c27d3e",
     "transcript_path": "/home/ada/.claude/projects/-srv-shop/5c01f2e4.jsonl",
@@ -103,7 +104,8 @@ def with_time(limit_s=ENOUGH_S, spare_s=yaadwatch.client.hook._SPARE_S):
     code = (
         f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
         "from yaadwatch.client import hook;"
-        f"hook.LIMIT_S, hook._SPARE_S, hook._age_s = {limit_s}, {spare_s}, lambda: 0.0;"
+        f"hook.LIMIT_S = hook.START_LIMIT_S = {limit_s};"
+        f"hook._SPARE_S = hook._START_SPARE_S = {spare_s}; hook._age_s = lambda: 0.0;"
         "hook.main(sys.argv[1:])"
     )
     return [sys.executable, "-I", "-S", "-c", code]
@@ -117,7 +119,7 @@ def too_late(payload, *arguments, began):
     for limit_s in (0.5, 4, 16, 64):
         ran = run(payload, *arguments, command=with_time(limit_s + ENOUGH_S, ENOUGH_S))
         assert ran.status == 0
-        assert f"it was not known within {(limit_s + ENOUGH_S) * 1000:.0f} ms" in ran.err
+        assert f"did not answer within {(limit_s + ENOUGH_S) * 1000:.0f} ms" in ran.err
         if began(ran):
             return ran
     raise AssertionError(ran.err)
@@ -128,6 +130,7 @@ class Daemon:
 
     def __init__(self):
         self.brief = BRIEF
+        self.short = SHORT
         self.news = NEWS
         self.blast = BLAST
         self.asked = []
@@ -139,6 +142,10 @@ class Daemon:
         if isinstance(self.brief, YaadError):
             raise self.brief
         return {"session": "1", "again": False, "brief": self.brief}
+
+    def context(self, home, call, *, tokens_max=2000, chars_max=8000, wait_ms=1000):
+        self.asked.append((str(call.folder), call.origin, tokens_max, chars_max))
+        return {"brief": self.short}
 
     def session_news(self, home, call, *, name="", tokens_max=400):
         self.asked.append((str(call.folder), call.origin, tokens_max))
@@ -158,7 +165,10 @@ class Daemon:
     def verbs(self):
         return {
             name: getattr(self, name)
-            for name in ("session_start", "session_news", "session_touched", "session_end")
+            for name in (
+                *("session_start", "session_news", "session_touched", "session_end"),
+                "context",
+            )
         }
 
 
@@ -189,7 +199,13 @@ def test_the_brief_is_told_as_the_agent_wants_it(served, daemon):
     assert 0 <= wait_ms < PATIENCE_S * 1000
 
 
-TEXTS = {"session-start": BRIEF, "prompt-submit": NEWS, "post-tool-use": BLAST, "session-end": ""}
+TEXTS = {
+    "session-start": BRIEF,
+    "prompt-submit": NEWS,
+    "post-tool-use": BLAST,
+    "session-end": "",
+    "subagent-start": SHORT,
+}
 
 
 def as_agent_takes_it(agent, event, text):
@@ -221,13 +237,13 @@ def test_each_agent_is_answered_in_its_own_form(served, daemon, agent, event):
     wanted = as_agent_takes_it(agent, event, words(agent, event))
     assert (json.loads(ran.out) if ran.out else None) == wanted
     assert {asked[:2] for asked in daemon.asked} == {("/srv/shop", f"agent:{agent}")}
-    assert len(set(daemon.names)) == 1
-    assert len(daemon.names[0]) > 10
+    assert len(set(daemon.names)) == (event != "subagent-start")
+    assert all(len(name) > 10 for name in daemon.names)
 
 
 @each_hook
 def test_with_nothing_to_say_nothing_is_said(served, daemon, agent, event):
-    daemon.brief = daemon.news = daemon.blast = ""
+    daemon.brief = daemon.news = daemon.blast = daemon.short = ""
 
     ran = patiently(PAYLOADS[agent][event], event, "--agent", agent)
 
@@ -377,7 +393,7 @@ def test_a_payload_of_some_megabytes_is_answered(served):
 def test_an_agent_that_still_writes_is_heard_out_whatever_is_wrong(environment, arguments):
     code = (
         f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
-        f"from yaadwatch.client import hook; hook.LIMIT_S = {ENOUGH_S};"
+        f"from yaadwatch.client import hook; hook.LIMIT_S = hook.START_LIMIT_S = {ENOUGH_S};"
         "hook.PAYLOAD_BYTES_MAX = 1000; hook.main(sys.argv[1:])"
     )
     with subprocess.Popen(
@@ -428,7 +444,7 @@ def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
     assert ran.silent
     assert ran.err.count("\n") == 1
     assert told in ran.err
-    assert ran.err.startswith("yaadwatch: nothing was told")
+    assert ran.err.startswith("yaadwatch: nothing was sent to the agent")
     assert {entry["event"] for entry in log()} == {"hook.failed"}
 
 
@@ -443,6 +459,7 @@ def test_a_wrong_payload_is_one_line_here_and_in_the_log(served, payload, told):
         ([f"use-{TOKEN}", "--agent=claude"], "no such hook: [not shown]; there are"),
         (["session-start", "--agent", TOKEN], "the hooks of agent '[not shown]'"),
         (["session-start", "now", "--agent=claude"], "no such hook"),
+        (["subagent-start", "--agent=gemini"], "agent gemini has no hook subagent-start"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_too(environment, arguments, told):
@@ -450,14 +467,14 @@ def test_a_wrong_command_line_is_one_line_too(environment, arguments, told):
 
     assert ran.silent
     assert TOKEN not in ran.err
-    assert told in ran.err or "not known within" in ran.err
+    assert told in ran.err or "did not answer within" in ran.err
 
 
 def test_without_a_daemon_it_says_so_and_starts_none(environment):
     ran = run(STARTUP)
 
     assert ran.silent
-    assert "no daemon is running" in ran.err or "not known within" in ran.err
+    assert "no daemon is running" in ran.err or "did not answer within" in ran.err
     assert not places.default_socket().exists()
     assert list(places.home().iterdir()) == []
 
@@ -478,8 +495,8 @@ def test_a_daemon_that_never_answers_costs_the_time_and_no_more(listening):
     ran = run(STARTUP)  # on a busy machine there may be no time left even to complain
 
     assert ran.silent
-    assert yaadwatch.client.hook.LIMIT_S == 0.150
-    assert not ran.err or "it was not known within 150 ms" in ran.err
+    assert (yaadwatch.client.hook.LIMIT_S, yaadwatch.client.hook.START_LIMIT_S) == (0.150, 2.0)
+    assert not ran.err or "did not answer within 2000 ms" in ran.err
     late = too_late(STARTUP, began=lambda _: True)
     assert late.silent
     assert log()[-1]["why"] in late.err
@@ -498,7 +515,7 @@ def test_whatever_is_wrong_an_agent_that_takes_json_only_gets_it_empty(environme
         ran = patiently(payload, *CLINE)
 
         assert (ran.status, json.loads(ran.out)) == (0, {"cancel": False})
-        assert ran.err.startswith("yaadwatch: nothing was told: ")
+        assert ran.err.startswith("yaadwatch: nothing was sent to the agent: ")
 
 
 @pytest.fixture
@@ -669,7 +686,8 @@ def test_sessions_of_two_agents_and_of_any_name_are_noted_apart(logged):
 def test_which_session_it_was_is_seen_in_what_there_was_no_time_to_read():
     code = (
         f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
-        "from yaadwatch.client import hook; print(hook._session_at_hand('claude'))"
+        "from yaadwatch.client import hook; call = hook.Call(); call.name = 'claude';"
+        "call.read_at_hand(); print(call.session)"
     )
     command = [sys.executable, "-I", "-S", "-c", code]
 
@@ -691,7 +709,7 @@ def test_an_agent_that_never_closes_its_side_costs_the_time_and_no_more(served):
 
         assert hook.wait(PATIENCE_S) == 0
         assert hook.stdout.read() == b""
-        assert b"not known within" in hook.stderr.read()
+        assert b"did not answer within" in hook.stderr.read()
 
 
 def test_a_daemon_that_ends_is_one_line(listening):
@@ -708,7 +726,7 @@ def test_a_daemon_that_ends_is_one_line(listening):
     socket.socket(socket.AF_UNIX).connect(str(places.default_socket())) if ending.is_alive() else 0
     ending.join(PATIENCE_S)
     assert ran.silent
-    assert "ended before it answered" in ran.err or "not known within" in ran.err
+    assert "ended before it answered" in ran.err or "did not answer within" in ran.err
 
 
 @pytest.mark.parametrize("said", [b"nonsense\nnonsense\n", b"[]\n[]\n", b'{}\n{"result": {}}\n'])
@@ -757,7 +775,7 @@ def test_a_long_log_begins_anew(environment):
 def test_the_command_is_the_same(served):
     code = (
         "import sys; from yaadwatch.cli.main import main; from yaadwatch.client import hook;"
-        f"hook.LIMIT_S = {ENOUGH_S}; main(['hook', *sys.argv[1:]])"
+        f"hook.LIMIT_S = hook.START_LIMIT_S = {ENOUGH_S}; main(['hook', *sys.argv[1:]])"
     )
 
     assert run(STARTUP, command=[sys.executable, "-c", code]).told == BRIEF
@@ -777,3 +795,202 @@ def test_it_imports_the_client_only():
         "yaadwatch.client.quick_json",
         *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents", "yaadwatch.client.reach"),
     }
+
+
+def test_output_format_that_every_other_command_takes_is_accepted(served):
+    assert patiently(STARTUP, "session-start", "--agent", "claude", "--json").told == BRIEF
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_sub_agent_is_answered_by_the_hook_of_sessions_too(served, daemon, agent):
+    payload = PAYLOADS[agent]["subagent-start"]
+
+    ran = patiently(payload, "session-start", "--agent", agent)
+
+    assert json.loads(ran.out) == as_agent_takes_it(agent, "subagent-start", SHORT)
+    assert daemon.asked == [("/srv/shop", f"agent:{agent}", 500, 2000)]
+
+
+PREPARED = "From yaadwatch.\n\n## Rules\n- use httpx"
+PREPARED_SHORT = "From yaadwatch.\n\n## Rules\n- httpx"
+
+
+@pytest.fixture
+def shop(tmp_path, logged):
+    """A folder in a work tree on branch main."""
+    folder = tmp_path / "shop" / "src"
+    folder.mkdir(parents=True)
+    git = folder.parent / ".git"
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    return folder
+
+
+def prepare(shop, agent="claude", *, age_s=0, **said):
+    """Write a brief as the daemon does, for the branch that is checked out now."""
+    root = str(shop.parent)
+    head = prepared_briefs.head_of(root)
+    path = Path(prepared_briefs.path_of(root, head, agent))
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    found = {"root": root, "head": head, "brief": PREPARED, "short": PREPARED_SHORT} | said
+    path.write_text(json.dumps(found))
+    then = time.time() - age_s
+    os.utime(path, (then, then))
+    return path
+
+
+def started(shop, agent="claude", event="session-start", **more):
+    key = {"cursor": "workspace_roots", "cline": "workspaceRoots"}.get(agent, "cwd")
+    folder = [str(shop)] if agent in ("cursor", "cline") else str(shop)
+    return patiently(PAYLOADS[agent][event] | {key: folder} | more, event, "--agent", agent)
+
+
+@pytest.mark.parametrize("agent", PAYLOADS)
+def test_prepared_brief_is_sent_when_no_daemon_runs(shop, agent):
+    prepare(shop, agent, age_s=185)
+
+    ran = started(shop, agent)
+
+    assert PREPARED in told_by(ran.out)
+    assert "prepared 3 minutes ago" in told_by(ran.out)
+    assert "the brief of 3 minutes ago was sent" in ran.err
+    assert log()[-1]["sent"] is True
+
+
+def test_prepared_brief_of_any_agent_is_sent_to_one_without_its_own(shop):
+    prepare(shop, "any")
+
+    assert PREPARED in told_by(started(shop, "gemini").out)
+
+
+def test_short_prepared_brief_is_sent_to_a_sub_agent(shop):
+    prepare(shop)
+
+    ran = started(shop, event="subagent-start")
+
+    assert PREPARED_SHORT in told_by(ran.out)
+    assert notes() == [], "the session itself was sent nothing"
+
+
+def other_branch(shop, path):
+    (shop.parent / ".git" / "HEAD").write_text("ref: refs/heads/other\n")
+
+
+def commit_instead_of_branch(shop, path):
+    (shop.parent / ".git" / "HEAD").write_text("a" * 40)
+
+
+def too_old(shop, path):
+    os.utime(path, (1, 1))
+
+
+def another_work_tree(shop, path):
+    path.write_text(path.read_text().replace(str(shop.parent), "/elsewhere"))
+
+
+def half_written(shop, path):
+    path.write_text(path.read_text()[:40])
+
+
+def link(shop, path):
+    path.rename(shop / "real.json")
+    path.symlink_to(shop / "real.json")
+
+
+def folder_in_its_place(shop, path):
+    path.unlink()
+    path.mkdir()
+
+
+def no_repository(shop, path):
+    (shop.parent / ".git" / "HEAD").unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        other_branch,
+        commit_instead_of_branch,
+        too_old,
+        another_work_tree,
+        half_written,
+        link,
+        folder_in_its_place,
+        no_repository,
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_prepared_brief_that_is_not_of_here_and_now_is_not_sent(shop, spoil):
+    spoil(shop, prepare(shop))
+
+    ran = started(shop)
+
+    assert ran.silent
+    assert "nothing was sent to the agent" in ran.err
+
+
+def test_daemon_that_hangs_costs_the_time_and_the_prepared_brief_is_sent(shop, listening):
+    prepare(shop)
+    began_s = time.monotonic()
+
+    ran = run(PAYLOADS["claude"]["session-start"] | {"cwd": str(shop)})
+
+    assert time.monotonic() - began_s < 2.0 + PATIENCE_S
+    assert PREPARED in ran.told
+    assert {entry["event"] for entry in log()} == {"hook.late"}
+
+
+def test_daemon_that_hangs_leaves_the_prepared_brief_for_the_first_prompt(shop, listening):
+    started_without_brief = too_late(
+        PAYLOADS["claude"]["session-start"] | {"cwd": str(shop)}, began=lambda _: notes()
+    )
+    prepare(shop)
+
+    first = run(PAYLOADS["claude"]["prompt-submit"] | {"cwd": str(shop)}, *PROMPT)
+    again = run(PAYLOADS["claude"]["prompt-submit"] | {"cwd": str(shop)}, *PROMPT)
+
+    assert started_without_brief.silent
+    assert PREPARED in told_by(first.out)
+    assert again.silent
+
+
+PROMPT = ("prompt-submit", "--agent", "claude")
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_brief_of_the_daemon_follows_a_prepared_one_only_if_it_says_more(shop, daemon, is_same):
+    prepare(shop)
+    started(shop)
+    daemon.brief = f"Checked just now.{PREPARED}" + ("" if is_same else "\n- and uv")
+
+    with Served(places.default_socket(), daemon.verbs()):
+        first = started(shop, event="prompt-submit")
+        then = started(shop, event="prompt-submit")
+
+    assert first.silent is is_same
+    assert is_same or "and uv" in told_by(first.out)
+    assert NEWS in told_by(then.out)
+    assert notes() == []
+
+
+def test_prepared_brief_is_found_from_a_linked_work_tree_and_by_a_link(shop, tmp_path):
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    git = shop.parent / ".git" / "worktrees" / "linked"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/topic\n")
+    (linked / ".git").write_text(f"gitdir: {git}\n")
+    (tmp_path / "by-link").symlink_to(linked)
+    (linked / "src").mkdir()
+    prepare(linked / "src", brief="topic", short="t")
+
+    assert "topic" in told_by(started(tmp_path / "by-link" / "src").out)
+    assert started(shop).silent, "the main work tree has a brief of its own"
+
+
+def test_prepared_brief_is_not_sent_where_nobody_watches(shop, daemon):
+    prepare(shop)
+    daemon.brief = YaadError(Code.NOT_FOUND, "/srv/shop is not watched.", hint="yaadwatch add")
+
+    with Served(places.default_socket(), daemon.verbs()):
+        assert started(shop).silent

@@ -48,12 +48,15 @@ def add_hook(commands: Commands) -> Parser:
         ],
         starts_daemon=False,
         more="Agents run this by themselves; `yaadwatch connect` writes it into their\n"
-        "settings. It reads the agent's JSON from standard input, takes at most 150 ms,\n"
-        "always exits with 0, and prints nothing when there is nothing to say. When it\n"
-        "stays silent and should not: ~/.yaad/log/hook.log has the reason.",
+        "settings. It reads the agent's JSON from standard input, takes at most 150 ms\n"
+        "(2 s when a session starts), always exits with 0, and prints nothing when there\n"
+        "is nothing to say. When it stays silent and should not: ~/.yaad/log/hook.log has\n"
+        "the reason.",
     )
     command.add_argument(
-        "event", metavar="EVENT", help="session-start, prompt-submit, post-tool-use, session-end"
+        "event",
+        metavar="EVENT",
+        help="session-start, prompt-submit, post-tool-use, session-end, subagent-start",
     )
     command.add_argument(
         "--agent",

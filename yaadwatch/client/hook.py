@@ -1,11 +1,12 @@
 """Answers the hooks of agents: what `yaadwatch hook` is.
 
-When a session starts it tells the brief; when a prompt is sent, what is new since; when a file was
-changed, what rests on it. Everything it tells comes from the daemon; how each agent wants it, is in
+When a session or a sub-agent starts, it returns the brief; with a prompt, what is new since; when a
+file was changed, what rests on it. The daemon answers; how each agent wants the answer is in
 `hooks/agents.py`.
 
-The agent waits for it, so it takes 150 ms at most, whatever happens: when the time is over it says
-nothing rather than go on. It always ends with status 0; what is wrong is a line on standard error
+The agent waits for it, so it takes 150 ms at most, and 2 s when a session starts. A brief that the
+daemon does not give in time is read from the file that it prepared (`hooks/prepared.py`); any other
+answer is left out. The hook always ends with status 0; what is wrong is a line on standard error
 and in the log. Like the shim it can be run as a file with `python -I -S`.
 """
 
@@ -21,7 +22,7 @@ if not __package__:  # run as a file
 
 from yaadwatch import places
 from yaadwatch.client import quick_json as json
-from yaadwatch.client.hooks.agents import AGENTS, EVENTS, WrongPayloadError
+from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
 from yaadwatch.client.reach import reach
 
 TYPE_CHECKING = False
@@ -30,11 +31,16 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 LIMIT_S = 0.150
-"""From the start of the process to its end."""
+"""From the start of the process to its end, in the middle of a session."""
+START_LIMIT_S = 2.0
+"""The same when a session or a sub-agent starts. Agents allow 5 s there, and often a build runs."""
 BRIEF_CHARS_MAX = 8_000
 BRIEF_TOKENS_MAX = 2_000
 NEWS_TOKENS_MAX = 400
 TOUCHED_TOKENS_MAX = 200
+SHORT_CHARS_MAX = 2_000
+SHORT_TOKENS_MAX = 500
+"""For a sub-agent, which has one job."""
 PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
 """The log of hooks begins anew when it is longer than this."""
@@ -47,13 +53,102 @@ WORDS_SHOWN_MAX = 60
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz-= ")
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
+_START_SPARE_S = 0.300  # to read the prepared brief while others have the processor
+_STARTS = ("session-start", "subagent-start")
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
 _SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
 
 
 class Trouble(Exception):
-    """Why nothing is told, in a line."""
+    """Why there is no answer for the agent, in a line."""
+
+
+class NoAnswerError(Trouble):
+    """The daemon gave no answer."""
+
+
+class Call:
+    """What the agent asks: the command line and the payload, as far as they are read."""
+
+    def __init__(self) -> None:
+        self.event = ""
+        self.name = ""
+        self.session = ""
+        self.payload: dict[str, Any] | None = None
+        self.nothing = b""
+        self._data = bytearray()
+
+    def read(self, argv: "Sequence[str]") -> None:
+        """Read the command line, then the payload on standard input.
+
+        Raises:
+            Trouble: one of them makes no sense.
+            OSError: there is no standard input.
+        """
+        self.event, self.name = _asked(argv)
+        nothing = AGENTS[self.name].nothing
+        self.nothing = b"" if nothing is None else json.line(nothing)
+        while chunk := os.read(0, 65536):
+            self._data += chunk
+            if len(self._data) > PAYLOAD_BYTES_MAX:
+                raise Trouble(f"the payload has more than {PAYLOAD_BYTES_MAX} bytes")
+        self._parse()
+
+    def read_at_hand(self) -> None:
+        """Read what is there of the payload, without waiting for the rest."""
+        if self.payload is not None or not self.name:
+            return
+        try:
+            os.set_blocking(0, False)
+            self._data += os.read(0, 65536)
+        except OSError:  # nothing more is there just now
+            pass
+        try:
+            self._parse()
+        except Trouble:
+            return
+
+    @property
+    def agent(self) -> Agent:
+        """Return how the agent's hooks are answered."""
+        return AGENTS[self.name]
+
+    @property
+    def folder(self) -> str:
+        """Return the folder that the agent works on."""
+        environment = os.environ.get("CLAUDE_PROJECT_DIR")
+        return self.agent.folder_of(self.payload or {}) or environment or os.getcwd()  # noqa: PTH109
+
+    @property
+    def hears(self) -> bool:
+        """Return whether the model hears the answer to this hook, or only to the next one."""
+        return self.event != "post-tool-use" or not self.agent.hears_prompts
+
+    @property
+    def wants_brief(self) -> bool:
+        """Return whether the brief is due: a session starts, or has not got it yet."""
+        if self.event == "session-end" or not self.name:
+            return False
+        return self.event in _STARTS or (self.hears and _is_untold(self.name, self.session))
+
+    def answer(self, text: str) -> bytes:
+        """Return the answer that brings a text to the model, in JSON of the agent's own form."""
+        if not text:
+            return self.nothing
+        return json.line(self.agent.tell(self.agent.names[self.event], text))
+
+    def _parse(self) -> None:
+        try:
+            found = json.loads(self._data)
+        except (ValueError, RecursionError) as error:
+            raise Trouble(f"the payload is not JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise Trouble("the payload is not a JSON object")
+        self.payload = found
+        self.session = self.agent.session_of(found)
+        if self.event == "session-start" and self.agent.is_subagent(found):
+            self.event = "subagent-start"
 
 
 def main(argv: "Sequence[str]") -> "NoReturn":
@@ -62,45 +157,77 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     Args:
         argv: the event, and `--agent NAME`.
     """
-    end_s = time.monotonic() + LIMIT_S - _SPARE_S - _age_s()
-    told = nothing = b""
-    event = name = session = why = ""
-    settled = False
+    starts = bool(argv) and argv[0] in _STARTS
+    limit_s, spare_s = (START_LIMIT_S, _START_SPARE_S) if starts else (LIMIT_S, _SPARE_S)
+    end_s = time.monotonic() + limit_s - spare_s - _age_s()
+    call = Call()
 
-    def end(why: str) -> "NoReturn":
-        signal.setitimer(signal.ITIMER_REAL, _SPARE_S)
+    def give_up(why: str, kind: str = "hook.failed") -> "NoReturn":
+        signal.setitimer(signal.ITIMER_REAL, spare_s)
         _end_quietly()
-        _say(nothing)
-        if event == "session-start":
-            _note_untold(name, session or _session_at_hand(name))
-        complain(why)
-        os._exit(0)
+        call.read_at_hand()
+        _end_with(call, why, kind)
 
-    late = f"it was not known within {LIMIT_S * 1000:.0f} ms"
-    sys.excepthook = lambda _, error, __: end(f"a fault of ours: {_named(error)}")
-    signal.signal(signal.SIGALRM, lambda number, frame: end(late))  # noqa: ARG005
+    late = f"the daemon did not answer within {limit_s * 1000:.0f} ms"
+    sys.excepthook = lambda _, error, __: give_up(f"a fault of ours: {_named(error)}")
+    signal.signal(signal.SIGALRM, lambda number, frame: give_up(late, "hook.late"))  # noqa: ARG005
     signal.setitimer(signal.ITIMER_REAL, max(end_s - time.monotonic(), 0.001))
+    why, is_ours = "", False
     try:
-        event, name = _asked(argv)
-        nothing = b"" if AGENTS[name].nothing is None else json.line(AGENTS[name].nothing)
-        payload = _payload()
-        session = AGENTS[name].session_of(payload)
-        told, settled = _answer(event, name, payload, end_s)
+        call.read(argv)
+        text, settles = _answer(call, end_s)
     except (Trouble, WrongPayloadError) as trouble:
-        why = str(trouble)
+        why, is_ours = str(trouble), isinstance(trouble, NoAnswerError)
     except (OSError, ValueError, RuntimeError) as error:
-        why = _named(error)
+        why, is_ours = _named(error), call.payload is not None
     _end_quietly()
-    said = _say(told or nothing)
-    if said and settled:
-        _forget_untold(name, session)
-    elif event == "session-start":
-        _note_untold(name, session)
     if why:
-        complain(why)
-        _read_out()
+        _end_with(call, why, "hook.failed", may_use_prepared=is_ours)
+    said = _say(call.answer(text))
+    if said and settles:
+        _forget_untold(call.name, call.session)
+    elif call.event == "session-start":
+        _note_untold(call.name, call.session)
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
     os._exit(0)
+
+
+def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True) -> "NoReturn":
+    """End without an answer of the daemon: with the prepared brief, if one is due and there."""
+    text, told = "", ""
+    try:
+        if may_use_prepared and call.wants_brief:
+            text, told = _prepared(call)
+    except (OSError, ValueError, RuntimeError, WrongPayloadError) as error:
+        why = f"{why}; the prepared brief cannot be read: {_named(error)}"
+    said = _say(call.answer(text))
+    if said and text and call.event != "subagent-start":
+        _note_untold(call.name, call.session, _body_of(text))
+    elif call.event == "session-start":
+        _note_untold(call.name, call.session)
+    complain(f"{why}; {told}" if text else why, kind, sent=bool(text))
+    _read_out()
+    os._exit(0)
+
+
+def _prepared(call: Call) -> tuple[str, str]:
+    """Return the prepared brief with a line about its age, and that age in words; or nothing."""
+    from yaadwatch.client.hooks import prepared
+
+    is_short = call.event == "subagent-start"
+    brief, age = prepared.read(call.folder, call.name, is_short=is_short)
+    if not brief or (not is_short and _body_of(brief) == _noted(call.name, call.session)):
+        return "", ""
+    return prepared.with_age(brief, age), f"the brief of {age} ago was sent"
+
+
+def _body_of(brief: str) -> str:
+    """Return what tells the sections of a brief from those of another; not what stands before them.
+
+    The introduction says when the files were last looked at, and so differs each time.
+    """
+    at = brief.find("\n## ")
+    return f"{crc32(brief[max(at, 0) :].encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _named(error: BaseException) -> str:
@@ -113,70 +240,82 @@ def _named(error: BaseException) -> str:
     return f"{type(error).__name__}{f' ({strerror})' if strerror else ''}{place}"
 
 
-def complain(what: str) -> None:
-    """Say in one line, in the log and on standard error, why nothing was told.
+def complain(what: str, kind: str = "hook.failed", *, sent: bool = False) -> None:
+    """Say in one line, in the log and on standard error, what went wrong.
 
     First in the log, which `doctor` reads: few agents show what a hook says that ended well, and
     its time may be over in between.
+
+    Args:
+        what: went wrong.
+        kind: the event in the log: hook.failed or hook.late.
+        sent: whether the agent got an answer all the same.
     """
     line = " ".join(what.split())
-    _log(line)
+    _log(line, kind, sent=sent)
+    outcome = "" if sent else "nothing was sent to the agent: "
     try:
-        os.write(2, f"yaadwatch: nothing was told: {line}\n".encode("utf-8", "replace"))
-    except OSError:  # standard error is closed; it stands in the log
+        os.write(2, f"yaadwatch: {outcome}{line}\n".encode("utf-8", "replace"))
+    except OSError:  # standard error is closed; the line is in the log
         return
 
 
-def _log(why: str) -> None:
+def _log(why: str, kind: str, *, sent: bool) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entry = {"at": stamp, "event": kind, "why": why, "sent": sent}
     try:
-        _append(places.hook_log(), json.line({"at": stamp, "event": "hook.failed", "why": why}))
+        _append(places.hook_log(), json.line(entry))
     except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
         return
 
 
-def _answer(event: str, name: str, payload: "dict[str, Any]", end_s: float) -> "tuple[bytes, bool]":
-    """Return what tells the agent, in JSON of its own form; empty when there is nothing to tell.
+def _answer(call: Call, end_s: float) -> tuple[str, bool]:
+    """Return what the daemon says; empty when that is nothing.
 
-    And whether nothing is owed to the session when that was said: it is its brief, or it is over.
+    And whether nothing is owed to the session once that was said: it is its brief, or it is over.
     """
-    agent = AGENTS[name]
-    agent.check(payload, event)
-    environment = os.environ.get("CLAUDE_PROJECT_DIR")
-    folder = agent.folder_of(payload) or environment or os.getcwd()  # noqa: PTH109
-    requests = _requests(event, name, payload, folder, end_s)
-    answers = _ask(folder, name, requests) if requests else []
-    pairs = zip(requests, answers, strict=True)
-    texts = [str(answer.get(key, "")) for (_, _, key), answer in pairs if key]
-    text = "\n".join(filter(None, texts))
-    told = json.line(agent.tell(agent.names[event], text)) if text else b""
-    return told, any(operation in ("session_start", "session_end") for operation, *_ in requests)
+    payload = call.payload or {}
+    call.agent.check(payload, call.event)
+    requests = _requests(call, payload, end_s)
+    answers = _ask(call.folder, call.name, requests) if requests else []
+    found = list(zip(requests, answers, strict=True))
+    text = "\n".join(
+        filter(None, (str(answer.get(key, "")) for (_, _, key), answer in found if key))
+    )
+    settles = any(operation in ("session_start", "session_end") for operation, *_ in requests)
+    noted = _noted(call.name, call.session)
+    if noted and settles and text and _body_of(text) == noted:
+        text = ""  # the prepared brief said the same
+    return text, settles
 
 
 def _requests(
-    event: str, name: str, payload: "dict[str, Any]", folder: str, end_s: float
+    call: Call, payload: "dict[str, Any]", end_s: float
 ) -> "list[tuple[str, dict[str, Any], str]]":
     """Return what to ask the daemon: the operation, its fields, and where its words are."""
-    agent = AGENTS[name]
-    named = {"name": agent.session_of(payload)}
+    agent, event = call.agent, call.event
+    named = {"name": call.session}
+    wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
+    if event == "subagent-start":
+        short = {"tokens_max": SHORT_TOKENS_MAX, "chars_max": SHORT_CHARS_MAX, "wait_ms": wait_ms}
+        return [("context", short, "brief")]
     news = ("session_news", named | {"tokens_max": NEWS_TOKENS_MAX}, "news")
-    if event == "session-start" or _is_untold(name, named["name"]):
-        wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
+    if call.wants_brief:
         limits = {"tokens_max": BRIEF_TOKENS_MAX, "chars_max": BRIEF_CHARS_MAX}
         news = ("session_start", named | limits | {"wait_ms": wait_ms}, "brief")
     if event in ("session-start", "prompt-submit"):
         return [news]
     if event == "session-end":
         return [("session_end", named, "")]
-    paths = agent.files_of(payload, folder)
+    paths = agent.files_of(payload, call.folder)
     touched = named | {"paths": paths, "tokens_max": TOUCHED_TOKENS_MAX}
     asked = [("session_touched", touched, "told")] if paths else []
-    return asked if agent.hears_prompts else [*asked, news]
+    return [*asked, news] if call.hears else asked
 
 
 def _asked(argv: "Sequence[str]") -> tuple[str, str]:
     """Return the event and the agent that the command line names."""
-    words = [part for word in argv for part in word.split("=", 1)]
+    words = [part for word in argv if word != "--json" for part in word.split("=", 1)]
     agent = ""
     if "--agent" in words:
         at = words.index("--agent")
@@ -189,28 +328,14 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
         raise Trouble(
             f"the hooks of agent '{_shown(agent)}' are not known; --agent may be: {known}"
         )
+    if words[0] not in AGENTS[agent].names:
+        raise Trouble(f"agent {agent} has no hook {words[0]}")
     return words[0], agent
 
 
 def _shown(words: str) -> str:
     """Return words of the command line, unless they may be what must not be logged."""
     return words if len(words) <= WORDS_SHOWN_MAX and set(words) <= _PLAIN else "[not shown]"
-
-
-def _payload() -> "dict[str, Any]":
-    """Return the object on standard input."""
-    data = bytearray()
-    while chunk := os.read(0, 65536):
-        data += chunk
-        if len(data) > PAYLOAD_BYTES_MAX:
-            raise Trouble(f"the payload has more than {PAYLOAD_BYTES_MAX} bytes")
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Trouble(f"the payload is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise Trouble("the payload is not a JSON object")
-    return found
 
 
 def _read_out() -> None:
@@ -228,7 +353,7 @@ def _ask(
     """Ask the daemon; where nobody watches the folder, the answers are empty."""
     daemon = reach()
     if daemon is None:
-        raise Trouble("no daemon is running; start it: yaadwatch start")
+        raise NoAnswerError("no daemon is running; start it: yaadwatch start")
     hello = {
         "protocol": places.PROTOCOL,
         "client": f"yaadwatch-hook/{places.VERSION}",
@@ -259,10 +384,10 @@ def _result(frame: "dict[str, Any]") -> "dict[str, Any]":
     if error is not None and error.get("code") in _SILENT:
         return {}
     if error is not None:
-        raise Trouble(f"{error.get('message', '')} {error.get('hint') or ''}")
+        raise NoAnswerError(f"{error.get('message', '')} {error.get('hint') or ''}")
     result = frame.get("result")
     if not isinstance(result, dict):
-        raise Trouble("the daemon ended before it answered")
+        raise NoAnswerError("the daemon ended before it answered")
     return result
 
 
@@ -281,22 +406,40 @@ def _say(told: bytes) -> bool:
     return True
 
 
-def _note_untold(name: str, session: str) -> None:
-    """Note that a session was not told its brief: its next hook tells it.
+def _note_untold(name: str, session: str, body: str = "") -> None:
+    """Note that a session did not get its brief, or only a prepared one: its next hook sees to it.
 
     A note is a file of its own, so that hooks that run at once need no lock.
+
+    Args:
+        name: of the agent.
+        session: what the agent calls it.
+        body: of the prepared brief that it got.
     """
     if not session:
         return
-    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if body else os.O_EXCL)
     folder = places.hook_untold()
     try:
         if not os.path.isdir(folder):  # noqa: PTH112
             _make_folder(folder)
-        os.close(os.open(_note(name, session), how, 0o600))
+        note = os.open(_note(name, session), how, 0o600)
+        os.write(note, body.encode())
+        os.close(note)
         _forget_old(folder)
     except OSError:  # it is noted already, or nobody has a log here: no daemon has ever run
         return
+
+
+def _noted(name: str, session: str) -> str:
+    """Return the body of the prepared brief that a session got; '' when it got none."""
+    if not session:
+        return ""
+    try:
+        with open(_note(name, session), "rb") as note:  # noqa: PTH123
+            return note.read(8).decode("ascii", "replace")
+    except OSError:
+        return ""
 
 
 def _make_folder(path: str) -> None:
@@ -335,15 +478,6 @@ def _note(name: str, session: str) -> str:
     """Return the file that stands for a session: what an agent calls it is written nowhere."""
     number = crc32(session.encode("utf-8", "surrogatepass"))
     return os.path.join(places.hook_untold(), f"{name}-{number:08x}")  # noqa: PTH118
-
-
-def _session_at_hand(name: str) -> str:
-    """Return the session in a payload that there was no time to read; '' when it is not there."""
-    try:
-        os.set_blocking(0, False)
-        return AGENTS[name].session_of(json.loads(os.read(0, 65536)))
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return ""
 
 
 def _age_s() -> float:

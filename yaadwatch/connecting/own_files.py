@@ -8,6 +8,8 @@ from yaadwatch.connecting.programs import Program
 
 PLUGIN_TIME_MS: Final = 2000
 """After this the plugin goes on without an answer. A hook takes 150 ms; node may start it late."""
+PLUGIN_START_TIME_MS: Final = 4000
+"""The same when a session starts, where a hook takes 2 s."""
 
 _PLUGIN: Final = """\
 // Written by `yaadwatch connect opencode`, taken away by `yaadwatch disconnect opencode`.
@@ -17,6 +19,7 @@ import { spawn } from "node:child_process"
 const HOOK = @HOOK@
 const ENV = @ENV@
 const TIME_MS = @TIME@
+const START_TIME_MS = @START@
 const EDITS = new Set(["edit", "write", "patch", "apply_patch", "multiedit"])
 
 function ask(event, payload) {
@@ -35,7 +38,7 @@ function ask(event, payload) {
       const timer = setTimeout(() => {
         child.kill()
         resolve("")
-      }, TIME_MS)
+      }, event === "session-start" ? START_TIME_MS : TIME_MS)
       child.on("error", () => end(""))
       child.stdin.on("error", () => {})
       child.stdout.on("data", (chunk) => (out += chunk))
@@ -118,6 +121,7 @@ def opencode_plugin(program: Program) -> str:
         _PLUGIN.replace("@HOOK@", json.dumps(program.hooks(), ensure_ascii=False))
         .replace("@ENV@", json.dumps(dict(program.env), ensure_ascii=False))
         .replace("@TIME@", str(PLUGIN_TIME_MS))
+        .replace("@START@", str(PLUGIN_START_TIME_MS))
     )
 
 

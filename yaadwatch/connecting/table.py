@@ -19,11 +19,12 @@ from yaadwatch.connecting.spots import Spot
 SERVER: Final = "yaad"
 """The name of our MCP server in every agent's settings."""
 TIME_S: Final = 5
-"""For a hook, as agents are told. It takes 150 ms at most; a machine that wakes up takes longer."""
+"""For a hook, as agents are told. It takes 2 s at most; a machine that wakes up takes longer."""
 END_TIME_S: Final = 3
 """Codex gives the end of a session no more."""
 
 _START, _PROMPT, _TOUCHED, _END = "session-start", "prompt-submit", "post-tool-use", "session-end"
+_SUBAGENT: Final = "subagent-start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,7 @@ def _claude(program: Program, place: Place) -> Sequence[Spot]:
                 _PROMPT: ("UserPromptSubmit", ""),
                 _TOUCHED: ("PostToolUse", "Edit|MultiEdit|Write|NotebookEdit"),
                 _END: ("SessionEnd", ""),
+                _SUBAGENT: ("SubagentStart", ""),
             },
             {},
         ),
@@ -135,6 +137,7 @@ def _codex(program: Program, place: Place) -> Sequence[Spot]:
                 _PROMPT: ("UserPromptSubmit", ""),
                 _TOUCHED: ("PostToolUse", "apply_patch|Edit|Write"),
                 _END: ("SessionEnd", ""),
+                _SUBAGENT: ("SubagentStart", ""),
             },
             {},
         ),
@@ -193,6 +196,7 @@ def _copilot(program: Program, place: Place) -> Sequence[Spot]:
         _PROMPT: "userPromptSubmitted",
         _TOUCHED: "postToolUse",
         _END: "sessionEnd",
+        _SUBAGENT: "subagentStart",
     }
     said = {
         "version": 1,

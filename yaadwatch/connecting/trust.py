@@ -22,6 +22,7 @@ _LABELS: Final = {
     "UserPromptSubmit": "user_prompt_submit",
     "PostToolUse": "post_tool_use",
     "SessionEnd": "session_end",
+    "SubagentStart": "subagent_start",
 }
 """The events that we answer, as Codex names them in its keys."""
 _WITHOUT_MATCHER: Final = frozenset({"UserPromptSubmit"})

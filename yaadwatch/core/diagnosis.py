@@ -161,11 +161,15 @@ class ServiceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookFacts:
-    """The log of hooks: how many told nothing within a day because of trouble, and the last why."""
+    """Hooks within a day: how many failed, how many were late, and both in words.
+
+    A late one sent the agent nothing; what it had to say comes with the next one.
+    """
 
     path: str
     failed: int = 0
-    last: str = ""
+    late: int = 0
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,10 +362,14 @@ def _stores(facts: Facts) -> Found:
 
 def _hooks(facts: Facts) -> Found:
     hooks = facts.hooks
-    if hooks.failed:
-        count = "1 hook" if hooks.failed == 1 else f"{hooks.failed} hooks"
-        what = f"{count} told nothing within a day; the last: {hooks.last}"
-        yield "problem", what, f"tail {shlex.quote(hooks.path)}", ""
+    if hooks.said:
+        tail = f"tail {shlex.quote(hooks.path)}"
+        yield (
+            ("problem" if hooks.failed else "todo"),
+            f"{hooks.said}.",
+            tail,
+            _BUSY * bool(hooks.late),
+        )
 
 
 def _logs(facts: Facts) -> Found:
@@ -396,6 +404,7 @@ def _gathered(facts: Facts) -> Found:
         yield "problem", what, DOCTOR, "When the others are mended."
 
 
+_BUSY: Final = "Late ones mean a busy machine; their news comes with the next hook that is on time."
 _NO_GIT: Final = "git is not installed"
 """How the daemon begins to say that it has no git, which is told already."""
 _LOCK: Final = "daemon.lock"

@@ -1,8 +1,12 @@
 """What the running daemon knows of itself, as `status` asks for it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from yaadwatch import places
+from yaadwatch.client.hooks import log as hook_log
+from yaadwatch.core import privacy
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.watching.intake import Intake
@@ -20,12 +24,14 @@ class Pulse:
         health: Health,
         started_at: datetime,
         socket: Path,
+        now: Callable[[], datetime],
     ) -> None:
         self._intake = intake
         self._scheduler = scheduler
         self._health = health
         self._since = times.told(started_at)  # made once: `health` is asked often
         self._socket = socket
+        self._now = now
 
     def watch(self, project: str) -> tuple[str, int | None]:
         """Return how the project is watched, and the time the last check took to come, in ms."""
@@ -36,11 +42,13 @@ class Pulse:
         return self._intake.hangs(project)
 
     def problems(self) -> list[dict[str, str]]:
-        """Return what is degraded."""
-        return [
+        """Return what is degraded, and how many hooks sent their agent nothing."""
+        found = [
             {"what": one.what, "mend": one.mend, "project": one.project}
             for one in self._health.problems()
         ]
+        hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
+        return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""

@@ -63,6 +63,7 @@ _LATER: Final = (
     "yaadwatch.engine.syncing.tree",
     "yaadwatch.engine.upkeep",
     "yaadwatch.engine.sessions.ending",
+    "yaadwatch.engine.sessions.prepared",
 )
 
 
@@ -165,6 +166,7 @@ def build(
         health=health,
         started_at=clock.now(),
         socket=path,
+        now=clock.now,
     )
 
     def written(store: str) -> None:
@@ -227,10 +229,12 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
         from yaadwatch.engine import branch_ancestry
+        from yaadwatch.engine.sessions import prepared
         from yaadwatch.engine.syncing import tree as syncing
 
         branch_ancestry.look(home, project, worktree)
         done = syncing.sync_tree(home, project, worktree, paths)
+        prepared.prepare(home, project, worktree, anew=paths is None)
         return done.waiting or done.watching
 
     def is_rule(path: str) -> bool:

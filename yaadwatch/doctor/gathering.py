@@ -4,18 +4,18 @@ Nothing here needs a daemon or a store that can be opened, and nothing is writte
 """
 
 import contextlib
-import json
 import os
 import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.client.connection import NobodyListens
+from yaadwatch.client.hooks import log as hook_log
 from yaadwatch.client.presence import daemon_holds_lock, is_suspended
 from yaadwatch.connecting import verbs as connecting
 from yaadwatch.core.diagnosis import (
@@ -40,11 +40,8 @@ Ask = Callable[[str], dict[str, Any]]
 """Asks the daemon for an operation; raises as `Client.call`."""
 
 GIT_TIME_S: Final = 5.0
-HOOKS_WITHIN: Final = timedelta(days=1)
 LOG_BYTES: Final = 64 * 1024
 """What is read of the end of a log."""
-_LATE: Final = "not known within"
-"""A hook that was late on a busy machine is no trouble: the next one tells."""
 
 
 def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
@@ -71,7 +68,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         daemon=_daemon(ask),
         git=git,
         git_silent=git_silent,
-        hooks=_hooks(Path(places.hook_log()), now),
+        hooks=_hooks(now),
         stores=stores,
         agents=agents,
         service=service,
@@ -222,17 +219,14 @@ def _store(looked: looking.Looked, root: str, whose: str) -> StoreFacts:
     )
 
 
-def _hooks(log: Path, now: datetime) -> HookFacts:
-    failed, last = 0, ""
-    for line in _end_of(log):
-        try:
-            entry = json.loads(line)
-            at, why = datetime.fromisoformat(entry["at"]), str(entry["why"])
-        except (ValueError, KeyError, TypeError):
-            continue  # the first line of what was read may be half a line
-        if now - at <= HOOKS_WITHIN and _LATE not in why:
-            failed, last = failed + 1, why
-    return HookFacts(path=str(log), failed=failed, last=mask(last).text)
+def _hooks(now: datetime) -> HookFacts:
+    found = hook_log.count(places.hook_log(), now)
+    return HookFacts(
+        path=places.hook_log(),
+        failed=found.failed,
+        late=found.late,
+        said=mask(found.in_words()).text,
+    )
 
 
 def _odd_logs() -> tuple[str, ...]:

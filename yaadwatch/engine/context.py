@@ -14,7 +14,7 @@ from bridges import agents
 from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.recall import brief
-from yaadwatch.core.recall.brief import Cause, Doubt, Statement
+from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
 from yaadwatch.engine import branch_ancestry, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.doubts import ageing, doubting
@@ -56,6 +56,14 @@ _STANDS_IN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How long a brief may be."""
+
+    tokens: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
     """What there is to tell, in the order of its weight."""
 
@@ -88,39 +96,14 @@ def context(
     """
     with home.space(call) as space:
         checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
-        now = home.clock.now()
-        agent = next((one for one in AGENTS if call.origin == f"{AGENT}{one.name}"), None)
-        read = _read_by(home, space, agent)
-        carried = syncing.carried(
+        session = current.current(home, call, space).id if _is_agent(call) else ""
+        (composed,) = compose(
+            home,
             space,
-            space.db.read(agent_files.of_worktree, space.worktree.id),
-            read=read,
-            formats=agent.reads if agent else None,
-        )
-        away = branch_ancestry.away(home, space)
-        told = space.db.read(
-            _look,
-            worktree=space.worktree.id,
-            away=away,
-            session=current.current(home, call, space).id if _is_agent(call) else "",
-            read=read,
-            carried=carried,
-            settings=home.settings_of(space.db.path),
-            now=now,
-        )
-        found = contradictions.open_contradictions(
-            space.db, CLASHES_MAX, now=now, worktree=space.worktree.id, away=away
-        )
-        composed = brief.compose(
-            told.doubts,
-            told.rules,
-            told.tasks,
-            clashes=[_clash(one) for one in found],
-            last=told.last.splitlines(),
-            gaps=list(_gaps(home, space, now)),
-            tokens_max=tokens_max,
-            chars_max=chars_max,
-            note=". ".join(_notes(home, checked=checked)),
+            call.origin,
+            [Budget(tokens=tokens_max, chars=chars_max)],
+            session=session,
+            checked=checked,
         )
         current.shown(home, call, space, composed.shown)
     return {
@@ -134,6 +117,65 @@ def context(
         "checked": checked,
         "budget": {"used": composed.used, "left": composed.left},
     }
+
+
+def compose(
+    home: Home,
+    space: Space,
+    origin: str,
+    budgets: Sequence[Budget],
+    *,
+    session: str,
+    checked: bool,
+) -> list[Brief]:
+    """Return the brief of a work tree as its store is now, once for each budget.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        origin: who reads it.
+        budgets: how long the brief may be.
+        session: the id of the reader's session; '' when it has none.
+        checked: whether the files were looked at just now.
+    """
+    now = home.clock.now()
+    agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
+    read = _read_by(home, space, agent)
+    carried = syncing.carried(
+        space,
+        space.db.read(agent_files.of_worktree, space.worktree.id),
+        read=read,
+        formats=agent.reads if agent else None,
+    )
+    away = branch_ancestry.away(home, space)
+    told = space.db.read(
+        _look,
+        worktree=space.worktree.id,
+        away=away,
+        session=session,
+        read=read,
+        carried=carried,
+        settings=home.settings_of(space.db.path),
+        now=now,
+    )
+    found = contradictions.open_contradictions(
+        space.db, CLASHES_MAX, now=now, worktree=space.worktree.id, away=away
+    )
+    asked = list(_gaps(home, space, now))
+    return [
+        brief.compose(
+            told.doubts,
+            told.rules,
+            told.tasks,
+            clashes=[_clash(one) for one in found],
+            last=told.last.splitlines(),
+            gaps=asked,
+            tokens_max=budget.tokens,
+            chars_max=budget.chars,
+            note=". ".join(_notes(home, checked=checked)),
+        )
+        for budget in budgets
+    ]
 
 
 def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from yaadwatch import prepared_briefs
 from yaadwatch.engine import baseline, identity, json_views, stale
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.doubts import doubting
@@ -174,6 +175,7 @@ def remove(home: Home, call: Call) -> dict[str, object]:
     else:
         home.user.write(registry.replace, replace(project, excluded="", removed_at=now))
     home.forget(project)
+    prepared_briefs.clear()  # those of other projects are prepared again with their next check
     back = f"yaadwatch add --restore {shlex.quote(str(project.root))}" if can_restore else None
     left = None if is_there else _left(home, project, call.folder)
     return {

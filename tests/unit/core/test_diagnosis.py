@@ -150,9 +150,9 @@ def test_where_all_is_well_nothing_is_found():
             "sysctl",
         ),
         (
-            {"hooks": HookFacts(path="hook.log", failed=3, last="no such hook")},
+            {"hooks": HookFacts(path="hook.log", failed=3, said="3 hooks sent nothing")},
             "hooks",
-            "3 hooks told nothing within a day; the last: no such hook",
+            "3 hooks sent nothing.",
             "tail hook.log",
         ),
         (
@@ -381,7 +381,7 @@ PARTS = {
         DaemonFacts(state="answers", version="0.9", problems=(("a", "raise it (as root)"),)),
     ],
     "git": [""],
-    "hooks": [HookFacts(path=f"{ODD}/hook.log", failed=1, last="(")],
+    "hooks": [HookFacts(path=f"{ODD}/hook.log", failed=1, said="(")],
     "stores": [
         (StoreFacts(path=f"{ODD}/yaad.db", root=root, state=state, backup=copy, has_root=there),)
         for root in ("", ODD)

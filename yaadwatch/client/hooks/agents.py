@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Payload = Mapping[str, Any]
 
-EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end")
+EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end", "subagent-start")
 SESSION_CHARS_MAX = 200
 PATHS_MAX = 200
 """Files told of with one tool call, at most."""
@@ -72,12 +72,18 @@ class Agent:
         Raises:
             WrongPayloadError: it is; the message names both, when we know the other one.
         """
-        named = payload.get(self.event, self.names[event]) if self.event else self.names[event]
-        if named != self.names[event]:
+        ours = self.names.get(event, event)
+        named = payload.get(self.event, ours) if self.event else ours
+        if named != ours:
             known = [one for one in self.names.values() if one == named]
             other = repr(known[0]) if known else "an event that is not known"
-            told = f"the payload is of {other}, and this hook answers {self.names[event]!r}"
+            told = f"the payload is of {other}, and this hook answers {ours!r}"
             raise WrongPayloadError(told)
+
+    def is_subagent(self, payload: "Payload") -> bool:
+        """Return whether a payload is of a sub-agent that starts."""
+        name = self.names.get("subagent-start")
+        return bool(self.event and name) and payload.get(self.event) == name
 
     def folder_of(self, payload: "Payload") -> str:
         """Return the folder that the agent works on; '' when the payload does not tell.
@@ -192,7 +198,8 @@ def _cline_files(payload: "Payload") -> list[str]:
 
 
 def _named(*names: str) -> "dict[str, str]":
-    return dict(zip(EVENTS, names, strict=True))
+    """Return an agent's names for our events; those of the last ones may be missing."""
+    return dict(zip(EVENTS, names, strict=False))
 
 
 def _specific(name: str, text: str) -> "dict[str, Any]":
@@ -201,7 +208,9 @@ def _specific(name: str, text: str) -> "dict[str, Any]":
 
 AGENTS = {
     "claude": Agent(
-        names=_named("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd"),
+        names=_named(
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
+        ),
         event="hook_event_name",
         session="session_id",
         folder="cwd",
@@ -209,7 +218,9 @@ AGENTS = {
         tell=_specific,
     ),
     "codex": Agent(
-        names=_named("SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd"),
+        names=_named(
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
+        ),
         event="hook_event_name",
         session="session_id",
         folder="cwd",
@@ -225,7 +236,9 @@ AGENTS = {
         tell=_specific,
     ),
     "copilot": Agent(
-        names=_named("sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd"),
+        names=_named(
+            "sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd", "subagentStart"
+        ),
         event="",
         session="sessionId",
         folder="cwd",
@@ -242,7 +255,7 @@ AGENTS = {
         hears_prompts=False,
     ),
     "opencode": Agent(
-        names=_named(*EVENTS),
+        names=_named(*EVENTS[:4]),
         event="",
         session="session",
         folder="cwd",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from yaadwatch import places
+from yaadwatch import places, prepared_briefs
 from yaadwatch.core import cjk, privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import node_changes
@@ -157,6 +157,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         also = db.write(_erase, words, home.clock.now())
         _copies(db, place, words, done)  # those that were made meanwhile
         spool.clear()
+        prepared_briefs.clear()
         scrubbing.scrub(db)
         _forget(home, words)
         done.remains = _remains(place, words)

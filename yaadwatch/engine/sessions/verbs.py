@@ -7,7 +7,7 @@ from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
 from yaadwatch.engine import context, succession
 from yaadwatch.engine.learning import current, session_text
-from yaadwatch.engine.sessions import ending, session_views
+from yaadwatch.engine.sessions import ending, prepared, session_views
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth.contradictions import open_contradictions
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
@@ -49,6 +49,7 @@ def session_start(
     with home.space(call) as space:
         live, again, gone = _begin(home, call, space, name)
         space.db.write(current.write, live, home.clock.now())
+        prepared.expect(space.root, call.origin)
     _end(home, gone, wait_ms / 1000)
     brief = context.context(home, call, tokens_max=tokens_max, chars_max=chars_max, wait_ms=wait_ms)
     return {"session": live.id, "again": again} | brief
