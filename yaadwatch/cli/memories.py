@@ -181,7 +181,9 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+    _print_missing(answer, terminal)
     contradicted.tell(answer, terminal)
+    _print_flagged(answer, terminal)
     before = answer.get("supersedes")
     if before:
         terminal.line(f"before: {before['text']}", indent=2)
@@ -189,6 +191,30 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     elif answer["decision"] == "new":
         terminal.line(f"Undo: yaadwatch forget {short(answer['id'])}")
     return 0
+
+
+def _print_missing(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print which files and definitions of the text are not there, each with the nearest name."""
+    for one in answer.get("missing") or ():
+        what = "There is no file" if one["kind"] == "file" else "There is no definition"
+        instead = f"; did you mean {one['nearest']}?" if one["nearest"] else "."
+        terminal.line(styled(f"{what} {one['name']} here{instead}", "yellow"), indent=2)
+
+
+def _print_flagged(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print the flagged memories that the statement is about, and how to replace each."""
+    about = {"definition": "the same definition", "file": "the same file", "words": "the same"}
+    for one in answer.get("flagged") or ():
+        terminal.line(
+            styled(f"flagged, about {about[one['on']]}:", "yellow"),
+            f" {short(one['id'])}  {one['text']}",
+            indent=2,
+        )
+        terminal.line(one["reason"], indent=4)
+        who = "a person can replace it: " if one["by"] == "person" else "replace it: "
+        terminal.line(f"{who}{one['replace']}", indent=4)
+    if more := answer.get("flagged_more"):
+        terminal.line(f"and {more} more: yaadwatch stale", indent=2)
 
 
 def _undo(before: "dict[str, Any]") -> str:

@@ -17,7 +17,7 @@ from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
 from yaadwatch.engine import branch_ancestry, stale
 from yaadwatch.engine.agent_files import reading
-from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.doubts import ageing, doubting, overlapping
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import verb as recalling
@@ -33,7 +33,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
-from yaadwatch.store import agent_files, nodes, provenance
+from yaadwatch.store import agent_files, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import rows, tasks
@@ -267,6 +267,10 @@ def _look(
     doubted = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
     places = said_in(conn, worktree, doubted)
     left_out = hidden | spoken | doubted.keys() | gone.keys()
+    # What replaced a flagged memory is carried in its place, whatever its tier.
+    heirs = {new for flag in flagged if flag.node not in spoken for new in gone.get(flag.node, ())}
+    ruling += list(nodes.many(conn, sorted(heirs - {node.id for node in ruling})).values())
+    newer = overlapping.newer_than(conn, raised, hidden=hidden | gone.keys())
     rules = [
         node for node in ruling if node.id not in left_out and as_stored(node.text) not in carried
     ]
@@ -274,13 +278,21 @@ def _look(
     later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
     return _Told(
         doubts=[
-            *(_doubt(flag, doubted[flag.node], places.get(flag.node, ())) for flag in raised),
+            *(
+                _doubt(
+                    flag,
+                    doubted[flag.node],
+                    places.get(flag.node, ()),
+                    newer.get(flag.node, ()),
+                )
+                for flag in raised
+            ),
             *(
                 _replaced(doubted[node], [later[new] for new in gone[node]], places.get(node, ()))
                 for node in replaced
             ),
         ],
-        rules=_ranked(conn, rules, settings, now),
+        rules=_ranked(conn, rules, settings, now, quoted=heirs - hot.persons(conn, heirs)),
         tasks=_tasks(conn, left_out),
         last=last.summary if last is not None else "",
     )
@@ -313,9 +325,17 @@ def _state(row: TaskRow) -> str:
 
 
 def _ranked(
-    conn: Connection, memories: Sequence[Node], settings: Settings, now: datetime
+    conn: Connection,
+    memories: Sequence[Node],
+    settings: Settings,
+    now: datetime,
+    *,
+    quoted: Set[str],
 ) -> list[Statement]:
-    """Return memories as they are told: pinned first, then the ones we are most sure of."""
+    """Return memories as they are told: pinned first, then the ones we are most sure of.
+
+    `quoted`: those that an agent stated in place of others; they are data, and no instruction.
+    """
     left = ageing.confidences(conn, memories, settings, now)
     ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
     return [
@@ -324,13 +344,15 @@ def _ranked(
             text=node.text,
             summary=node.summary,
             pinned=node.pinned,
-            source=brief.source_of(node.origin),
+            source=brief.source_of(node.origin) or (brief.BY_AGENT if node.id in quoted else ""),
         )
         for node in ordered
     ]
 
 
-def _doubt(flag: Flag, node: Node, places: Sequence[tuple[str, int]]) -> Doubt:
+def _doubt(
+    flag: Flag, node: Node, places: Sequence[tuple[str, int]], newer: Sequence[Node]
+) -> Doubt:
     suggestion = flag.suggestion
     return Doubt(
         id=node.id,
@@ -344,6 +366,7 @@ def _doubt(flag: Flag, node: Node, places: Sequence[tuple[str, int]]) -> Doubt:
         if suggestion is not None and suggestion.also_changed
         else "",
         said_in=tuple(places),
+        newer=tuple((one.id, one.summary) for one in newer),
     )
 
 

@@ -8,7 +8,7 @@ come from the request of the operation; an argument that is not listed here work
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Final
+from typing import Final, cast
 
 from yaadwatch.api.frames import to_text
 from yaadwatch.api.operations import BY_NAME
@@ -94,9 +94,24 @@ class Tool:
         """Return the result of a call: the answer, or what went wrong and what to do next."""
         if isinstance(found, YaadError):
             return failed(found)
+        found = _for_agents(found)
         if self.text:
             return {"content": [_content(str(found[self.text]) or self.nothing)], "isError": False}
         return succeeded(found) | ({"structuredContent": found} if self.answer is not None else {})
+
+
+def _for_agents(found: "dict[str, object]") -> "dict[str, object]":
+    """Return an answer whose offers to replace flagged memories name the tool, not the command."""
+    rows = cast("list[dict[str, object]]", found.get("flagged") or [])
+    if not rows:
+        return found
+    named = [
+        row | {"replace": _COMMAND.sub(rf"{PREFIX}\1", str(row["replace"]))}
+        if row["by"] != "person"
+        else row
+        for row in rows
+    ]
+    return found | {"flagged": named}
 
 
 def failed(error: YaadError) -> Schema:

@@ -33,6 +33,14 @@ def of_nodes(conn: apsw.Connection, worktree: int, ids: Iterable[str]) -> dict[s
     return {flag.node: flag for flag in map(_flag, rows)}
 
 
+def warned(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the nodes that have a warning in a work tree."""
+    rows = conn.execute(
+        "SELECT node FROM stale_flags WHERE worktree = ? AND level = 'warn'", (worktree,)
+    )
+    return {node for (node,) in rows}
+
+
 def places(conn: apsw.Connection, worktree: int) -> set[str]:
     """Return the files that the evidence of the flags of a work tree is about."""
     rows = conn.execute(

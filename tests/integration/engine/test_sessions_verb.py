@@ -733,7 +733,7 @@ class TestNews:
 
         assert (told["stale"], known[-8:] in told["news"]) == (1, True)
         assert "may no longer be true" in told["news"]
-        assert "or yaadwatch forget ID" in told["news"]
+        assert "or yaadwatch edit ID TEXT" in told["news"]
 
     def test_a_new_doubt_about_what_a_person_says_names_their_file(self, repo, claude):
         repo.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")

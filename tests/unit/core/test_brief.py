@@ -35,7 +35,10 @@ def test_it_reads_like_this():
     assert told.text.splitlines() == [
         OPENING,
         "## May no longer be true",
-        "Check each against the code first, then: yaadwatch confirm ID, or yaadwatch forget ID.",
+        (
+            "Check each against the code first. Wrong: yaadwatch edit ID TEXT, or the line in its"
+            " file. Replaced: yaadwatch link NEW supersedes ID. Still true: yaadwatch confirm ID."
+        ),
         '- moved: "The retry limit lives in src/net.py" (f2e4ab37)',
         '  - renamed src/net.py to src/http.py (1a2b3c4d, 2026-11-20, "Tidy up")',
         '  - would be true: "The retry limit lives in src/http.py"',

@@ -74,7 +74,7 @@ def _line(item: Item) -> str:
     name = as_line(item.id)[-SHORT_ID_CHARS:]
     if item.reason:
         where = said_where(item.said_in)
-        mend = f"correct or delete it {where}" if where else "yaadwatch forget ID"
+        mend = f"correct or delete it {where}" if where else "yaadwatch edit ID TEXT"
         return (
             f"- may no longer be true: {quoted(item.text)} ({name}): {as_line(item.reason)}."
             f" Check it, then: yaadwatch confirm ID, or {mend}"

@@ -9,6 +9,7 @@ from typing import Final
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
+from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, Node, canonical_key, canonical_kind
@@ -48,6 +49,15 @@ class Draft:
     session: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A file or definition that a text names and that is not there, and the one nearest by name."""
+
+    name: str
+    kind: str
+    nearest: str
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """A living memory, and how a statement means it."""
@@ -64,7 +74,8 @@ class Ready:
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
     mean; what it means is decided when it is stored. `lacking`: why not all was found that it rests
     on; empty when all was. `away`: memories of other branches, where others stand in the place of
-    what it seems to mean.
+    what it seems to mean. `missing`: files and definitions that the text names, and that are not
+    there.
     """
 
     draft: Draft
@@ -81,6 +92,7 @@ class Ready:
     commit: str = ""
     lacking: str = ""
     away: Collection[str] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +101,8 @@ class Admitted:
 
     `before`: the memory as it was, when it was given other words. `lacking`: as of what is `Ready`.
     `torn`: another memory claims something else of what this one claims something of, or one of the
-    two stands in the place of the other.
+    two stands in the place of the other. `flagged`: memories about the same that are flagged.
+    `missing`: files and definitions that the text names, and that are not there.
     """
 
     node: Node
@@ -100,6 +113,8 @@ class Admitted:
     before: Node | None = None
     lacking: str = ""
     torn: bool = False
+    flagged: tuple[Overlap, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 def clean(raw: str) -> Masked:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
 from yaadwatch.core.privacy import Masked
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.text import text_hash
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
@@ -17,7 +18,7 @@ from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
 from yaadwatch.engine.git_queries import WithoutGit
-from yaadwatch.engine.remember import matching
+from yaadwatch.engine.remember import matching, misspelled
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import Home, Space
@@ -38,6 +39,9 @@ from yaadwatch.system.git.command import NoGit
 
 FEW: Final = 4
 """Statements that are looked up while nobody else writes: half a millisecond."""
+_GIVE_A_FILE: Final = (
+    "Give a file of this work tree; relative paths start where you are, or at its top."
+)
 MANIFESTS_KEPT: Final = 16
 """Manifests of which is known what they list; to read a long one takes longer than all the rest."""
 MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
@@ -111,6 +115,9 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
                 lacking=lacking,
                 away=away,
+                missing=misspelled.missing(draft, rests_on, tree)
+                if _names_now(draft, space)
+                else (),
             )
         )
     return ready
@@ -133,6 +140,11 @@ def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
         return masked.kinds
     beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
     return tuple(dict.fromkeys((*masked.kinds, *beside)))
+
+
+def _names_now(draft: Draft, space: Space | None) -> bool:
+    """Return whether a caller names files and definitions of a work tree as they are now."""
+    return space is not None and not (draft.baseline or draft.has_id or _is_of_file(draft))
 
 
 def _is_of_file(draft: Draft) -> bool:
@@ -286,7 +298,7 @@ def _anchored(
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
-        _require_symbols(draft, found, lacking)
+        _require_symbols(draft, found, tree, lacking)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
         if match is not None and match.how not in (matching.SAME, matching.WITHIN):
             old = named_by(draft.text, old)
@@ -387,15 +399,15 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
         if found is not None and found.kind in ("file", "too_large"):
             continue
         reason = found.odd if found is not None else f"There is no file {path} in this work tree"
+        nearest = misspelled.nearest_file(path, tree) if found is None else ""
         raise YaadError(
             Code.NOT_FOUND,
             f"{reason}; nothing was stored.",
-            hint="Give a file of this work tree; relative paths start where you are, or at its "
-            "top.",
+            hint=f"Did you mean {as_name(nearest)}?" if nearest else _GIVE_A_FILE,
         )
 
 
-def _require_symbols(draft: Draft, found: Sequence[Anchor], lacking: str) -> None:
+def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree, lacking: str) -> None:
     for symbol in draft.symbols:
         if not any(anchor.symbol == symbol for anchor in found):
             if lacking:
@@ -404,9 +416,12 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor], lacking: str) -> Non
                     f"{lacking}; {symbol} is in none of them, and nothing was stored.",
                     hint="Name the file that defines it, or install git.",
                 )
+            nearest = misspelled.nearest_definition(symbol, found, draft.files, tree)
             raise YaadError(
                 Code.NOT_FOUND,
                 f"{symbol} is defined in none of the files that were named, nor in exactly one "
                 "file of the work tree; nothing was stored.",
-                hint="Give the file that defines it too.",
+                hint=f"Did you mean {nearest}?"
+                if nearest
+                else "Give the file that defines it too.",
             )

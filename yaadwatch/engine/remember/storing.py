@@ -117,6 +117,7 @@ def store_over(
         why=item.why,
         before=known,
         lacking=item.lacking,
+        missing=item.missing,
     )
 
 
@@ -315,6 +316,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
         decision=NEW,
         why=item.why,
         lacking=item.lacking,
+        missing=item.missing,
     )
 
 
@@ -352,4 +354,5 @@ def _said_again(
         decision=SAME,
         why=why,
         lacking=item.lacking,
+        missing=item.missing,
     )

@@ -5,12 +5,14 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from yaadwatch.engine import json_views
+from yaadwatch.engine.doubts import overlapping
+from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.engine.learning import current
-from yaadwatch.engine.remember import named_files, preparing, storing
-from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, clean_key, clean_kind
+from yaadwatch.engine.remember import matching, named_files, preparing, replacing, storing
+from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space, or_say
@@ -80,7 +82,7 @@ def remember(
     )
     if scope == USER:
         admitted = admit(home, None, [draft])[0]
-        return _told(home, admitted, Shelf(db=home.user, space=None))
+        return _told(home, call, admitted, Shelf(db=home.user, space=None))
     of_a_project = bool(files or symbols) or kind == "task"
     own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
     with contextlib.ExitStack() as stack:
@@ -89,10 +91,10 @@ def remember(
         learned = current.session_of(home, call, space, session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed])[0]
-        return _told(home, admitted, Shelf(db=space.db, space=space))
+        return _told(home, call, admitted, Shelf(db=space.db, space=space))
 
 
-def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
+def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
     before = admitted.before
     told: dict[str, object] = {
         "id": admitted.node.id,
@@ -107,12 +109,13 @@ def _told(home: Home, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
         "masked": list(admitted.masked),
         "decision": admitted.decision,
         "lacking": admitted.lacking or None,
+        "missing": [asdict(one) for one in admitted.missing] or None,
         "supersedes": {"id": before.id, "version": before.version, "text": before.text}
         if before is not None
         else None,
     }
     against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
-    return told | against
+    return told | against | replacing.offers(shelf, call, admitted)
 
 
 def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admitted]:
@@ -136,9 +139,25 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
     def commit(conn: Connection) -> list[Admitted]:
         stored = [storing.store(conn, home, item, now) for item in ready]
         # Asked here: another connection would have to read anew what was just written.
-        return [replace(one, torn=True) if _is_torn(conn, one) else one for one in stored]
+        stored = [replace(one, torn=True) if _is_torn(conn, one) else one for one in stored]
+        if space is None:
+            return stored
+        return [
+            replace(one, flagged=_flagged(conn, space, one)) if _is_stated(item) else one
+            for one, item in zip(stored, ready, strict=True)
+        ]
 
     return db.write(commit)
+
+
+def _is_stated(item: Ready) -> bool:
+    """Return whether a caller states it now, as itself."""
+    draft = item.draft
+    return not (draft.baseline or draft.has_id or draft.origin.startswith(matching.FILE))
+
+
+def _flagged(conn: Connection, space: Space, one: Admitted) -> tuple[Overlap, ...]:
+    return tuple(overlapping.flagged_beside(conn, space.worktree.id, one.node, one.anchors))
 
 
 def _is_torn(conn: Connection, one: Admitted) -> bool:

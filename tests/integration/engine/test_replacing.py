@@ -1,0 +1,133 @@
+"""What is stated about a flagged memory's definition or file offers to replace it."""
+
+import dataclasses
+
+import pytest
+
+from yaadwatch.engine import context as briefing
+from yaadwatch.engine.memories import links
+from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.workspace import AGENT
+
+THREE = "Downloads are tried three times, in src/net.py"
+FIVE = "Downloads are tried five times: the mirror drops every fourth connection"
+
+
+def stated(repo, said, *, by="cli", **fields):
+    call = dataclasses.replace(repo.call, origin=by)
+    return remembering.remember(repo.home, call, text=said, **fields)
+
+
+def brief(repo, by=f"{AGENT}claude-code"):
+    call = dataclasses.replace(repo.call, origin=by)
+    return briefing.context(repo.home, call)["brief"]
+
+
+def linked(repo, new, old, *, by):
+    call = dataclasses.replace(repo.call, origin=by)
+    links.link(repo.home, call, id=new, kind="supersedes", to=old)
+
+
+@pytest.fixture
+def flagged(repo):
+    """Return the id of a memory of a person that a commit made false."""
+    node = stated(repo, THREE, symbols=("fetch_with_retry",))["id"]
+    five(repo)
+    return node
+
+
+def five(repo):
+    repo.write("src/net.py", repo.read("src/net.py").replace("tries=3", "tries=5"))
+    repo.commit("Try five times")
+    assert len(repo.stale()["stale"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "fields", "on"),
+    [
+        (FIVE, {"files": ("src/net.py",)}, "definition"),
+        ("`fetch_with_retry` waits longer each time", {}, "definition"),
+        ("The mirror is slow, see src/net.py", {}, "file"),
+        ("Downloads are tried 7 times", {}, "words"),
+        ("Always try downloads five times", {"kind": "convention"}, "words"),
+    ],
+)
+def test_a_statement_about_the_same_offers_to_replace_the_flagged_one(
+    repo, flagged, said, fields, on
+):
+    answer = stated(repo, said, **fields)
+
+    (offer,) = answer["flagged"]
+    assert (offer["id"], offer["on"], offer["by"]) == (flagged, on, "you")
+    new, old = answer["id"][-8:], flagged[-8:]
+    assert offer["replace"] == f"yaadwatch link {new} supersedes {old}"
+    assert "3 is now 5" in offer["reason"]
+
+
+@pytest.mark.parametrize("said", ["Uploads are signed", "src/new.py talks to the bank"])
+def test_a_statement_about_something_else_offers_nothing(repo, flagged, said):
+    assert "flagged" not in stated(repo, said)
+
+
+def test_nothing_is_offered_while_nothing_is_flagged(repo):
+    stated(repo, THREE, symbols=("fetch_with_retry",))
+
+    assert "flagged" not in stated(repo, FIVE, files=("src/net.py",))
+
+
+def test_the_brief_carries_the_newer_one_beside_the_flagged_one_and_then_alone(repo, flagged):
+    new = stated(repo, FIVE, files=("src/net.py",))["id"]
+    shown = brief(repo)
+    assert f'newer, about the same: "{FIVE}" ({new[-8:]})' in shown
+    assert THREE in shown
+
+    repo.link(new, "supersedes", flagged)
+
+    shown = brief(repo)
+    assert FIVE in shown
+    assert THREE not in shown
+
+
+def test_a_file_that_moved_is_still_the_file_of_the_flagged_one(repo, flagged):
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("Rename net")
+    repo.check()
+
+    answer = stated(repo, "The mirror is slow, see src/http.py")
+
+    assert [offer["id"] for offer in answer["flagged"]] == [flagged]
+
+
+class TestAgents:
+    def test_an_agent_replaces_what_an_agent_stated_and_it_is_quoted(self, repo):
+        codex = f"{AGENT}codex"
+        old = stated(repo, THREE, by=codex, symbols=("fetch_with_retry",))["id"]
+        five(repo)
+        answer = stated(repo, FIVE, by=codex, files=("src/net.py",))
+        assert answer["flagged"][0]["by"] == "you"
+
+        linked(repo, answer["id"], old, by=codex)
+
+        assert f'an agent says: "{FIVE}"' in brief(repo)
+        assert THREE not in brief(repo)
+
+    def test_what_a_person_stated_stays_until_a_person_decides(self, repo, flagged):
+        answer = stated(repo, FIVE, by=f"{AGENT}codex", files=("src/net.py",))
+        assert answer["flagged"][0]["by"] == "person"
+
+        linked(repo, answer["id"], flagged, by=f"{AGENT}codex")
+
+        assert THREE in brief(repo)
+
+    def test_a_line_of_a_persons_file_is_edited_there(self, repo):
+        repo.write("CLAUDE.md", f"- {THREE}\n")
+        repo.commit("rules")
+        repo.sync()
+        five(repo)
+
+        answer = stated(repo, FIVE, by=f"{AGENT}codex", files=("src/net.py",))
+
+        (offer,) = answer["flagged"]
+        assert offer["replace"] == "edit the line in CLAUDE.md, line 1"
+        assert offer["said_in"] == [{"path": "CLAUDE.md", "line": 1}]
+        assert "to be corrected or deleted in CLAUDE.md, line 1" in brief(repo)

@@ -1,0 +1,64 @@
+"""Offer to replace flagged memories by a statement about the same, as part of the answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from yaadwatch.core.recall.brief import said_where
+from yaadwatch.engine.doubts.overlapping import Overlap
+from yaadwatch.engine.doubts.places import Said, said_in
+from yaadwatch.engine.remember.drafts import Admitted
+from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.workspace import AGENT, Call
+from yaadwatch.model.edges import SUPERSEDES
+from yaadwatch.model.ids import called
+from yaadwatch.store import hot
+
+OFFERS_MAX: Final = 3
+"""Flagged memories that one answer offers to replace."""
+
+
+def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
+    """Return the part of an answer that offers to replace flagged memories; mostly nothing.
+
+    Args:
+        shelf: the store of the statement.
+        call: who states it.
+        admitted: the statement.
+    """
+    if shelf.space is None or not admitted.flagged:
+        return {}
+    shown = admitted.flagged[:OFFERS_MAX]
+    ids = [one.node.id for one in shown]
+    persons = shelf.db.read(hot.persons, [admitted.node.id, *ids])
+    places = shelf.db.read(said_in, shelf.space.worktree.id, ids)
+    return {
+        "flagged": [
+            _row(one, admitted, call, is_persons=one.node.id in persons, places=places)
+            for one in shown
+        ],
+        "flagged_more": len(admitted.flagged) - len(shown) or None,
+    }
+
+
+def _row(
+    one: Overlap,
+    admitted: Admitted,
+    call: Call,
+    *,
+    is_persons: bool,
+    places: Mapping[str, Sequence[Said]],
+) -> dict[str, object]:
+    said = places.get(one.node.id, ())
+    where = said_where(said)
+    link = f"yaadwatch link {called(admitted.node.id)} {SUPERSEDES} {called(one.node.id)}"
+    is_agents = call.origin.startswith(AGENT)
+    row: dict[str, object] = {
+        "id": one.node.id,
+        "text": one.node.summary,
+        "verdict": one.flag.verdict.value,
+        "reason": one.flag.reason,
+        "on": one.on,
+        "replace": f"edit the line {where}" if where else link,
+        "by": "person" if is_agents and is_persons else "you",
+    }
+    return row | ({"said_in": [place._asdict() for place in said]} if said else {})
