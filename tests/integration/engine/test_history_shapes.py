@@ -748,7 +748,7 @@ class TestFormats:
         repo.git("mv", "src", "lib")
         repo.commit("rename")
         assert verdicts(repo, memories) == ["moved", "moved"]
-        assert len(repo.reanchor(all=True)["reanchored"]) == 2
+        assert len(repo.reanchor(all=True, accept_change=True)["reanchored"]) == 2
         assert verdicts(repo, memories) == ["fresh", "fresh"]
 
     def test_reftable_is_right_or_refused_in_plain_words(self, made, world):

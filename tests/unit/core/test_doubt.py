@@ -119,7 +119,7 @@ def test_any_bytes_have_an_answer(old, new, word):
             {"a/x.py": "a/x/__init__.py"},
             ["a/x/__init__.py"],
             [],
-            Successor("a/x", sure=True),
+            Successor("a/x/__init__.py", sure=True),
         ),
         (
             "old/README.md",

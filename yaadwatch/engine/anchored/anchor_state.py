@@ -37,6 +37,8 @@ WIDE = 25
 """Places from which on it is asked how many there are now: so common a thing comes and goes."""
 HEIR_LINES_MIN = 3
 """Lines on which a thing stands in place of another before a text is told to name it, too."""
+PARTS_MAX = 64
+"""Files of a folder that are read for what a file said that became it."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
@@ -181,16 +183,28 @@ def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Se
         return seen
     added = head.window(anchor.commit).changes.added
     split = successors.of_split(anchor.path, seen.place, added)
-    return replace(seen, place=split.path) if split and _is_there(split, view) else seen
+    if not split or not _is_there(split, view) or split.path == seen.place:
+        return seen
+    return replace(seen, place=split.path, same_bytes=False)
 
 
 def _is_rewritten(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> bool:
-    """Return whether a file that moved says something else now; what cannot be read does."""
+    """Return whether a file that moved says something else now; what cannot be read does.
+
+    What it said may be in several files of a folder now.
+    """
     place = seen.place
-    if place is None or place == anchor.path or seen.same_bytes or view.find(place) is None:
+    if place is None or place == anchor.path or seen.same_bytes:
         return False
-    old, new = head.history.read_blob(anchor.blob), view.read(place)
-    return old is None or new is None or not relocated.says_the_same(old, new, place)
+    old = head.history.read_blob(anchor.blob)
+    if old is None:
+        return True
+    if view.find(place) is None:
+        inside = [path for path in view.listing().every() if path.startswith(f"{place}/")]
+        parts = [view.read(path) or b"" for path in inside[:PARTS_MAX]]
+        return not relocated.is_divided_among(old, parts, anchor.path)
+    new = view.read(place)
+    return new is None or not relocated.says_the_same(old, new, place)
 
 
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -227,7 +241,11 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
         return _folder_successor(anchor, head)
     uses, _ = _uses(anchor, head)
     instead = _paths(uses.replaced, head)
-    found = successors.of_file(anchor.path, changes.renamed, changes.added, instead)
+    renamed = dict(changes.renamed)
+    renamed.pop(anchor.path, None)
+    if (to := head.renamed_to(anchor)) is not None:
+        renamed[anchor.path] = to
+    found = successors.of_file(anchor.path, renamed, changes.added, instead)
     return found or successors.by_custom(anchor.path)
 
 
@@ -243,7 +261,13 @@ def _folder_successor(anchor: Anchor, head: AtHead) -> Successor | None:
         went = head.history.way_of_folder(anchor.path, anchor.commit, head.head.commit)
         if went is not None:
             return Successor(went, sure=True)
-    return successors.of_folder(anchor.path, changes.renamed, changes.added, removed)
+    return successors.of_folder(
+        anchor.path,
+        changes.renamed,
+        changes.added,
+        removed,
+        was_there=lambda folder: head.history.has_folder(anchor.commit, folder),
+    )
 
 
 def _paths(words: Iterable[str], head: AtHead) -> list[str]:

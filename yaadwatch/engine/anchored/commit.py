@@ -95,13 +95,21 @@ class AtHead:
         return self._windows[since]
 
     def renamed_to(self, anchor: Anchor) -> str | None:
-        """Return where the anchored file went between the anchor's commit and this one."""
-        direct = self.window(anchor.commit).changes.renamed.get(anchor.path)
-        if direct is not None:
-            return direct
-        way = self.history.way_of(anchor.path, anchor.commit, self.head.commit)
+        """Return where the anchored file went between the anchor's commit and this one.
+
+        The commits on the way tell it. Where they do not, a comparison of both ends does, unless
+        they say that the file which it found came from another one.
+        """
+        since, until = anchor.commit, self.head.commit
+        way = self.history.way_of(anchor.path, since, until)
         last = way[-1].to if way else None  # what was removed before it went on was brought back
-        return last if last is not None and self.find(last) is not None else None
+        if last is not None and self.find(last) is not None:
+            return last
+        direct = self.window(since).changes.renamed.get(anchor.path)
+        if direct is None:
+            return None
+        names = {anchor.path, direct, *(one.path for one in way)}
+        return direct if self.history.came_from(direct, since, until) in names else None
 
     def listing(self) -> Tree:
         """Return all files of the commit."""

@@ -15,6 +15,7 @@ from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
+from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import blob_id
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
@@ -165,9 +166,28 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     """Return `seen` with the other files that define the symbol now, and whether it changed."""
     like = seen.place or anchor.path
     defining = _defining(view, anchor.symbol, like)
-    elsewhere = {path: found for path, found in defining.items() if path != seen.place}
-    same = (_is_same(anchor, path, found, view, head) for path, found in elsewhere.items())
-    return replace(seen, elsewhere=tuple(elsewhere), rewritten=not all(same))
+    same = {
+        path: _is_same(anchor, path, found, view, head)
+        for path, found in defining.items()
+        if path != seen.place
+    }
+    elsewhere = [path for path in same if same[path] or _is_new(anchor, path, head)]
+    rewritten = not all(same[path] for path in elsewhere)
+    return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten)
+
+
+def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
+    """Return whether a file did not define the anchored symbol when that was anchored.
+
+    A namesake that was there before is not where it went. False also where that is not known.
+    """
+    history, since = head.history, anchor.commit
+    if not since or not history.has_commit(since):
+        return False
+    until = head.head.commit
+    before = history.came_from(path, since, until) if until and since != until else path
+    then = AtHead(history=history, head=Head(commit=since, branch=""), names={})
+    return then.find(before) is None or define_in(then, before, anchor.symbol) is None
 
 
 def _is_same(

@@ -32,7 +32,10 @@ class Departure:
 
 
 def parsed(output: bytes) -> list[Change]:
-    """Return the changes of `git diff-tree -r -z --raw --no-abbrev`; odd names are left out."""
+    """Return the changes of `git diff-tree -r -z --raw --no-abbrev`; odd names are left out.
+
+    A file that was renamed from or to an odd name is new, or gone.
+    """
     fields = output.split(b"\0")
     found = []
     position = 0
@@ -45,12 +48,12 @@ def parsed(output: bytes) -> list[Change]:
         names = fields[position : position + (2 if status in b"RC" else 1)]
         position += len(names)
         texts = path_texts(names)
-        if not all(texts):
+        if not any(texts):
             continue
         found.append(
             Change(
-                old=None if status == b"A" else texts[0],
-                new=None if status == b"D" else texts[-1],
+                old=None if status == b"A" else texts[0] or None,
+                new=None if status == b"D" else texts[-1] or None,
                 old_blob=old_blob.decode() if old_mode in _REGULAR else "",
                 new_blob=new_blob.decode() if new_mode in _REGULAR else "",
             )
@@ -101,22 +104,19 @@ def renamed_pairs(output: bytes) -> dict[str, str]:
     }
 
 
-def departures(output: bytes) -> list[Departure]:
-    """Return the removals and renames of `git diff-tree --stdin -z --name-status`."""
-    fields = path_texts(output.split(b"\0"))
-    found = []
-    commit = ""
-    position = 0
-    while position < len(fields):
-        field = fields[position].strip()
-        if field == "D" and position + 1 < len(fields):
-            found.append(Departure(commit=commit, path=fields[position + 1], to=None))
-            position += 2
-        elif re.fullmatch(r"R\d*", field) and position + 2 < len(fields):
-            old, new = fields[position + 1 : position + 3]
-            found.append(Departure(commit=commit, path=old, to=new or None))
-            position += 3
-        else:
-            commit = field or commit
-            position += 1
+def by_commit(output: bytes) -> list[tuple[str, list[Change]]]:
+    """Return the changes of each commit of `git diff-tree --stdin -r -z --raw --no-abbrev`."""
+    found: list[tuple[str, list[Change]]] = []
+    commit, fields = "", list[bytes]()
+    names = 0
+    for field in [*output.split(b"\0"), b""]:
+        about = _ABOUT.fullmatch(field) if not names else None
+        if names or about is not None:
+            fields.append(field)
+            names = names - 1 if names else (2 if about and about[5] in b"RC" else 1)
+            continue
+        if fields:
+            found.append((commit, parsed(b"\0".join(fields))))
+            fields = []
+        commit = field.strip().decode("ascii", "replace") or commit
     return found

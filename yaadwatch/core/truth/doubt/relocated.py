@@ -5,6 +5,7 @@ be what a memory is about.
 """
 
 import re
+from collections.abc import Iterable
 
 from yaadwatch.core.truth.languages import language_of
 
@@ -31,6 +32,14 @@ def says_the_same(old: bytes, new: bytes, path: str) -> bool:
     language = language_of(path)
     imports = language is not None and not language.is_settings
     return _lines(old, imports=imports) == _lines(new, imports=imports)
+
+
+def is_divided_among(old: bytes, parts: Iterable[bytes], path: str) -> bool:
+    """Return whether each line of a file but its imports stands in one of the parts of it."""
+    language = language_of(path)
+    imports = language is not None and not language.is_settings
+    said = {line for part in parts for line in _lines(part, imports=imports)}
+    return said.issuperset(_lines(old, imports=imports))
 
 
 def _lines(source: bytes, *, imports: bool) -> list[str]:

@@ -2,12 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _OVERVIEWS = frozenset(("overview", "index", "readme"))
-_PACKAGES = frozenset(("__init__", "mod", "lib", "main"))
+_PAGES = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".html")
+_PACKAGES = frozenset(("__init__", "mod", "index", "lib", "main"))
+"""The files that are the package, or module, which their folder is called after."""
 _BY_CUSTOM = {
     "setup.py": "pyproject.toml",
     "setup.cfg": "pyproject.toml",
@@ -33,7 +36,12 @@ class Successor:
 
 
 def of_folder(
-    path: str, renamed: Mapping[str, str], added: Sequence[str], removed: Iterable[str] = ()
+    path: str,
+    renamed: Mapping[str, str],
+    added: Sequence[str],
+    removed: Iterable[str] = (),
+    *,
+    was_there: Callable[[str], bool] | None = None,
 ) -> Successor | None:
     """Return where a folder went: where most of its files are, or a new one of its name.
 
@@ -42,6 +50,8 @@ def of_folder(
         renamed: files that git found renamed.
         added: paths at which there was no file before.
         removed: files that are nowhere now; a folder that lost most of its files was not split.
+        was_there: whether a folder was there before; one that was is no place for all of another.
+            None: it is not known.
     """
     places: Counter[str] = Counter()
     for old, new in renamed.items():
@@ -55,8 +65,22 @@ def of_folder(
         if 2 * count > places.total():
             return Successor(best, sure=True)
         lost = sum(one.startswith(path + "/") for one in removed)
-        return Successor(best, sure=False, parts=_by_count(places) if lost < places.total() else ())
-    return _folder_of_same_name(path, added, removed)
+        if lost >= places.total():
+            return Successor(best, sure=False)
+        parent = _common_folder(places)
+        if parent and was_there is not None and not was_there(parent):
+            return Successor(parent, sure=True)
+        return Successor(best, sure=False, parts=_by_count(places))
+    same = _folder_of_same_name(path, added, removed)
+    was = same is not None and was_there is not None and was_there(same.path)
+    return same if not was else None
+
+
+def _common_folder(places: Iterable[str]) -> str:
+    """Return the folder that all of these are in; '' when there is none."""
+    split = [place.split("/") for place in places]
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*split, strict=False))
+    return "/".join(names[0] for names in shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +118,9 @@ def _by_count(places: Counter[str]) -> tuple[str, ...]:
 def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
     """Return the folder that a file became, or the file in it that speaks for the folder.
 
-    A page that became a folder of pages is its overview now; a module that became a package is the
-    package. `API.md` may have become `api/`.
+    A page that became a folder of pages is its overview now. A module that became a package is the
+    file of it which speaks for the package, or the package where it has more files.
+    `API.md` may have become `api/`.
     """
     stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
     above = f"{stem.rpartition('/')[0]}/" if "/" in stem else ""
@@ -105,13 +130,16 @@ def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor 
     ]
     if not inside or (renamed is not None and renamed not in inside):
         return None
-    for new in sorted(inside):
-        name = new[len(stem) + 1 :].rpartition(".")[0]
-        if name.lower() in _OVERVIEWS:
-            return Successor(new, sure=True)
-    stem = (renamed or min(inside))[: len(stem)]
-    alone = renamed is not None and renamed[len(stem) + 1 :].rpartition(".")[0] not in _PACKAGES
-    return Successor(renamed if alone and renamed else stem, sure=True)
+    names = {new: new[len(stem) + 1 :].rpartition(".")[0].lower() for new in sorted(inside)}
+    if path.lower().endswith(_PAGES):
+        page = next((new for new, name in names.items() if name in _OVERVIEWS), None)
+        if page is not None:
+            return Successor(page, sure=True)
+    if len(inside) == 1 and (renamed is not None or names[inside[0]] in _PACKAGES):
+        return Successor(inside[0], sure=True)
+    if renamed is not None and renamed.rpartition("/")[2] == path.rpartition("/")[2]:
+        return Successor(renamed, sure=True)
+    return Successor((renamed or min(inside))[: len(stem)], sure=True)
 
 
 def of_file(

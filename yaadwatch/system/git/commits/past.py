@@ -15,6 +15,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.command import GitFailed, GitRunner
 from yaadwatch.system.git.commits.diff import hunks_between
+from yaadwatch.system.git.commits.rename_pairs import rematched
 from yaadwatch.system.git.commits.snapshots import Snapshots, valid
 from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.words.search_cache import is_whole
@@ -43,7 +44,7 @@ class Past(Snapshots):
         renamed without a change are found renamed.
         """
         options = ["-r", "-z", "--raw", "--no-abbrev", *valid(old, new)]
-        return changing.parsed(self._compared(options, (old, new)))
+        return rematched(changing.parsed(self._compared(options, (old, new))))
 
     def renames(self, old: str, new: str) -> dict[str, str]:
         """Return the files that were renamed between two commits, old path to new path."""
@@ -96,8 +97,14 @@ class Past(Snapshots):
         if not commits:
             return []
         listed = b"\n".join(reversed(commits)) + b"\n"
-        options = ["--stdin", "-r", "-z", "--diff-filter=RD", "--name-status"]
-        return changing.departures(self._compared(options, (), given=listed))
+        options = ["--stdin", "-r", "-z", "--diff-filter=RDA", "--raw", "--no-abbrev"]
+        compared = changing.by_commit(self._compared(options, (), given=listed))
+        return [
+            Departure(commit=commit, path=one.old, to=one.new)
+            for commit, changes in compared
+            for one in rematched(changes)
+            if one.old and one.old != one.new
+        ]
 
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
