@@ -17,7 +17,7 @@ from waiting import PATIENCE_S, wait_until
 
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.client import shim
+from yaadwatch.client import shim, shim_frames
 from yaadwatch.model.settings import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
 from yaadwatch.servers import mcp_frames
@@ -370,7 +370,10 @@ def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
 
 
 def test_without_a_daemon_a_discovery_is_an_unknown_method(unusable):
-    envelope = {shim.VERSION_KEY: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    envelope = {
+        shim_frames.VERSION_KEY: "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
     with Agent() as agent:
         found = agent.answer(1, "server/discover", _meta=envelope)
 
@@ -504,16 +507,18 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim.HANDSHAKE_VERSIONS == mcp_frames.HANDSHAKE_VERSIONS
+    assert shim_frames.HANDSHAKE_VERSIONS == mcp_frames.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()
-    } == shim.WIDE_READS
+    } == shim_frames.WIDE_READS
 
 
 def test_it_imports_the_standard_library_and_next_to_nothing_else():
     imported = set()
-    for node in ast.walk(ast.parse(SHIM.read_text(encoding="utf-8"))):
+    frames = SHIM.with_name("shim_frames.py")
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (SHIM, frames)]
+    for node in (one for tree in trees for one in ast.walk(tree)):
         if isinstance(node, ast.Import):
             imported |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -521,7 +526,8 @@ def test_it_imports_the_standard_library_and_next_to_nothing_else():
     own = {name for name in imported if name.startswith("yaadwatch")}
 
     light = {"yaadwatch.client.quick_json", "yaadwatch.client.reach.reach"}
-    assert own == {"yaadwatch.places"} | light
+    own_frames = {name for name in own if name.startswith("yaadwatch.client.shim_frames.")}
+    assert own - own_frames == {"yaadwatch.places"} | light
     assert {name.partition(".")[0] for name in imported - own} <= sys.stdlib_module_names
 
 
@@ -541,3 +547,96 @@ def test_an_output_that_cannot_be_written_ends_it_in_one_line(environment):
     assert ran.stderr == (
         "yaadwatch: Standard output cannot be written (No space left on device); mcp ends.\n"
     )
+
+
+def ping(identity):
+    return {"jsonrpc": "2.0", "id": identity, "method": "ping"}
+
+
+def initialized():
+    return {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+class Batched(Agent):
+    def say_all(self, *frames):
+        self.send(json.dumps(frames).encode() + b"\n")
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-11-25"])
+def test_batch_is_answered_by_one_list(served, version):
+    with Batched() as agent:
+        agent.shake_hands(version=version)
+
+        agent.say_all(ping(7), initialized(), ping("8"))
+
+        assert sorted(str(one["id"]) for one in agent.hear()) == ["7", "8"]
+        assert agent.answer(9, "ping")["result"] == {}
+
+
+def test_batch_with_what_is_no_message_answers_the_rest_too(served):
+    with Batched() as agent:
+        agent.shake_hands()
+
+        agent.say_all(1, ping(7), {"jsonrpc": "2.0", "id": [], "method": "ping"}, ping(8))
+
+        heard = agent.hear()
+        assert [one.get("id") for one in heard if "error" in one] == [None, None]
+        assert {one["id"] for one in heard if "result" in one} == {7, 8}
+
+
+def test_batch_of_notifications_is_not_answered(served):
+    with Batched() as agent:
+        agent.shake_hands()
+
+        agent.say_all(initialized(), initialized())
+
+        assert agent.answer(9, "ping")["result"] == {}
+
+
+def test_batch_is_answered_without_a_daemon_too(unusable):
+    with Batched() as agent:
+        agent.shake_hands()
+        call = {"name": "yaad_stale", "arguments": {}}
+
+        agent.say_all(ping(7), {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": call})
+
+        heard = {one["id"]: one["result"] for one in agent.hear()}
+        assert heard[7] == {}
+        assert heard[8]["isError"]
+
+
+def test_batch_from_which_a_request_is_cancelled_is_answered_for_the_rest(path):
+    def script(connection, lines, number):
+        greet(connection, lines)
+        for frame in lines:
+            if frame.get("id") == 7:
+                say(connection, {"jsonrpc": "2.0", "id": 7, "result": {}})
+
+    with Scripted(path, script), Batched() as agent:
+        agent.say_all(ping(7), ping(8))
+        agent.say({"method": "notifications/cancelled", "params": {"requestId": 8}})
+
+        assert [one["id"] for one in agent.hear()] == [7]
+
+
+def test_request_whose_id_is_in_use_is_answered_after_the_first(served):
+    with Batched() as agent:
+        agent.shake_hands()
+
+        agent.say_all(ping(7), ping(7), ping(7))
+
+        assert [one["id"] for one in agent.hear()] == [7, 7, 7]
+        for _ in range(3):
+            agent.ask(8, "tools/list")
+        answers = [agent.hear() for _ in range(3)]
+        assert [one["id"] for one in answers] == [8, 8, 8]
+        assert all(one["result"]["tools"] for one in answers)
+
+
+def test_request_whose_id_is_in_use_is_answered_without_a_daemon_too(unusable):
+    with Batched() as agent:
+        agent.ask(7, "ping")
+        agent.ask(7, "tools/list")
+
+        assert agent.hear()["result"] == {}
+        assert agent.hear()["result"]["tools"] == []

@@ -18,6 +18,17 @@ if not __package__:  # run as a file
 from yaadwatch import places
 from yaadwatch.client import quick_json as json
 from yaadwatch.client.reach import reach
+from yaadwatch.client.shim_frames import (
+    Asked,
+    Batch,
+    alone_answer,
+    batch_of,
+    frame_of,
+    lines_of,
+    params_of,
+    read_some,
+    words_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +39,6 @@ if TYPE_CHECKING:
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """What the daemon takes as one line."""
-HANDSHAKE_TIME_S = 8.0
-"""A handshake is answered after this at the latest, by us if need be."""
-ANSWER_TIME_S = 120.0
-"""Any other request, likewise."""
 GREETING_TIME_S = 5.0
 """From connecting to the daemon's first line."""
 TRIES_MAX = 3
@@ -44,13 +51,6 @@ LOOK_S = 2.0
 """Without a daemon, and with nothing to ask, we look for one so often to hear what is new."""
 UNSENT_BYTES_MAX = 1024 * 1024
 """With more than this for the daemon we do not read on."""
-HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-WIDE_READS = {
-    "yaad_graph": ("traverse", "graph_stats", "export"),
-    "yaad_curate": ("show", "history", "claims", "contradictions", "gaps"),
-}
-"""What of the wide tools changes nothing: the rest of them is asked once."""
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 _IN, _OUT = 0, 1
 _UNWRITTEN = 3
@@ -64,33 +64,6 @@ _CHUNK = 65536
 _UNDECIDED = (
     "The daemon ended before it answered. This may be done, or not: look, before you ask again."
 )
-
-
-class Asked:
-    """A request that waits for its answer."""
-
-    __slots__ = ("due_s", "frame", "line", "method", "params", "patience_s", "tries")
-
-    def __init__(self, frame: "dict[str, Any]", line: bytes) -> None:
-        self.frame = frame
-        self.line = line
-        self.method = str(frame["method"])
-        self.params = _params(frame)
-        self.tries = 0
-        opens = self.method in {"initialize", "server/discover"}
-        self.patience_s = HANDSHAKE_TIME_S if opens else ANSWER_TIME_S
-        self.due_s = time.monotonic() + self.patience_s
-
-    @property
-    def is_harmless(self) -> bool:
-        """Whether nothing more is done when it is asked twice."""
-        name, given = self.params.get("name"), self.params.get("arguments")
-        if self.method != "tools/call" or not isinstance(name, str):
-            return True
-        given = given if isinstance(given, dict) else {}
-        if name == "yaad_task_update":
-            return given.get("id") is not None
-        return name not in WIDE_READS or given.get("do") in WIDE_READS[name]
 
 
 class Shim:
@@ -112,6 +85,7 @@ class Shim:
         self._agent_rest = bytearray()
         self._ends_s: float | None = None
         self._pending: dict[int | str, Asked] = {}
+        self._held: list[Asked] = []
         self._subscribed: dict[int | str, Asked] = {}  # of both eras: what was granted
         self._opening: Asked | None = None
         self._opened_alone = False
@@ -188,39 +162,67 @@ class Shim:
     # The agent.
 
     def _read_agent(self) -> None:
-        chunk = _read(lambda: os.read(_IN, _CHUNK))
+        chunk = read_some(lambda: os.read(_IN, _CHUNK))
         if chunk == b"":
             self._ends_s = time.monotonic() + END_TIME_S
-        for line in _lines(self._agent_rest, chunk or b""):
+        for line in lines_of(self._agent_rest, chunk or b""):
             if line.strip():
                 self._from_agent(line)
 
     def _from_agent(self, line: bytes) -> None:
-        frame = _decoded(line)
+        batch = batch_of(line)
+        if batch:
+            self._batch(batch)
+            return
+        frame = frame_of(line)
         if frame is None:
             self._refuse(None, -32700, "A line must be one JSON object.")
-            return
+        else:
+            self._frame(frame, line)
+
+    def _batch(self, frames: "list[Any]") -> None:
+        """Take the messages of a batch one by one; the answers to them are one line, a list.
+
+        Versions up to 2025-03-26 of the protocol have batches. In later ones they do no harm.
+        """
+        batch = Batch()
+        for frame in frames:
+            if isinstance(frame, dict):
+                self._frame(frame, json.line(frame), batch)
+            else:
+                self._refuse(None, -32600, "A message must be an object.", batch)
+        batch.is_read = True
+        self._to_agent(batch.whole())
+
+    def _frame(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
         method, identity = frame.get("method"), frame.get("id")
         if len(line) > LINE_BYTES_MAX:
             told = f"The line has {len(line)} bytes; {LINE_BYTES_MAX} is the limit."
-            self._refuse(identity, -32600, told)
+            self._refuse(identity, -32600, told, batch)
         elif not isinstance(method, str):
             self._to_daemon(line)
         elif "id" not in frame:
             self._notice(method, frame, line)
         elif isinstance(identity, bool) or not isinstance(identity, int | str):
-            self._refuse(None, -32600, "id must be a number or text.")
+            self._refuse(None, -32600, "id must be a number or text.", batch)
         else:
-            self._ask(identity, Asked(frame, line))
+            asked = Asked(frame, line, batch)
+            if identity in self._pending:
+                self._held.append(asked)  # an id that is in use: asked once the first is answered
+            else:
+                self._ask(identity, asked)
 
     def _notice(self, method: str, frame: "dict[str, Any]", line: bytes) -> None:
         if method == "notifications/initialized":
             self._initialized = line
         elif method == "notifications/cancelled":
-            cancelled = _params(frame).get("requestId")
+            cancelled = params_of(frame).get("requestId")
             if isinstance(cancelled, int | str):
-                self._pending.pop(cancelled, None)
                 self._subscribed.pop(cancelled, None)
+                self._to_daemon(line)
+                if cancelled in self._pending:
+                    self._reply(self._pending[cancelled], b"")
+                return
         self._to_daemon(line)
 
     def _ask(self, identity: int | str, asked: Asked) -> None:
@@ -249,8 +251,27 @@ class Shim:
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(json.line(_RPC | frame))
 
-    def _refuse(self, identity: object, code: int, told: str) -> None:
-        self._tell_agent({"id": identity, "error": {"code": code, "message": told}})
+    def _refuse(self, identity: object, code: int, told: str, batch: "Batch | None" = None) -> None:
+        frame = {"id": identity, "error": {"code": code, "message": told}}
+        if batch is not None:
+            batch.answers.append(json.line(_RPC | frame).strip())
+        else:
+            self._tell_agent(frame)
+
+    def _reply(self, asked: Asked, line: bytes) -> None:
+        """Answer a request that waits, or leave it unanswered (b""); then ask what was held."""
+        identity, batch = asked.frame["id"], asked.batch
+        del self._pending[identity]
+        if batch is None:
+            self._to_agent(line)
+        else:
+            batch.waits -= 1
+            batch.answers += [line.strip()] if line else []
+            self._to_agent(batch.whole())
+        held = next((one for one in self._held if one.frame["id"] == identity), None)
+        if held is not None:
+            self._held.remove(held)
+            self._ask(identity, held)
 
     # The daemon.
 
@@ -305,19 +326,19 @@ class Shim:
         daemon = self._daemon
         if daemon is None:
             return
-        chunk = _read(lambda: daemon.recv(_CHUNK))
+        chunk = read_some(lambda: daemon.recv(_CHUNK))
         if chunk == b"":
             self._daemon_ended()
-        for line in _lines(self._daemon_rest, chunk or b""):
+        for line in lines_of(self._daemon_rest, chunk or b""):
             if self._daemon is not None:
                 self._from_daemon(line)
 
     def _from_daemon(self, line: bytes) -> None:
-        frame = _decoded(line) or {}
+        frame = frame_of(line) or {}
         if not self._greeted:
             error = frame.get("error")
             if error is not None:
-                self._part(_told(error))
+                self._part(words_of(error))
                 return
             self._greeted, self._reason, self._alone_until_s = True, "", 0.0
             return
@@ -326,13 +347,13 @@ class Shim:
             return
         identity = frame.get("id")
         if identity is None:
-            self._reason = _told(frame.get("error"))
+            self._reason = words_of(frame.get("error"))
         elif identity == _REPLAY and self._opened_alone:
             self._opened_alone = False
             self._tell_agent({"method": "notifications/tools/list_changed"})
         elif identity in self._pending:
-            self._note_subscription(self._pending.pop(identity), frame)
-            self._to_agent(line)
+            self._note_subscription(self._pending[identity], frame)
+            self._reply(self._pending[identity], line)
         elif identity in self._subscribed:
             self._subscribed_again(identity, frame)
 
@@ -362,10 +383,11 @@ class Shim:
             self._to_agent(line)
             return
         identity = frame["params"]["_meta"][_STREAM_KEY]
-        asked = self._pending.pop(identity, None)
+        asked = self._pending.get(identity)
         if asked is not None:
             self._subscribed[identity] = asked
             self._to_agent(line)
+            self._reply(asked, b"")
         elif identity in self._subscribed:
             uris = frame["params"]["notifications"].get("resourceSubscriptions", [])
             self._tell_changed(uris, {"_meta": {_STREAM_KEY: identity}})
@@ -442,75 +464,10 @@ class Shim:
 
     def _answer_alone(self, asked: Asked, reason: str, told: str = "") -> None:
         """Say that there is no daemon, or what is `told`, in the way in which the agent asked."""
-        identity = asked.frame["id"]
-        del self._pending[identity]
         if asked is self._opening:
             self._opened_alone = True
         told = told or f"yaadwatch cannot be asked now: {reason} Work on without it."
-        self._tell_agent({"id": identity} | _alone(asked, told))
-
-
-def _alone(asked: Asked, told: str) -> "dict[str, Any]":
-    """Return `result` or `error` for a request that no daemon will answer."""
-    meta = asked.params.get("_meta")
-    stateless = isinstance(meta, dict) and VERSION_KEY in meta
-    whole = {"resultType": "complete"} if stateless else {}
-    kept = whole | {"ttlMs": 0, "cacheScope": "private"} if stateless else {}
-    version = asked.params.get("protocolVersion")
-    results = {
-        "initialize": {
-            "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-            "capabilities": {"tools": {"listChanged": True}},
-            "serverInfo": {"name": "yaadwatch", "version": places.VERSION},
-            "instructions": told,
-        },
-        "ping": {},
-        "tools/list": {"tools": []} | kept,
-        "tools/call": {"content": [{"type": "text", "text": told}], "isError": True} | whole,
-    }
-    if asked.method in results:
-        return {"result": results[asked.method]}
-    return {"error": {"code": -32601, "message": f"{asked.method} cannot be answered now. {told}"}}
-
-
-def _read(read: "Callable[[], bytes]") -> bytes | None:
-    """Return what there is to read: b"" at the end, None when there is nothing yet."""
-    try:
-        return read()
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
-
-
-def _lines(rest: bytearray, chunk: bytes) -> list[bytes]:
-    """Return the lines that end in `chunk`, each with its line feed; `rest` keeps what follows."""
-    rest += chunk
-    if b"\n" not in chunk:
-        return []
-    *lines, left = rest.split(b"\n")
-    rest[:] = left
-    return [bytes(line) + b"\n" for line in lines]
-
-
-def _decoded(line: bytes) -> "dict[str, Any] | None":
-    try:
-        frame = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return frame if isinstance(frame, dict) else None
-
-
-def _params(frame: "dict[str, Any]") -> "dict[str, Any]":
-    params = frame.get("params")
-    return params if isinstance(params, dict) else {}
-
-
-def _told(error: object) -> str:
-    """Return the words of an error object of the daemon."""
-    if not isinstance(error, dict):
-        return "The daemon refused the connection and gave no reason."
-    return f"{error.get('message', '')} {error.get('hint') or ''}".strip()
+        self._reply(asked, json.line(_RPC | {"id": asked.frame["id"]} | alone_answer(asked, told)))
 
 
 def main(argv: "Sequence[str]") -> int:

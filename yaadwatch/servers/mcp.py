@@ -16,6 +16,7 @@ from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.dispatch import Answer, Dispatcher, Events, Line
+from yaadwatch.servers.mcp_arguments import accepted, object_of
 from yaadwatch.servers.mcp_frames import (
     HANDSHAKE_VERSIONS,
     INTERNAL_ERROR,
@@ -35,6 +36,7 @@ from yaadwatch.servers.mcp_frames import (
     params_of,
 )
 from yaadwatch.servers.mcp_news import LISTENS_MAX, News
+from yaadwatch.servers.mcp_roots import Roots
 from yaadwatch.servers.mcp_texts import BY_PROMPT, BY_URI, PROMPTS, RESOURCES
 from yaadwatch.servers.mcp_tools import TOOLS, Tool
 from yaadwatch.servers.mcp_wide import WIDE, WideTool
@@ -46,6 +48,13 @@ _USAGE = (
     "Before you change code you do not know, ask yaad_recall. Keep decisions, conventions and fixes"
     " with yaad_remember. yaad_stale lists what may no longer be true, yaad_context all of the"
     " above."
+)
+_BY_ROOTS: Final = (
+    "yaadwatch was not started in a watched repository. Its tools use the one that is open in the"
+    " client's workspace."
+)
+_BY_PROJECT: Final = (
+    "For a certain repository, give each tool `project`: its absolute path, or its file:// URI."
 )
 _BRIEF: Final = {"tokens_max": 600, "chars_max": INSTRUCTIONS_CHARS_MAX - 300, "wait_ms": 300}
 _LISTS_KEEP_MS: Final = 3_600_000
@@ -97,6 +106,7 @@ class Session:
         tools: list[Tool | WideTool] = [*TOOLS, *(WIDE[name] for name in wide)]
         self._tools = {tool.name: tool for tool in tools}
         self._news = News(events, send)
+        self._roots = Roots(hello.cwd, send, self._is_watched)
         self._client: object = None
         self._shook_hands = False
         self._waiting: dict[int | str, asyncio.Task[None]] = {}
@@ -120,7 +130,8 @@ class Session:
             return
         identity = codec.request_id(frame)
         if "method" not in frame and ("result" in frame or "error" in frame):
-            _log.debug("mcp.unasked_answer")
+            if not self._roots.hear(frame):
+                _log.debug("mcp.unasked_answer")
         elif not isinstance(frame.get("method"), str):
             self._start(self._refuse(identity, Refused(INVALID_REQUEST, "method must be text")))
         elif "id" not in frame:
@@ -138,10 +149,14 @@ class Session:
         self._news.close()
 
     def _heed(self, method: str, params: object) -> None:
-        """Take a notification; only a cancellation makes a difference to us.
+        """Take a notification: the handshake is over, other roots are open, a request is cancelled.
 
         A verb that runs already runs on to its end, and nobody is told.
         """
+        if method == "notifications/initialized":
+            self._roots.ready()
+        elif method == "notifications/roots/list_changed":
+            self._roots.changed()
         if method == "notifications/cancelled" and isinstance(params, dict):
             identity = codec.request_id({"id": params.get("requestId")})
             if identity in self._waiting:
@@ -214,6 +229,7 @@ class Session:
             raise Refused(INVALID_PARAMS, "protocolVersion must be text")
         self._client = params.get("clientInfo")
         self._shook_hands = True
+        self._roots.begin(params.get("capabilities"))
         self._news.unsubscribe_all()
         spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         _log.info("mcp.opened", extra={"agent": self._agent(params), "protocol": spoken})
@@ -240,7 +256,8 @@ class Session:
         """Return the line with `answer` and, as instructions, what an agent should know here."""
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
-            return answered(identity, answer | {"instructions": _instructions(found)})
+            said = _instructions(found, offers_roots=self._roots.offers)
+            return answered(identity, answer | {"instructions": said})
 
         request = codec.Request(
             id=identity,
@@ -259,6 +276,7 @@ class Session:
                 INVALID_PARAMS,
                 f"Unknown tool: {name}." + (f" The nearest one is {meant}." if meant else ""),
             )
+        arguments = object_of(arguments)
         if arguments is not None and not isinstance(arguments, dict):
             raise Refused(INVALID_PARAMS, "arguments must be an object")
 
@@ -270,6 +288,7 @@ class Session:
         given = {key: value for key, value in (arguments or {}).items() if value is not None}
         try:
             operation, fields = tool.asked(given)
+            fields = accepted(BY_NAME[operation].request, fields)
             request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
             return told(identity, error)
@@ -346,10 +365,19 @@ class Session:
         Raises:
             Refused: nobody watches it.
         """
+        hello = replace(self._hello, cwd=await self._roots.folder())
         try:
-            return await self._dispatcher.stores_at(self._hello)
+            return await self._dispatcher.stores_at(hello)
         except YaadError as error:
             raise Refused(INTERNAL_ERROR, f"{error.message} {error.hint}".strip()) from None
+
+    async def _is_watched(self, folder: str) -> bool:
+        """Return whether a folder is in a watched project."""
+        try:
+            await self._dispatcher.stores_at(replace(self._hello, cwd=folder))
+        except YaadError as error:
+            return error.code is not Code.NOT_FOUND
+        return True
 
     async def _asked(
         self,
@@ -367,7 +395,8 @@ class Session:
         return await self._ask(params, request, told)
 
     async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
-        hello = replace(self._hello, agent=self._agent(params))
+        folder = await self._roots.folder()
+        hello = replace(self._hello, agent=self._agent(params), cwd=folder)
         async with self._places:
             return await self._dispatcher.answer(hello, request, told, session=self.name)
 
@@ -398,12 +427,14 @@ def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -
     return {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
 
 
-def _instructions(found: "Answer | YaadError") -> str:
+def _instructions(found: "Answer | YaadError", *, offers_roots: bool) -> str:
     """Return what a client tells its model at the start: warnings first, then how to use us."""
-    if isinstance(found, YaadError):
+    if not isinstance(found, YaadError):
+        told = str(found["brief"])
+    elif found.code is Code.NOT_FOUND and offers_roots:
+        return f"{_BY_ROOTS} {_BY_PROJECT}\n\n{_USAGE}"
+    else:
         told = f"yaadwatch remembers nothing here: {found.message} {found.hint}".strip()
         if found.code is Code.NOT_FOUND:
-            return told  # its tools would only be answered with the same
-    else:
-        told = str(found["brief"])
+            return f"{told} {_BY_PROJECT}"  # without it, its tools would answer the same
     return (f"{told}\n\n" if told else "") + _USAGE

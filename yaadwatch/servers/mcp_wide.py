@@ -11,6 +11,7 @@ from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import WIDE_TOOLS
+from yaadwatch.servers.mcp_arguments import object_of
 from yaadwatch.servers.mcp_tools import PREFIX, PROJECT, Schema, failed, succeeded
 
 
@@ -54,7 +55,7 @@ class WideTool:
         Raises:
             YaadError: BAD_REQUEST when there is none in `do`, or what is given makes no sense.
         """
-        do, more = given.get("do"), given.get("with", {})
+        do, more = given.get("do"), object_of(given.get("with", {}))
         if do not in self.operations:
             meant = codec.nearest(do, self.operations) if isinstance(do, str) else None
             listed = ", ".join(self.operations)

@@ -1,0 +1,149 @@
+"""What the shim knows of the lines it relays: requests that wait, batches, answers of its own.
+
+Standard library only, and little of it, as in `shim`.
+"""
+
+import time
+
+from yaadwatch import places
+from yaadwatch.client import quick_json as json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+HANDSHAKE_TIME_S = 8.0
+"""A handshake is answered after this at the latest, by us if need be."""
+ANSWER_TIME_S = 120.0
+"""Any other request, likewise."""
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+WIDE_READS = {
+    "yaad_graph": ("traverse", "graph_stats", "export"),
+    "yaad_curate": ("show", "history", "claims", "contradictions", "gaps"),
+}
+"""What of the wide tools changes nothing: the rest of them is asked once."""
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+
+
+class Batch:
+    """Messages that came as one list, and the answers to them so far."""
+
+    __slots__ = ("answers", "is_read", "waits")
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.is_read = False
+        self.waits = 0
+
+    def whole(self) -> bytes:
+        """Return the line with all answers; empty while one is missing, or when none is due."""
+        if not self.is_read or self.waits or not self.answers:
+            return b""
+        return b"[" + b",".join(self.answers) + b"]\n"
+
+
+class Asked:
+    """A request that waits for its answer."""
+
+    __slots__ = ("batch", "due_s", "frame", "line", "method", "params", "patience_s", "tries")
+
+    def __init__(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
+        self.batch = batch
+        if batch is not None:
+            batch.waits += 1
+        self.frame = frame
+        self.line = line
+        self.method = str(frame["method"])
+        self.params = params_of(frame)
+        self.tries = 0
+        opens = self.method in {"initialize", "server/discover"}
+        self.patience_s = HANDSHAKE_TIME_S if opens else ANSWER_TIME_S
+        self.due_s = time.monotonic() + self.patience_s
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing more is done when it is asked twice."""
+        name, given = self.params.get("name"), self.params.get("arguments")
+        if self.method != "tools/call" or not isinstance(name, str):
+            return True
+        given = given if isinstance(given, dict) else {}
+        if name == "yaad_task_update":
+            return given.get("id") is not None
+        return name not in WIDE_READS or given.get("do") in WIDE_READS[name]
+
+
+def alone_answer(asked: Asked, told: str) -> "dict[str, Any]":
+    """Return `result` or `error` for a request that no daemon will answer."""
+    meta = asked.params.get("_meta")
+    stateless = isinstance(meta, dict) and VERSION_KEY in meta
+    whole = {"resultType": "complete"} if stateless else {}
+    kept = whole | {"ttlMs": 0, "cacheScope": "private"} if stateless else {}
+    version = asked.params.get("protocolVersion")
+    results = {
+        "initialize": {
+            "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "yaadwatch", "version": places.VERSION},
+            "instructions": told,
+        },
+        "ping": {},
+        "tools/list": {"tools": []} | kept,
+        "tools/call": {"content": [{"type": "text", "text": told}], "isError": True} | whole,
+    }
+    if asked.method in results:
+        return {"result": results[asked.method]}
+    return {"error": {"code": -32601, "message": f"{asked.method} cannot be answered now. {told}"}}
+
+
+def read_some(read: "Callable[[], bytes]") -> bytes | None:
+    """Return what there is to read: b"" at the end, None when there is nothing yet."""
+    try:
+        return read()
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def lines_of(rest: bytearray, chunk: bytes) -> list[bytes]:
+    """Return the lines that end in `chunk`, each with its line feed; `rest` keeps what follows."""
+    rest += chunk
+    if b"\n" not in chunk:
+        return []
+    *lines, left = rest.split(b"\n")
+    rest[:] = left
+    return [bytes(line) + b"\n" for line in lines]
+
+
+def frame_of(line: bytes) -> "dict[str, Any] | None":
+    """Return the message in a line; None when it is none."""
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return frame if isinstance(frame, dict) else None
+
+
+def batch_of(line: bytes) -> "list[Any]":
+    """Return the messages of a batch; none when the line is something else."""
+    if line.lstrip()[:1] != b"[":
+        return []
+    try:
+        frames = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    return frames if isinstance(frames, list) else []
+
+
+def params_of(frame: "dict[str, Any]") -> "dict[str, Any]":
+    """Return the parameters of a message; none where they are no object."""
+    params = frame.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def words_of(error: object) -> str:
+    """Return the words of an error object of the daemon."""
+    if not isinstance(error, dict):
+        return "The daemon refused the connection and gave no reason."
+    return f"{error.get('message', '')} {error.get('hint') or ''}".strip()
