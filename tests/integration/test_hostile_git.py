@@ -97,7 +97,9 @@ def ask_everything(repo, runner):
         "snapshot": opened.snapshot,
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
-        "recent_heads": opened.recent_heads,
+        "conversions": lambda: opened.conversions("moved.py"),
+        "is_as_staged": lambda: opened.is_as_staged("moved.py"),
+        "is_left_out": lambda: opened.is_left_out("moved.py"),
         "unmerged": lambda: branches.unmerged(Git(layout, runner), 10),
         "is_own_work": lambda: opened.is_own_work(first, last),
         "renames": lambda: opened.renames(first, last),
@@ -148,7 +150,7 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["untracked"] == ["new.py"]
     assert answers["is_tracked"]
     assert answers["staged_blob"] == blob_id(TEXT.encode())
-    assert answers["recent_heads"][0] == repo.last
+    assert answers["is_left_out"] is False
     assert answers["unmerged"].commits == frozenset()
     assert answers["is_own_work"]
     assert answers["renames"] == {"a.py": "moved.py"}
@@ -619,7 +621,7 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
 
     for name, answer in answers.items():
         # files that everybody may read; our texts; nothing to be ended
-        if name in ("head", "recent_heads", "hunks", "close"):
+        if name in ("head", "hunks", "close"):
             continue
         # what was read before, or is indexed; nothing was
         if name in ("remember", "remembered", "searched", "named_at", "is_indexed", "knows_words"):

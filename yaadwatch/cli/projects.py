@@ -196,8 +196,8 @@ def _ask_mode(terminal: Terminal) -> str | None:
     """Return the mode that a person chooses; None for what suits each file."""
     terminal.line("May yaadwatch write rules into your agent files?")
     terminal.line(
-        "inline: yes, one block in each; until you commit it in a tracked file, git may refuse a"
-        " checkout or rebase that touches that file",
+        "inline: yes, one block in each. In a tracked file, commit the block: as long as it is not"
+        " committed, git rebase, git pull --rebase, npm version and git diff --quiet refuse",
         indent=2,
     )
     terminal.line("private: no, into a file of its own beside them, which git ignores", indent=2)

@@ -25,12 +25,12 @@ from yaadwatch.engine.stores.store_places import (
     refuse_unsafe,
     stands,
 )
-from yaadwatch.engine.syncing import releasing, tree
+from yaadwatch.engine.syncing import modes, releasing, tree
 from yaadwatch.engine.workspace import Call, Home, require_files, require_repository
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import nodes
+from yaadwatch.store import meta, nodes
 from yaadwatch.store import projects as registry
 from yaadwatch.system import config, files
 from yaadwatch.system.git import layout as layouts
@@ -99,8 +99,9 @@ def add(
                 releasing.forget_agreements(space)
                 identity.forget_lost(space.db)
             said = baseline.read(home, space)
-            if mode is not None:
-                releasing.choose(home, space, mode)
+            chosen = mode or (space.db.read(meta.get, modes.ASKED) if restore else None)
+            if chosen:
+                releasing.choose(home, space, chosen)
             stale.check_space(home, space, None)
             known = {row.path: row for row in tree.sync_space(home, space).files}
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)

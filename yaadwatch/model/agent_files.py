@@ -18,7 +18,11 @@ ABSENT: Final = "absent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFileRow:
-    """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on."""
+    """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on.
+
+    `adopted` is the committed version of a tracked file in which a person asked for a block; ''
+    for none.
+    """
 
     worktree: int
     path: str
@@ -30,6 +34,7 @@ class AgentFileRow:
     head: str = ""
     branch: str = ""
     written: tuple[datetime, ...] = ()
+    adopted: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

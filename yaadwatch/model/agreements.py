@@ -7,11 +7,14 @@ from dataclasses import dataclass
 class Agreed:
     """One rule of a block as it was agreed; each side in its own words.
 
+    Both sides may agree that only one of them has the rule: git brings a block as its branch has
+    it.
+
     Args:
-        position: its place among the rules of the block, from 0.
+        position: its place among the rules of the block, from 0; rules without a line come last.
         node: the memory it stands for.
-        graph: the memory's text then, masked.
-        file: keyed hash of the line then: a secret may stand in it.
+        graph: the memory's text then, masked; '' when it was no rule.
+        file: keyed hash of the line then: a secret may stand in it; '' when there was no line.
     """
 
     position: int

@@ -9,7 +9,9 @@ import apsw
 from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.store.codec import from_ms, to_ms
 
-_COLUMNS: Final = "worktree, path, mode, state, reason, digest, block, head, branch, written_ms"
+_COLUMNS: Final = (
+    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted"
+)
 
 
 def get(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
@@ -25,7 +27,8 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]
     """Return the rows of a work tree by path, in the order of the paths."""
     rows = conn.execute(
         """
-        SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms
+        SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms,
+               adopted
           FROM agent_files
          WHERE worktree = ?
          ORDER BY path
@@ -48,8 +51,8 @@ def put(conn: apsw.Connection, row: AgentFileRow) -> None:
     conn.execute(
         """
         INSERT OR REPLACE INTO agent_files
-            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             row.worktree,
@@ -62,6 +65,7 @@ def put(conn: apsw.Connection, row: AgentFileRow) -> None:
             row.head,
             row.branch,
             json.dumps([to_ms(at) for at in row.written]),
+            row.adopted,
         ),
     )
 
@@ -78,7 +82,7 @@ def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
 
 
 def _row(row: tuple[Any, ...]) -> AgentFileRow:
-    worktree, path, mode, state, reason, digest, block, head, branch, written = row
+    worktree, path, mode, state, reason, digest, block, head, branch, written, adopted = row
     return AgentFileRow(
         worktree=worktree,
         path=path,
@@ -90,4 +94,5 @@ def _row(row: tuple[Any, ...]) -> AgentFileRow:
         head=head,
         branch=branch,
         written=tuple(from_ms(ms) for ms in json.loads(written)),
+        adopted=adopted,
     )

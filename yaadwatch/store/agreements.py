@@ -1,6 +1,7 @@
 """What the graph and each block last agreed on, and which words a person took out of a block."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -11,6 +12,17 @@ from yaadwatch.store.codec import json_list, to_ms
 
 KEPT_MAX: Final = 16
 """Agreements kept of one file: a branch that comes back brings an older block with it."""
+BRANCHES_MAX: Final = 16
+"""Branches kept of one file, the last used ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchBlock:
+    """The commit and the keyed hash of the block ('' without one) of the last agreement."""
+
+    branch: str
+    head: str
+    block: str
 
 
 def of_block(conn: apsw.Connection, worktree: int, path: str, block: str) -> Agreement | None:
@@ -77,12 +89,29 @@ def put(
 def forget(conn: apsw.Connection, worktree: int, path: str) -> None:
     """Forget everything that was agreed for a file."""
     conn.execute("DELETE FROM agreements WHERE worktree = ? AND path = ?", (worktree, path))
+    conn.execute("DELETE FROM branch_blocks WHERE worktree = ? AND path = ?", (worktree, path))
+
+
+def offer(conn: apsw.Connection, nodes: Iterable[str]) -> None:
+    """Forget that blocks were agreed to have no line for some nodes: they get one again."""
+    conn.execute(
+        """
+        DELETE FROM agreements
+         WHERE line = '' AND node IN (SELECT value FROM json_each(?))
+        """,
+        (json_list(nodes),),
+    )
 
 
 def places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
     """Return the work trees and files in whose blocks a node was agreed on."""
     rows = conn.execute(
-        "SELECT DISTINCT worktree, path FROM agreements WHERE node = ? ORDER BY worktree, path",
+        """
+        SELECT DISTINCT worktree, path
+          FROM agreements
+         WHERE node = ? AND line <> ''
+         ORDER BY worktree, path
+        """,
         (node,),
     )
     return [(worktree, path) for worktree, path in rows]
@@ -95,11 +124,49 @@ def standing(conn: apsw.Connection, node: str) -> list[str]:
         SELECT DISTINCT path
           FROM agreements JOIN agent_files USING (worktree, path)
          WHERE agreements.node = ? AND agreements.block = agent_files.block
+           AND agreements.line <> ''
          ORDER BY path
         """,
         (node,),
     )
     return [path for (path,) in rows]
+
+
+def of_branch(conn: apsw.Connection, worktree: int, path: str, branch: str) -> BranchBlock | None:
+    """Return what was last agreed on a branch; None when nothing was."""
+    rows = conn.execute(
+        "SELECT head, block FROM branch_blocks WHERE worktree = ? AND path = ? AND branch = ?",
+        (worktree, path, branch),
+    )
+    for head, block in rows:
+        return BranchBlock(branch=branch, head=head, block=block)
+    return None
+
+
+def put_branch(
+    conn: apsw.Connection, worktree: int, path: str, found: BranchBlock, at: datetime
+) -> None:
+    """Note what is agreed on a branch now; the last used 16 branches are kept."""
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO branch_blocks (worktree, path, branch, head, block, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (worktree, path, found.branch, found.head, found.block, to_ms(at)),
+    )
+    conn.execute(
+        """
+        DELETE FROM branch_blocks
+         WHERE worktree = ?1 AND path = ?2
+           AND branch NOT IN (
+               SELECT branch
+                 FROM branch_blocks
+                WHERE worktree = ?1 AND path = ?2
+                ORDER BY at_ms DESC, branch
+                LIMIT ?3)
+        """,
+        (worktree, path, BRANCHES_MAX),
+    )
 
 
 def bury(

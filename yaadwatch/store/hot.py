@@ -79,19 +79,19 @@ def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
     return {key: found[node] for key, node in newest.items()}
 
 
-def former(conn: apsw.Connection) -> list[str]:
-    """Return the words that archived memories had before they had others."""
+def former(conn: apsw.Connection) -> dict[str, str]:
+    """Return the words that archived memories had before they had others, and which memory had."""
     rows = conn.execute(
         """
-        SELECT DISTINCT node_versions.text
+        SELECT DISTINCT node_versions.text, nodes.id
           FROM node_versions
           JOIN nodes ON nodes.id = node_versions.node
          WHERE nodes.archived_ms IS NOT NULL AND nodes.scope = 'project'
            AND nodes.kind NOT IN ('file', 'entity') AND nodes.text <> node_versions.text
-         ORDER BY node_versions.text
+         ORDER BY node_versions.text, nodes.id
         """
     )
-    return [text for (text,) in rows]
+    return dict(iter(rows))
 
 
 def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:

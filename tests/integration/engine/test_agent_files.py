@@ -582,7 +582,7 @@ class TestRemove:
         beside = tree.path.parent / "beside"
         tree.git("worktree", "add", "-q", str(beside))
         linked = Tree(world, beside)
-        linked.sync()
+        linked.add(mode=mode)
         trees = (tree, linked) if store == "there" else (tree,)
         for one in trees:
             assert "jose" in one.read("CLAUDE.md" if mode == "inline" else CARRIER)

@@ -558,10 +558,15 @@ class TestAtWork:
     def test_what_is_typed_into_a_new_file_meanwhile_is_no_baseline(self, inline, world):
         other = Tree(world, world.folder / "other")
         inline.remember(JOSE, kind="convention")
+        inline.sync()
+        inline.commit("with a block")
         inline.git("worktree", "add", "-q", "-b", "other", str(other.path))
         verbs.files(other.home, Call(folder=other.path, origin="agent:claude"))
+        as_daemon(other)
+        other.remember("Never log tokens", kind="convention")
         assert as_daemon(other).waiting
-        other.write("CLAUDE.md", f"{CLAUDE}- Use uv, never pip\n")
+        typed = other.read("CLAUDE.md").replace(CLAUDE, f"{CLAUDE}- Use uv, never pip\n")
+        other.write("CLAUDE.md", typed)
         as_daemon(other)
         world.clock.wait(61)
 

@@ -153,3 +153,51 @@ def free(trees, chance):
 
 def switch(tree, branch):
     tree.git("checkout", "-q", "-f", branch)
+
+
+MANY = 1_000 if SOAK else 24
+
+
+@pytest.mark.timeout(3600)
+def test_no_switch_is_refused_because_of_a_block(world):
+    """Some branches have our block, others never had it; rules come, change and go on all."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", AGENTS)
+    tree.commit("rules")
+    tree.git("branch", "release")
+    tree.git("branch", "next")
+    tree.add(mode="inline")
+    person = Person(tree, random.Random(7))
+    person.remember()
+    tree.sync()
+    tree.commit("a block")
+    tree.git("branch", "topic")
+    tree.sync()
+    with_block = {"main", "topic"}
+
+    for number in range(MANY):
+        branch = person.chance.choice(sorted({"main", "topic", "release", "next"} - {at(tree)}))
+        tree.git("checkout", "-q", branch)
+        for _ in range(2):
+            tree.sync()
+        assert tree.git("status", "--porcelain") == "", (number, branch)
+        assert ("yaad:begin" in tree.read("CLAUDE.md")) == (branch in with_block)
+        what = person.chance.choice(("remember", "pin", "edit", "forget", "type", None, None))
+        if what == "pin" and person.alive:
+            tree.pin(person.chance.choice(sorted(person.alive)))
+        elif what == "type":
+            person.type(tree)
+        elif what in ("remember", "edit", "forget") and (what != "remember" or number % 2):
+            getattr(person, what)()
+        tree.sync()
+        if branch in with_block:
+            tree.commit("rules")  # what a person types into a tracked file is committed, too
+        assert tree.git("status", "--porcelain") == "", (number, branch, what)
+        if number % 40 == 39:
+            tree.git("checkout", "-q", "main")
+            tree.git("merge", "-q", "--no-edit", "-X", "ours", "topic", check=False)
+            assert tree.git("status", "--porcelain") == ""
+            tree.sync()
+            tree.commit("merged")

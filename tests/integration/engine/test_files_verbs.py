@@ -46,7 +46,7 @@ class TestList:
 
         (agents, claude) = ask(tree, verbs.files)["files"]
 
-        assert agents["reason"] is None
+        assert "is not committed" in agents["reason"]
         (copy,) = claude["snapshots"]
         assert copy["bytes"] == len(CLAUDE)
 

@@ -169,7 +169,7 @@ def test_add_asks_a_person_how_agent_files_shall_take_part(in_new, typed, mode):
     ran = command("add", answers=in_new, given=typed, person=True)
 
     assert ran.calls[1:] == [("add", {"trust": False, "restore": False, "mode": mode})]
-    assert "git may refuse a checkout or rebase" in " ".join(ran.out.split())
+    assert "git rebase, git pull --rebase, npm version" in " ".join(ran.out.split())
 
 
 def test_a_slip_is_asked_again(in_new):

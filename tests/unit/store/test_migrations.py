@@ -62,10 +62,11 @@ def _dump(conn):
     )
 
 
-def test_the_chain_counts_from_one_without_a_gap():
+def test_the_steps_have_increasing_numbers():
     versions = [step.version for step in migrations.chain()]
 
-    assert versions == list(range(1, len(versions) + 1))
+    assert versions[0] == 1
+    assert versions == sorted(set(versions))
 
 
 def test_all_steps_are_taken_in_order(old):

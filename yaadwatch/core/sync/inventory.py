@@ -62,6 +62,7 @@ def take_stock(
     *,
     inside: Collection[str] = (),
     from_git: bool = False,
+    deleted: Collection[str] = (),
     accept_deletions: bool = False,
 ) -> Inventory | Paused:
     """Compare what a file said with what it says now.
@@ -72,7 +73,8 @@ def take_stock(
         texts: what each node in `then` says.
         as_stored: the text that the graph would hold for a text of the file.
         inside: hashes of what the file's block says: what was moved there is not gone.
-        from_git: whether git wrote these bytes. Then nothing is gone, it is hidden.
+        from_git: whether git wrote these bytes. Then what is missing is hidden, not gone.
+        deleted: hashes of what an author deleted in a commit of this branch: that is gone.
         accept_deletions: a person said that what is missing was meant to go.
     """
     keys = {row.node: text_hash(texts[row.node]) for row in then}
@@ -95,11 +97,16 @@ def take_stock(
     said = {place.node for place in places}
     shown = dict.fromkeys(row.node for row in then if row.line is not None)
     missing = [node for node in shown if node not in said]
-    gone = [node for node in missing if not from_git and keys[node] not in inside]
+    gone = [
+        node
+        for node in missing
+        if keys[node] not in inside and (not from_git or keys[node] in deleted)
+    ]
     paused = guard.deletion(len(gone), len(shown), file_is_gone=now is None)
-    if paused is not None and not accept_deletions:
+    if paused is not None and not accept_deletions and not from_git:
         return paused
-    veiled = {row.node for row in then if row.line is None} | {*(missing if from_git else ())}
+    veiled = {row.node for row in then if row.line is None}
+    veiled |= {*missing} - {*gone} if from_git else set()
     hidden = tuple(node for node in since if node in veiled - said)
     for node in hidden:
         places.append(

@@ -69,17 +69,21 @@ def align(
     # First what the graph says now: where both sides have moved alike, as after an agreement that
     # was never written down, the words that were agreed may be those of another rule by now.
     now = [present.get(row.node) for row in agreed]
-    lines, words = [row.file for row in agreed], [text_hash(row.graph) for row in agreed]
+    lines = [row.file or None for row in agreed]
+    words = [text_hash(row.graph) if row.graph else None for row in agreed]
     said_lines, said_words = [line.hash for line in said], [line.key for line in said]
     _pair_equal(pairs, now, said_words)
     _pair_equal(pairs, lines, said_lines)
     _pair_equal(pairs, words, said_words)
     if edits:
-        matcher = SequenceMatcher(None, lines, said_lines, autojunk=False)
+        standing = [index for index, row in enumerate(agreed) if row.file]
+        matcher = SequenceMatcher(
+            None, [agreed[index].file for index in standing], said_lines, autojunk=False
+        )
         for tag, begin, end, first, last in matcher.get_opcodes():
             if tag == "replace":
                 taken = set(pairs.values())
-                rows = [index for index in range(begin, end) if index not in pairs]
+                rows = [index for index in standing[begin:end] if index not in pairs]
                 places = [
                     index
                     for index in range(first, last)
@@ -89,7 +93,9 @@ def align(
     return pairs
 
 
-def _pair_equal(pairs: dict[int, int], rows: Iterable[Hashable], lines: Iterable[Hashable]) -> None:
+def _pair_equal(
+    pairs: dict[int, int], rows: Iterable[Hashable | None], lines: Iterable[Hashable]
+) -> None:
     """Pair what is left and equal, wherever it stands, first with first."""
     taken = set(pairs.values())
     free: defaultdict[Hashable, deque[int]] = defaultdict(deque)
@@ -97,7 +103,7 @@ def _pair_equal(pairs: dict[int, int], rows: Iterable[Hashable], lines: Iterable
         if index not in taken:
             free[line].append(index)
     for index, row in enumerate(rows):
-        if index not in pairs and free[row]:
+        if row is not None and index not in pairs and free[row]:
             pairs[index] = free[row].popleft()
 
 

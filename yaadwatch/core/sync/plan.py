@@ -8,7 +8,7 @@ it, asks again and gets the rest.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bridges.block import is_notice
+from bridges.block import NOTICE, is_notice
 from bridges.items import MARKER, line_of
 from bridges.zones import zones
 from yaadwatch.core.sync import guard
@@ -102,8 +102,10 @@ def plan(
 ) -> Plan | Paused:
     """Return what makes graph and file say the same, or why a person has to look first.
 
-    Without an agreement, or when git wrote the file, nothing is deleted, superseded or buried: what
-    both say is the union of what each says.
+    Without an agreement, or when git wrote the file and its commits are unknown, nothing is
+    deleted, superseded or buried: what both say is the union of what each says. With its commits, a
+    line that an author deleted or changed counts as if it was done here. A frozen block stays as it
+    is: what it lacks is agreed to be missing, and what only it says is agreed to be no rule.
 
     Args:
         agreement: what was agreed for this block: by its digest when git wrote it, else the last
@@ -113,7 +115,7 @@ def plan(
         terms: how the two compare.
         accept_deletions: a person said that what is missing was meant to go.
     """
-    union = agreement is None or file.from_git
+    union = agreement is None or (file.from_git and file.commits is None)
     rows = agreement.items if agreement is not None else ()
     draft = _Draft(rows, graph, file, terms, union=union)
     pairs = align(rows, draft.said, draft.present(), edits=not union, others=draft.others())
@@ -125,10 +127,12 @@ def plan(
     missing = [row for number, row in enumerate(rows) if number not in pairs]
     gone = [row for row in missing if draft.is_deleted(row)]
     paused = guard.deletion(len(gone), len(rows), block_is_gone=file.lines is None)
-    if paused is not None and not accept_deletions:
+    if paused is not None and not accept_deletions and not file.from_git:
         return paused
     for row in gone:
         draft.demote(row)
+    for row in missing:
+        draft.leave_out(row)
     return draft.done()
 
 
@@ -159,13 +163,15 @@ class _Draft:
             for known in graph.memories
             if known.hot and text_hash(known.text) not in file.outside
         }
-        self._old = {text_hash(row.graph) for row in rows} | {row.file for row in rows}
+        self._old = set().union(*map(_words, rows))
+        self._rows = {row.node: row for row in rows}
         self._by_key = {key: node for node, key in self.present().items()}
         self._lines: dict[int, _Line] = {}  # by index of what was said; what is not here goes
         self._agreed: dict[int, Agreed] = {}  # by index, what was agreed about it before
         self._placed: set[str] = set()  # nodes that have their line
         self._spoken: set[str] = set()  # keys of what the block will say
         self._left: set[str] = set()  # keys of lines that go
+        self._absent: dict[str, Agreed] = {}  # by node, rules that are agreed to have no line
         self._new: dict[int, New] = {}
         self._superseded: list[Superseded] = []
         self._demoted: list[str] = []
@@ -188,18 +194,23 @@ class _Draft:
         known = self._view.get(row.node)
         # Other dots or blanks, or another secret, are not other words.
         unmoved = text_hash(row.graph) == said.key
-        last = Last(graph=row.graph, file=said.hash if unmoved else row.file)
+        last = Last(graph=row.graph or None, file=said.hash if unmoved else row.file or None)
         graph = known.text if known is not None else None
         decision = decide(last, graph, said.item.text, self._terms, line=said.item.raw)
         match decision:
             case Decision.RENDER if known is not None:
                 self._render(index, known)
             case Decision.SUPERSEDE | Decision.CONFLICT | Decision.REVIVE:
-                self._follow(row, index, over=graph if decision is Decision.CONFLICT else None)
+                if known is not None and not self._is_authored(row):
+                    self._restore(index, known)
+                else:
+                    self._follow(row, index, over=graph if decision is Decision.CONFLICT else None)
+            case Decision.ADMIT:
+                self._admit(index)
             case Decision.DROP:
-                self._drop(index)
+                self._drop(index, row.node)
             case _:
-                self._keep(index, row.node, graph or said.text)
+                self._keep(index, row.node, graph or "")
 
     def is_known(self, index: int) -> bool:
         """Tell whether a line says a memory in the words that it has now."""
@@ -209,7 +220,8 @@ class _Draft:
         """Decide about a line that was not agreed before."""
         said = self.said[index]
         node = self._unplaced(said)
-        former = self._graph.former.get(said.key) if self._union else None
+        is_gits = self._union or self._file.commits is not None
+        former = self._graph.former.get(said.key) if is_gits else None
         if said.key in self._spoken:
             self._echo(index)
         elif said.key in self._left:
@@ -219,25 +231,49 @@ class _Draft:
         elif node is not None:
             self._keep(index, node, self._view[node].text)
         elif {said.key, said.hash} & self._old:
-            self._left.add(said.key)  # the old words of a rule that has its line elsewhere
-        elif self._union and said.key in self._graph.buried:
-            self._left.add(said.key)
+            self._leave(index)  # the old words of a rule that has its line elsewhere
+        elif said.key in self._graph.buried and self._stays_away(said):
+            self._leave(index)
         elif former is None:
             self._admit(index)
         elif former in self._view and former not in self._placed:
-            self._render(index, self._view[former])
+            self._restore(index, self._view[former])
         else:
-            self._left.add(said.key)
+            self._leave(index)
 
     def is_deleted(self, row: Agreed) -> bool:
-        """Tell whether a person deleted the line of an agreed rule, and did not move it out."""
+        """Return whether somebody deleted the line of an agreed rule, and did not move it out."""
         known = self._view.get(row.node)
-        if self._union or known is None:
+        if self._union or known is None or not row.file or not self._is_authored(row):
             return False
         if text_hash(row.graph) in self._file.outside:
             return False
-        decision = decide(Last(graph=row.graph, file=row.file), known.text, None, self._terms)
+        last = Last(graph=row.graph or None, file=row.file)
+        decision = decide(last, known.text, None, self._terms)
         return decision in (Decision.DEMOTE, Decision.KEEP)
+
+    def leave_out(self, row: Agreed) -> None:
+        """Agree that a rule without a line stays without one, unless it has to get one."""
+        known = self._view.get(row.node)
+        if known is None or row.node in self._placed:
+            return
+        commits = self._file.commits
+        rewound = commits is not None and commits.rewound(_words(row))
+        if rewound or (not row.file and row.graph == known.text):
+            self._absent[row.node] = replace(row, graph=known.text, file="")
+
+    def _is_authored(self, row: Agreed) -> bool:
+        """Return whether somebody changed the line of a rule, in the file or in a commit.
+
+        Git also takes away what was never committed, and the work of commits that are left.
+        """
+        commits = self._file.commits
+        return commits is None or commits.deleted(_words(row))
+
+    def _stays_away(self, said: Said) -> bool:
+        """Return whether a line that a person took out came back with older bytes."""
+        commits = self._file.commits
+        return self._union or (commits is not None and said.key in commits.before)
 
     def demote(self, row: Agreed) -> None:
         """Take a memory out of the hot tier; its words stay away from every block."""
@@ -247,11 +283,14 @@ class _Draft:
 
     def done(self) -> Plan:
         """Return the plan: the lines that stay, and what is added as far as there is room."""
-        tail = self._fill(self._additions())
-        lines = self._woven(tail)
+        tail = [] if self._file.frozen else self._fill(self._additions())
+        before = self._file.lines
+        lines = (before or ()) if self._file.frozen else self._woven(tail)
+        if self._file.frozen:
+            self._agree_on_missing()
         said = [self._lines[index] for index in sorted(self._lines)]
         rows = [line.row for line in (*said, *tail) if line.row is not None]
-        before = self._file.lines
+        rows += self._absent.values()
         alive = self._spoken | {*self.present().values()}
         return Plan(
             new=tuple(self._new[index] for index in sorted(self._new)),
@@ -283,15 +322,22 @@ class _Draft:
                 return None
             if row is not None:
                 rows.append(row)
-        return tuple(rows)
+        return (*rows, *self._absent.values())
+
+    def _agree_on_missing(self) -> None:
+        """Agree that the rules that the block does not have are none of its branch."""
+        for known in self._view.values():
+            if known.node not in self._placed and text_hash(known.text) not in self._spoken:
+                row = Agreed(position=0, node=known.node, graph=known.text, file="")
+                self._absent[known.node] = row
 
     def _keep(self, index: int, node: str, graph: str) -> None:
-        """Let a line stand as it is, for a node that says `graph`."""
+        """Let a line stand as it is, for a node that says `graph`; '' when that is no rule."""
         said = self.said[index]
         row = Agreed(position=0, node=node, graph=graph, file=said.hash)
         self._lines[index] = _Line(said.item.raw, row)
         self._placed.add(node)
-        self._spoken |= {said.key, text_hash(graph)}
+        self._spoken |= {said.key, text_hash(graph)} if graph else {said.key}
         if said.key in self._graph.buried and not self._union and said.key not in self._old:
             self._lifted[said.key] = None
 
@@ -300,14 +346,38 @@ class _Draft:
         node = self._by_key.get(said.key)
         return None if node in self._placed else node
 
-    def _drop(self, index: int) -> None:
+    def _drop(self, index: int, node: str) -> None:
         """Let a line go, unless another memory by now says the same."""
         said = self.said[index]
         heir = self._unplaced(said)
         if heir is not None:
             self._keep(index, heir, self._view[heir].text)
         else:
-            self._left.add(said.key)
+            self._leave(index, node)
+
+    def _leave(self, index: int, node: str | None = None) -> None:
+        """Take a line out of the block; where the block stays as it is, it stands for no rule."""
+        key = self.said[index].key
+        if not self._file.frozen:
+            self._left.add(key)
+            return
+        node = node or self._graph.unused.get(key) or self._graph.former.get(key)
+        if node is None or node in self._placed:
+            self._echo(index)
+        else:
+            self._keep(index, node, "")
+
+    def _restore(self, index: int, known: Known) -> None:
+        """Deal with older words of a rule that git brought back.
+
+        What was never committed is written again. What left the branch with its commit is not.
+        """
+        row = self._rows.get(known.node)
+        commits = self._file.commits
+        if commits is not None and row is not None and commits.rewound(_words(row)):
+            self._keep(index, known.node, known.text)
+        else:
+            self._render(index, known)
 
     def _echo(self, index: int) -> None:
         """Let a line stand that says what another one says: only one of them is the rule."""
@@ -336,7 +406,7 @@ class _Draft:
     def _render(self, index: int, known: Known) -> None:
         """Put the graph's words in the place of a line, unless it holds what the graph must not."""
         said = self.said[index]
-        if said.holds_secret:
+        if said.holds_secret or self._file.frozen:
             self._keep(index, known.node, known.text)
             return
         self._left.add(said.key)
@@ -359,7 +429,9 @@ class _Draft:
         """Return lines for the hot memories that have none yet, best first."""
         lines = []
         for known in self._view.values():
-            if known.node not in self._placed and text_hash(known.text) not in self._spoken:
+            if known.node in self._placed or known.node in self._absent:
+                continue
+            if text_hash(known.text) not in self._spoken:
                 line = self._line(known)
                 if line is not None:
                     lines.append(line)
@@ -395,7 +467,8 @@ class _Draft:
         """Return the lines of the block: each where it stood, new ones below the last rule."""
         carried = self._carried()
         if not self._lines and not tail and all(_is_empty(line) for line in carried.values()):
-            return ()
+            stays = self._file.committed and self._file.lines is not None
+            return tuple(carried.values()) or (NOTICE,) if stays else ()
         woven = {index: [line] for index, line in carried.items()}
         for number, line in self._lines.items():
             woven[self.said[number].item.first] = line.text.split("\n")
@@ -414,6 +487,11 @@ class _Draft:
         while index < len(lines) and (kinds[index] != "text" or _is_nested(lines[index])):
             index += 1
         return index
+
+
+def _words(row: Agreed) -> set[str]:
+    """Return the key of the words of a rule, and the hash of its line; none where a side is ''."""
+    return {text_hash(row.graph) if row.graph else "", row.file} - {""}
 
 
 def _is_empty(line: str) -> bool:

@@ -1,6 +1,6 @@
 """What the two sides of a sync say: the graph, and one file."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 
 
@@ -29,11 +29,37 @@ class Graph:
         buried: hashes of words (`core.text.text_hash`) that a person took out: tombstones, and what
             was forgotten. They come back when a person types them, not with old bytes.
         former: hash of words to the living node that said them before it was changed.
+        unused: hash of words to the node, living or archived, that says them and is no rule.
     """
 
     memories: tuple[Known, ...]
     buried: Collection[str] = frozenset()
     former: Mapping[str, str] = field(default_factory=dict)
+    unused: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """What the file said in the commits between the last agreement and now.
+
+    Words are in both sets by their key (`core.text.text_hash`), lines of the block by their keyed
+    hash, too.
+
+    Args:
+        before: what it said in the commit of the last agreement on this branch.
+        shared: what it said in the newest commit that this one and the one now have in common.
+    """
+
+    before: Set[str] = frozenset()
+    shared: Set[str] = frozenset()
+
+    def deleted(self, words: Set[str]) -> bool:
+        """Return whether an author took out what is not in the file now."""
+        return not words.isdisjoint(self.shared)
+
+    def rewound(self, words: Set[str]) -> bool:
+        """Return whether the commit that brought it is no longer on the branch."""
+        return not self.deleted(words) and not words.isdisjoint(self.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +71,16 @@ class File:
         outside: hashes of the words (as stored) that it says outside the block.
         from_git: whether git wrote these bytes, and nobody typed them.
         newline: bytes of its line end, 1 or 2.
+        commits: what the file said before git wrote it; None when that is unknown, or nothing that
+            is missing counts as deleted.
+        frozen: whether the block stays as it is: git brought it with a branch.
+        committed: whether the branch has a block: it stays there, even without a rule.
     """
 
     lines: tuple[str, ...] | None
     outside: Collection[str] = frozenset()
     from_git: bool = False
     newline: int = 1
+    commits: Commits | None = None
+    frozen: bool = False
+    committed: bool = False

@@ -86,6 +86,7 @@ def decide(
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
     known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside, away=away)
+    accept_deletions = accept_deletions or seen.committed
     stock = inventory.take_stock(
         known.then,
         seen.statements,
@@ -93,14 +94,22 @@ def decide(
         as_stored,
         inside=inside,
         from_git=seen.from_git,
+        deleted=seen.commits.shared if seen.commits is not None else (),
         accept_deletions=accept_deletions,
     )
     if isinstance(stock, Paused):
         return stock
-    if seen.row.mode != INLINE or seen.data is None:
+    if seen.row.mode != INLINE or seen.data is None or (seen.branch.refusal and lines is None):
         return Decided(inventory=stock, plan=None, archived=known.archived)
-    newline = len(seen.block.newline) if isinstance(seen.block, Block) else 1
-    file = File(lines=lines, outside=outside | beside, from_git=seen.from_git, newline=newline)
+    file = File(
+        lines=lines,
+        outside=outside | beside,
+        from_git=seen.from_git,
+        newline=len(seen.block.newline) if isinstance(seen.block, Block) else 1,
+        commits=seen.commits,
+        frozen=seen.frozen or bool(seen.branch.refusal),
+        committed=seen.branch.block is not None,
+    )
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):
         return done
@@ -120,8 +129,10 @@ def _look(
     worktree = space.worktree.id
     then = tuple(provenance.on_path(conn, worktree, seen.path))
     agreement = _agreement(conn, seen, terms)
-    agreed = [row.node for row in agreement.items] if agreement is not None else []
-    is_union = agreement is None or seen.from_git
+    items = agreement.items if agreement is not None else ()
+    # A rule that is agreed to have no line is here only as far as it would be without that.
+    agreed = [row.node for row in items if row.file]
+    is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = provenance.hidden(conn, worktree)
     rules = {
         node.id: node
@@ -136,13 +147,17 @@ def _look(
     }
     others = {
         node.id: node
-        for node in (*nodes.many(conn, agreed).values(), *hot.living(conn, inside))
+        for node in (
+            *nodes.many(conn, [row.node for row in items]).values(),
+            *hot.living(conn, inside),
+        )
         if node.archived_at is None and node.id not in rules
     }
     said = hot.texts(conn, {*rules, *others, *(row.node for row in then)})
     archived = hot.archived(conn, inside | outside)
     former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
     own = provenance.said(conn, {*rules, *others})
+    unused = {text_hash(node.text): node.id for node in (*archived.values(), *others.values())}
     buried = agreements.buried(conn) | (archived.keys() & inside)
     if is_union:
         # A block of an older commit has words of a memory that has given way, which only a person
@@ -152,7 +167,9 @@ def _look(
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
         unknown = inside - living - former.keys() - buried
         if unknown:
-            buried |= {text_hash(old) for old in hot.former(conn)} & unknown
+            old = {text_hash(text): node for text, node in hot.former(conn).items()}
+            buried |= old.keys() & unknown
+            unused |= {key: old[key] for key in old.keys() & unknown}
     memories = (
         *(Known(node=one.id, text=one.text, is_said=one.id in own) for one in rules.values()),
         *(
@@ -167,6 +184,7 @@ def _look(
             memories=memories,
             buried=buried,
             former=former,
+            unused=unused,
         ),
         agreement=agreement,
         archived=archived,
@@ -182,8 +200,14 @@ def _as_said(texts: Sequence[str], outside: Collection[str]) -> str:
 
 
 def _agreement(conn: Connection, seen: Gathered, terms: Terms) -> Agreement | None:
-    """Return what was agreed for the block: by its digest when git wrote it, else the last one."""
+    """Return what was agreed for the block: by its digest when git wrote it, else the last one.
+
+    Where the commits in between are known, the last one on this branch.
+    """
     row = seen.row
+    if seen.from_git and seen.commits is not None and seen.base:
+        found = agreements.of_block(conn, row.worktree, seen.path, seen.base)
+        return found or Agreement(digest=seen.base, items=())
     if seen.from_git:
         said = seen.block.text if isinstance(seen.block, Block) else ""
         return agreements.of_block(conn, row.worktree, seen.path, terms.hashed(said))

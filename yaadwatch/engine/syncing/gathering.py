@@ -4,20 +4,26 @@ The first of the five beats. Nothing is changed here, and nothing that is only h
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from bridges.block import Absent, Block, Malformed, Refused, find
 from bridges.rules import Statement
+from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
+from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.sync.sides import Commits
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.agent_files.reading import ODD, parsed
 from yaadwatch.engine.anchored.worktree import head_of
+from yaadwatch.engine.syncing import branch_file
+from yaadwatch.engine.syncing.branch_file import BranchFile
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.layout import Head
@@ -55,8 +61,14 @@ class Gathered:
         digest: keyed hash of its bytes; '' when it is not there.
         changed: whether it is not what was agreed.
         from_git: whether git wrote these bytes.
+        committed: whether they are those of the checked-out commit, which is not that of before.
+        branch: the file as that commit has it.
+        commits: what the file said in the commits since the last agreement; None when that counts
+            for nothing.
+        frozen: whether the block stays as git brought it.
         problem: why it is left alone; '' when it is not.
         head: where HEAD is.
+        base: the digest of the block that was last agreed on this branch; '' for none.
         everywhere: whether what it says holds for the whole project.
     """
 
@@ -72,10 +84,15 @@ class Gathered:
     problem: str
     head: Head
     everywhere: bool = True
+    committed: bool = False
+    branch: BranchFile = field(default_factory=BranchFile)
+    commits: Commits | None = None
+    frozen: bool = False
+    base: str = ""
 
 
 def gather(
-    home: Home, space: Space, found: Found, row: AgentFileRow, *, first: bool, key: bytes
+    home: Home, space: Space, found: Found, row: AgentFileRow, terms: Terms, *, first: bool
 ) -> Gathered:
     """Look at one agent file.
 
@@ -85,6 +102,7 @@ def gather(
         YaadError: from git.
     """
     path = found.path
+    key = keys.load(places.key_file())
     data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
     head = head_of(space)
     if layouts.at_work(space.repository.layout):
@@ -94,6 +112,14 @@ def gather(
     if changed and is_stashed(space, path, data, head):
         raise StashedError(path)
     from_git = first or (changed and _is_from_git(space, path, data, row, head))
+    moved = row.head != head.commit
+    committed = changed and moved and _is_committed(space, path, data, head)
+    branch = branch_file.at_head(space, row, head)
+    base, commits, frozen = None, None, False
+    if from_git and not (first and branch.adopted):
+        base, commits = _since(space, found, row, head, terms, first=first)
+        same = base is not None and base.branch == row.branch and base.block
+        frozen = branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()
     statements: tuple[Statement, ...] | None = None
     everywhere = found.here
@@ -110,6 +136,9 @@ def gather(
                 document = parsed(found.bridge, data)
                 statements = document.statements
                 everywhere = everywhere and document.everywhere
+    if row.adopted and branch.refusal and not from_git and row.branch == head.branch:
+        # A commit of other lines, or of others' work, leaves the block of the person uncommitted.
+        branch = replace(branch, adopted=isinstance(block, Block))
     return Gathered(
         path=path,
         row=row,
@@ -123,7 +152,30 @@ def gather(
         problem=problem,
         head=head,
         everywhere=everywhere,
+        committed=committed,
+        branch=branch,
+        commits=commits if data is not None else None,
+        frozen=frozen,
+        base=base.block if base is not None and commits is not None else "",
     )
+
+
+def _since(
+    space: Space, found: Found, row: AgentFileRow, head: Head, terms: Terms, *, first: bool
+) -> tuple[BranchBlock | None, Commits | None]:
+    """Return how a file that git wrote was here before on this branch, and its commits since.
+
+    Raises:
+        YaadError: from git.
+    """
+    base = None if first else branch_file.base_of(space, row, head)
+    if base is None:
+        return None, None
+
+    def said(commit: str) -> frozenset[str]:
+        return branch_file.said_at(space.repository, commit, found.path, found.bridge, terms)
+
+    return base, branch_file.commits_between(space.repository, base, head, said)
 
 
 def settled(
@@ -171,15 +223,17 @@ def _age_s(home: Home, space: Space, path: str) -> float:
 def _is_from_git(
     space: Space, path: str, data: bytes | None, row: AgentFileRow, head: Head
 ) -> bool:
-    """Tell whether git wrote what stands there: HEAD, the index or a recent HEAD holds it.
+    """Tell whether git wrote what stands there: HEAD holds it, or the index of another HEAD.
 
     What the repository's own user committed on top of what was seen last is that person's edit.
     """
     repository = space.repository
     if data is None:
         was = repository.blob_at(row.head, path) if row.head else None
-        return was is not None and repository.blob_at(head.commit, path) is None
-    own = _blobs(space, data, head)
+        if was is None:
+            return False
+        return repository.blob_at(head.commit, path) is None or repository.is_left_out(path)
+    own = _blobs(space, path, data, head)
     if repository.blob_at(head.commit, path) in own:
         same_branch = bool(row.head) and privacy.mask(head.branch).text == row.branch
         if same_branch and row.head == head.commit:
@@ -187,13 +241,8 @@ def _is_from_git(
             apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")
             return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
         return not (same_branch and repository.is_own_work(row.head, head.commit))
-    if repository.staged_blob(path) in own:
-        # A person may have staged what was just typed; git has only if another HEAD had it.
-        return head.commit != row.head
-    return (
-        any(repository.blob_at(commit, path) in own for commit in repository.recent_heads())
-        and head.commit != row.head
-    )
+    # A person may have staged what was just typed; git has only if another HEAD had it.
+    return head.commit != row.head and repository.staged_blob(path) in own
 
 
 def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
@@ -205,7 +254,13 @@ def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
     apart_s = _apart_s(stash, space.root / path)
     if data is None or apart_s is None or not 0 <= apart_s <= _BY_STASH_S:
         return False
-    return space.repository.blob_at(head.commit, path) in _blobs(space, data, head)
+    return space.repository.blob_at(head.commit, path) in _blobs(space, path, data, head)
+
+
+def _is_committed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
+    """Return whether a file is as the checked-out commit has it."""
+    blob = space.repository.blob_at(head.commit, path)
+    return data is not None and blob is not None and blob in _blobs(space, path, data, head)
 
 
 def _apart_s(one: Path, other: Path) -> float | None:
@@ -216,11 +271,20 @@ def _apart_s(one: Path, other: Path) -> float | None:
         return None
 
 
-def _blobs(space: Space, data: bytes, head: Head) -> set[str]:
-    """Return the names that git may have for these bytes."""
-    format_ = _format(head, space)
-    return {blob_id(one, format_) for one in (data, data.replace(b"\r\n", b"\n"))}
+def _blobs(space: Space, path: str, data: bytes, head: Head) -> set[str]:
+    """Return the names that git may have for the bytes of a file, its conversions undone.
 
-
-def _format(head: Head, space: Space) -> str:
-    return layouts.object_format(space.repository.layout, head)
+    What a filter makes of them is known by the index: no filter is run.
+    """
+    format_ = layouts.object_format(space.repository.layout, head)
+    plain = {blob_id(one, format_) for one in (data, data.replace(b"\r\n", b"\n"))}
+    if space.repository.blob_at(head.commit, path) in plain:
+        return plain
+    conversions = space.repository.conversions(path)
+    if conversions.filter:
+        staged = space.repository.is_as_staged(path) and space.repository.staged_blob(path)
+        return {staged} if staged else set()
+    if conversions.ident:
+        cleaned = conversions.cleaned(data)
+        plain |= {blob_id(one, format_) for one in (cleaned, cleaned.replace(b"\r\n", b"\n"))}
+    return plain

@@ -18,6 +18,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
 from yaadwatch.store import agent_files, agreements
 from yaadwatch.store import events as log
+from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.store.connection import Connection
 from yaadwatch.system import keys
 
@@ -62,6 +63,7 @@ class Recorder:
             head=seen.head.commit,
             branch=privacy.mask(seen.head.branch).text,
             written=written,
+            adopted=seen.branch.blob if seen.branch.adopted else "",
         )
         agreement = (
             plan.agreement(done.admitted if done else (), digest) if plan is not None else None
@@ -121,7 +123,7 @@ class Recorder:
 
 def _is_union(seen: Gathered) -> bool:
     """Tell whether nothing that was agreed about the block of a file counts."""
-    return seen.from_git or not seen.row.block
+    return not seen.base if seen.from_git else not seen.row.block
 
 
 def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
@@ -138,6 +140,9 @@ def _agree(
     conn: Connection, row: AgentFileRow, agreement: Agreement | None, at: datetime, wrote: bool
 ) -> None:
     agent_files.put(conn, row)
+    if row.branch and row.head:
+        found = BranchBlock(branch=row.branch, head=row.head, block=row.block)
+        agreements.put_branch(conn, row.worktree, row.path, found, at)
     if agreement is not None:
         agreements.put(conn, row.worktree, row.path, agreement, at)
     if wrote:

@@ -11,7 +11,7 @@ from yaadwatch import places
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
 from yaadwatch.engine.stores.store_places import exclude_file
-from yaadwatch.engine.syncing import acting, carrier, modes
+from yaadwatch.engine.syncing import acting, branch_file, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
@@ -42,8 +42,9 @@ def choose(home: Home, space: Space, mode: str) -> None:
                 home.tree(space.project.id, found.id) as tree,
                 home.stores.checking(space.project.id, -found.id),
             ):
-                rows = tree.db.read(agent_files.of_worktree, found.id)
                 fleet = reading.fleet(home, tree, thorough=True)
+                modes.note_missing(tree, fleet)
+                rows = tree.db.read(agent_files.of_worktree, found.id)
                 suited = modes.suited(tree, fleet, mode, {})
                 for path in suited.keys() & rows.keys():
                     switch(home, tree, rows[path], suited[path])
@@ -66,6 +67,9 @@ def switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
     Raises:
         YaadError: see `release`.
     """
+    if mode == INLINE:
+        row = replace(row, adopted=branch_file.version_of(space, row.path))
+        space.db.write(agent_files.put, row)
     if row.mode == mode:
         return
     if row.mode == INLINE:
@@ -93,7 +97,8 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
     space.db.write(agreements.forget, row.worktree, row.path)
     # What it held when it was last agreed on stays: what was typed since is read by the next sync.
     known = space.db.read(agent_files.get, row.worktree, row.path) or row
-    space.db.write(agent_files.put, replace(known, mode=mode, reason="", block=""))
+    kept = replace(known, mode=mode, reason="", block="", adopted="")
+    space.db.write(agent_files.put, kept)
 
 
 def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:

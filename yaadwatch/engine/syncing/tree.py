@@ -23,7 +23,7 @@ from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.anchored.worktree import head_of
-from yaadwatch.engine.syncing import acting, carrier, modes, releasing
+from yaadwatch.engine.syncing import acting, branch_file, carrier, modes, releasing
 from yaadwatch.engine.syncing.committing import Committed, commit
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import (
@@ -209,6 +209,9 @@ class _Work:
             changed = self._let_go(path) or changed
         rows = self._rows()
         needed = modes.carriers(self._space, self._fleet, rows)
+        if needed - rows.keys():
+            modes.note_missing(self._space, self._fleet)
+            rows = self._rows()
         for path in sorted(CARRIERS & rows.keys()):
             if rows[path].mode == PRIVATE:
                 changed = self._carrier(rows[path], needed=path in needed) or changed
@@ -273,7 +276,7 @@ class _Work:
         accept = self._accept is None or path in self._accept
         if not accept and self._is_as_agreed(row):
             return False
-        seen = gather(self._home, self._space, found, row, first=first, key=self._key)
+        seen = gather(self._home, self._space, found, row, self._terms, first=first)
         if seen.problem:
             self._recorder.note(row, PAUSED, seen.problem)
             return False
@@ -300,7 +303,8 @@ class _Work:
         """Write a file as it was decided, and the agreement; return whether anything changed."""
         row, path, data = seen.row, seen.path, seen.data
         if data is None or plan is None:
-            self._recorder.agreed(seen, data, None)
+            reason = branch_file.reason_of(seen.branch, path, data) if data is not None else ""
+            self._recorder.agreed(seen, data, None, reason)
             return done.changed
         if plan.writes:
             try:
@@ -320,7 +324,8 @@ class _Work:
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
-        self._recorder.agreed(seen, data, plan, _left_out(plan), done)
+        reasons = (_left_out(plan), branch_file.reason_of(seen.branch, path, data))
+        self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
 
     def _is_at_work(self) -> bool:

@@ -287,7 +287,7 @@ def _diff(
     key = keys.load(places.key_file())
     path = found.path
     try:
-        seen = gather(home, space, found, row, first=False, key=key)
+        seen = gather(home, space, found, row, terms_of(key), first=False)
     except StashedError:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
     except MovingError:

@@ -47,8 +47,11 @@ OWN: Final = {"nodes": {"text", "summary", "tags"}, "node_versions": {"text"}}
 """What memories say themselves: `saying` and its callers see to it."""
 
 STRUCTURE: Final = {
-    "agent_files": {"path", "mode", "state", "digest", "block", "head", "branch", "written_ms"},
+    "agent_files": {
+        *("path", "mode", "state", "digest", "block", "head", "branch", "written_ms", "adopted")
+    },
     "agreements": {"path", "block", "node", "line"},
+    "branch_blocks": {"path", "branch", "head", "block"},
     "claims": {"node", "subject", "attribute", "place", "source"},
     "contradictions": {"name", "kind", "decision", "kept", "actor"},
     "cursors": {"name"},

@@ -28,6 +28,7 @@ STAYS: Final = {
     "stale_flags": "doubts are of the present; found again",
     "agent_files": "how the files of this machine take part",
     "agreements": "keyed with this machine's key",
+    "branch_blocks": "keyed with this machine's key",
     "file_snapshots": "copies of this machine's files; `export --format raw` gives imported ones",
     "events": "what happened in this store; an import is an event of the other one",
     "cursors": "how far followers of this store have read",

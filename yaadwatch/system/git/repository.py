@@ -12,8 +12,14 @@ from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
-from yaadwatch.system import files
-from yaadwatch.system.git import attributes, blame, grep, index_cache, word_index
+from yaadwatch.system.git import (
+    attributes,
+    blame,
+    conversions,
+    grep,
+    index_cache,
+    word_index,
+)
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git import staged as staging
@@ -24,11 +30,10 @@ from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.commit_tree import Named
 from yaadwatch.system.git.commits.past import RENAMES, Past
 from yaadwatch.system.git.commits.snapshots import ID, NO_FILE, valid
+from yaadwatch.system.git.conversions import Conversions
 from yaadwatch.system.git.index_cache import LeftOut, Listed, T
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.words import worktree_words
-
-_REFLOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -234,16 +239,6 @@ class Repository(Past):
                 return about.decode().split()[1]
         return None
 
-    def recent_heads(self, limit: int = 32) -> list[str]:
-        """Return the commits that HEAD was at lately, newest first, from its log."""
-        found = files.observe(
-            self.layout.git_dir, "logs/HEAD", bytes_max=_REFLOG_BYTES_MAX, now_ns=0
-        )
-        lines = (found.data or b"").splitlines()[-limit:]
-        fields = [line.split(b" ", 2) for line in reversed(lines)]
-        heads = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
-        return [head for head in dict.fromkeys(heads) if ID.fullmatch(head) and head.strip("0")]
-
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
         if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
@@ -280,6 +275,22 @@ class Repository(Past):
             elif tag in "Ss" and mode != "120000":
                 sparse[path] = blob
         return LeftOut(sparse=sparse, modules=frozenset(modules), assumed=assumed)
+
+    def conversions(self, path: str) -> Conversions:
+        """Return how git converts a file between a commit and the work tree."""
+        return conversions.of_file(self._git, path)
+
+    def is_as_staged(self, path: str) -> bool:
+        """Return whether a file is what git last wrote or staged, without looking into it."""
+        root = self.layout.root
+        return root is not None and conversions.is_as_staged(self._git, root, path)
+
+    def is_left_out(self, path: str) -> bool:
+        """Return whether git itself has a file that is missing in the work tree not checked out.
+
+        So it is with a sparse checkout, and with a name that the index no longer has.
+        """
+        return self.staged_blob(path) is None or path in self.left_out().sparse
 
     def is_tracked(self, path: str, *, but: str = "") -> bool:
         """Return whether the index holds `path`, or a file below it that is not `but`."""

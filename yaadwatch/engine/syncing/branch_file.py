@@ -1,0 +1,158 @@
+"""What the checked-out branch says of an agent file: its commits, and whether they have our block.
+
+The committed block is the switch: a tracked file is written only where its branch has one.
+"""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bridges.block import Block, find
+from bridges.rules import Bridge
+from yaadwatch.core.sync.match import read
+from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.core.sync.sides import Commits
+from yaadwatch.core.text import text_hash
+from yaadwatch.engine.agent_files.reading import parsed
+from yaadwatch.engine.anchored.worktree import head_of
+from yaadwatch.engine.workspace import Space
+from yaadwatch.model.agent_files import INLINE, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store import agreements
+from yaadwatch.store.agreements import BranchBlock
+from yaadwatch.system.git.layout import Head
+from yaadwatch.system.git.repository import Repository
+
+NO_BLOCK: Final = "no block of ours is committed on this branch, so none is written"
+UNCOMMITTED: Final = (
+    "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
+)
+FILTERED: Final = "git filters it, so no block is written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchFile:
+    """An agent file as the checked-out commit has it.
+
+    Args:
+        blob: what git calls its bytes; '' when the commit does not have it.
+        block: the text of our block in it; None when there is none.
+        filter: the filter that hides from us what the commit says; '' when there is none.
+        adopted: whether a person asked for the first block in this version of the file.
+    """
+
+    blob: str = ""
+    block: str | None = None
+    filter: str = ""
+    adopted: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """Why no block may be written; '' when one may."""
+        if not self.blob or self.adopted:
+            return ""
+        if self.filter:
+            return f"{FILTERED} (filter={self.filter})"
+        return "" if self.block is not None else NO_BLOCK
+
+    def differs(self, text: str | None) -> bool:
+        """Return whether a tracked file has another block than its commit; None: no block."""
+        return bool(self.blob) and not self.filter and text != self.block
+
+
+def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
+    """Return what the checked-out commit says of an agent file; nothing for one that is only read.
+
+    Raises:
+        YaadError: from git.
+    """
+    repository = space.repository
+    blob = repository.blob_at(head.commit, row.path) if row.mode == INLINE else None
+    if blob is None:
+        return BranchFile()
+    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
+    found = find(data) if data is not None else None
+    if isinstance(found, Block):
+        return BranchFile(blob=blob, block=found.text)
+    name = repository.conversions(row.path).filter
+    return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
+
+
+def version_of(space: Space, path: str) -> str:
+    """Return what git calls the bytes of a file in the checked-out commit; '' when it has none.
+
+    Raises:
+        YaadError: from git.
+    """
+    return space.repository.blob_at(head_of(space).commit, path) or ""
+
+
+def is_refused(row: AgentFileRow) -> bool:
+    """Return whether a file takes part by a block, and has none on this branch."""
+    return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))
+
+
+def reason_of(branch: BranchFile, path: str, data: bytes) -> str:
+    """Return what a person has to know about the block of a file; '' for nothing."""
+    found = find(data)
+    if branch.refusal:
+        return branch.refusal + (f"; to begin: {adopt_command(path)}" if not branch.filter else "")
+    if branch.differs(found.text if isinstance(found, Block) else None):
+        return UNCOMMITTED
+    return ""
+
+
+def adopt_command(path: str) -> str:
+    """Return the command that writes the first block into a file."""
+    return f"yaadwatch files adopt {shlex.quote(path)}"
+
+
+def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
+    """Return how a file was on the branch that is checked out when both sides last agreed there."""
+    if not head.branch or not row.head:
+        return None
+    if row.branch == head.branch:
+        return BranchBlock(branch=row.branch, head=row.head, block=row.block)
+    return space.db.read(agreements.of_branch, row.worktree, row.path, head.branch)
+
+
+def commits_between(
+    repository: Repository,
+    base: BranchBlock,
+    head: Head,
+    said: Callable[[str], frozenset[str]],
+) -> Commits | None:
+    """Return what a file said between two commits of a branch; None when they share no history.
+
+    Args:
+        repository: whose commits.
+        base: the last agreement on the branch.
+        head: the commit that is checked out.
+        said: returns the words of the file in a commit.
+
+    Raises:
+        YaadError: from git.
+    """
+    if not repository.has_commit(base.head) or not head.commit:
+        return None
+    shared = repository.merge_base(base.head, head.commit)
+    return Commits(before=said(base.head), shared=said(shared)) if shared is not None else None
+
+
+def said_at(
+    repository: Repository, commit: str, path: str, bridge: Bridge, terms: Terms
+) -> frozenset[str]:
+    """Return the words that a file says in a commit: their keys, and the hashes of block lines.
+
+    Raises:
+        YaadError: from git.
+    """
+    blob = repository.blob_at(commit, path)
+    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
+    if data is None:
+        return frozenset()
+    block = find(data)
+    inside = read(block.lines, terms) if isinstance(block, Block) else ()
+    outside = {text_hash(terms.as_stored(one.text)) for one in parsed(bridge, data).statements}
+    return frozenset(outside | {said.key for said in inside} | {said.hash for said in inside})
