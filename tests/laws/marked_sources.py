@@ -151,7 +151,7 @@ export async function wait<·T‸·>(·a·:·«T|number|wait»·)·:·Promise<vo
 
         function Cart·(·props·)·{
           const open·=·«1|2|Cart»⁏
-          return <div·onClick·=·{·open·}>«two words|two  words|Cart»{·props.«a|b|Cart»·}</div>⁏
+          return <div·onClick·=·{·open·}>«two words|two word|Cart»{·props.«a|b|Cart»·}</div>⁏
         }
         """,
         "Row Cart",

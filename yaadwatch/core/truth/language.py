@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from yaadwatch.core.truth.naming import Namer
+from yaadwatch.core.truth.normal_forms import common
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -66,6 +67,7 @@ class Language:
         nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
         indents: the grammar crashes at hundreds of levels of indentation.
         is_settings: keys are what it defines.
+        normal_forms: by type of node, rules for what formatters write in more than one way.
         wrappers: given the root and the source, the functions whose body is the whole of a module.
     """
 
@@ -87,6 +89,7 @@ class Language:
     nests: bool = False
     indents: bool = False
     is_settings: bool = False
+    normal_forms: Mapping[str, common.Rule] = field(default_factory=dict)
     wrappers: "Callable[[Node, bytes], Iterable[Node]] | None" = None
 
     def role_of(self, node: "Node", rule: Rule) -> Role:

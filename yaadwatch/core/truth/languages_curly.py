@@ -22,6 +22,7 @@ from yaadwatch.core.truth.naming import (
     php_assignment,
     php_define,
 )
+from yaadwatch.core.truth.normal_forms import javascript, jsx, others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,6 +98,7 @@ JAVASCRIPT = Language(
     before=frozenset({"decorator"}),
     dropped=frozenset({";"}),
     counted_in=frozenset({"for_statement"}),
+    normal_forms={**javascript.JAVASCRIPT, **jsx.JSX},
     wrappers=_js_wrappers,
 )
 
@@ -124,6 +126,7 @@ TYPESCRIPT = replace(
     function="language_typescript",
     endings=(".ts", ".mts", ".cts"),
     rules=_TS_RULES,
+    normal_forms={**javascript.TYPESCRIPT, **jsx.JSX},
     dropped_in={"interface_body": frozenset({","}), "object_type": frozenset({","})},
 )
 TSX = replace(TYPESCRIPT, function="language_tsx", endings=(".tsx",))
@@ -170,6 +173,7 @@ JAVA = Language(
     },
     strings=frozenset({"string_literal"}),
     comments=frozenset({"line_comment", "block_comment"}),
+    normal_forms=others.JAVA,
 )
 
 KOTLIN = Language(
@@ -195,6 +199,7 @@ KOTLIN = Language(
     comments=frozenset({"line_comment", "block_comment"}),
     dropped=frozenset({";"}),
     counted_in=frozenset({"enum_class_body"}),
+    normal_forms=others.KOTLIN,
 )
 
 C_SHARP = Language(
@@ -235,6 +240,7 @@ C_SHARP = Language(
         )
     ),
     comments=frozenset({"comment", "preproc_region", "preproc_endregion"}),
+    normal_forms=others.C_SHARP,
 )
 
 PHP = Language(
@@ -265,4 +271,5 @@ PHP = Language(
             *("shell_command_expression", "text"),
         )
     ),
+    normal_forms=others.PHP,
 )

@@ -17,6 +17,7 @@ from yaadwatch.core.truth.naming import (
     ruby_singleton,
     with_body,
 )
+from yaadwatch.core.truth.normal_forms import others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,7 @@ GO = Language(
     strings=frozenset({"interpreted_string_literal", "raw_string_literal"}),
     dropped=frozenset({";"}),
     counted_in=frozenset({"for_clause"}),
+    normal_forms=others.GO,
 )
 
 RUST = Language(
@@ -76,6 +78,7 @@ RUST = Language(
     comments=frozenset({"line_comment", "block_comment"}),
     before=frozenset({"attribute_item"}),
     comma_counts=frozenset({"tuple_expression", "tuple_type", "tuple_pattern"}),
+    normal_forms=others.RUST,
 )
 
 
@@ -172,6 +175,7 @@ SWIFT = Language(
     ),
     comments=frozenset({"comment", "multiline_comment"}),
     dropped=frozenset({";"}),
+    normal_forms=others.SWIFT,
 )
 
 RUBY = Language(
@@ -189,7 +193,12 @@ RUBY = Language(
     },
     strings=frozenset({"string", "heredoc_body", "subshell", "regex", "delimited_symbol"}),
     dropped=frozenset({";", "then"}),
+    dropped_in={
+        "argument_list": frozenset({"(", ")"}),
+        "method_parameters": frozenset({"(", ")"}),
+    },
     comma_counts=frozenset({"block_parameters"}),
+    normal_forms=others.RUBY,
 )
 
 SHELL = Language(
@@ -213,5 +222,7 @@ SHELL = Language(
         )
     ),
     dropped=frozenset({";"}),
+    dropped_in={"case_item": frozenset({"("})},
     counted_in=frozenset({"c_style_for_statement"}),
+    normal_forms=others.SHELL,
 )

@@ -164,7 +164,7 @@ def js_assignment(node: "Node", source: bytes) -> Iterator[Name]:
 def js_pair(node: "Node", source: bytes) -> Iterator[Name]:
     """`key: value`, with quotes or without."""
     key = node.child_by_field_name("key")
-    if key is not None and key.type in ("property_identifier", "string"):
+    if key is not None and key.type in ("property_identifier", "string", "number"):
         name = text(key, source).strip("\"'")
         yield from ((name,),) if name else ()
 

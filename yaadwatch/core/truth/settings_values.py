@@ -1,5 +1,6 @@
 """What the values of settings say, apart from how they are laid out and quoted."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ _MARKS = frozenset((",", ":", "=", "-", "?", "[", "]", "{", "}"))
 _NAMED = frozenset(("anchor", "alias", "tag"))
 _BESIDE = frozenset(("comment", "anchor", "tag"))
 _QUOTED = frozenset(("string", "double_quote_scalar", "single_quote_scalar", "quoted_key"))
+_ESCAPED = re.compile(rb"\\([\\\"])")
 _LARGE_BYTES = 64 * 1024
 """A value larger than this is a table of data, and compared as text."""
 
@@ -92,7 +94,9 @@ def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
         if quote == b"'":
             return b"s:" + inside.replace(b"''", b"'")
     if quote == b'"' and b"\\" in inside:
-        return b"e:" + inside
+        if _ESCAPED.sub(b"", inside).find(b"\\") >= 0:
+            return b"e:" + inside
+        inside = _ESCAPED.sub(rb"\1", inside)
     return b"s:" + inside
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from yaadwatch.core.truth.found import Kind
 from yaadwatch.core.truth.language import Language, Role, Rule, rules_by_type
+from yaadwatch.core.truth.normal_forms import strings
 from yaadwatch.core.truth.outlines import Found
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _LARGE_BYTES = 64 * 1024
 """A value larger than this is a table of data, and compared as text."""
 _BEFORE_MAX = 100
-_CLOSING = frozenset((")", "]", "}", ">", "|"))
+_CLOSING = frozenset((")", "]", "}", ">", "|", "enum_body_declarations"))
 _OPENING = frozenset((",", "(", "[", "{", "<"))
 _BODIES = frozenset(
     (
@@ -48,6 +49,11 @@ _WORDS_OF_C = re.compile(
 
 def tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
     """Yield the tokens of what a definition means."""
+    said = _tokens(found, source, language)
+    yield from strings.joined(said) if language.has_macros else said
+
+
+def _tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
     reader = _Reader(source, language)
     for shell in found.shells:
         yield from reader.shell(shell, found.node)
@@ -55,10 +61,18 @@ def tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
         yield from reader.tokens(node)
     if found.kind is Kind.TYPE:
         yield from reader.outline(found.node)
-    elif found.kind is Kind.VALUE and found.node.end_byte - found.node.start_byte > _LARGE_BYTES:
-        yield b"".join(source[found.node.start_byte : found.node.end_byte].split())
+    elif found.kind is Kind.VALUE and (large := _large(found.node, source)):
+        yield large
     else:
         yield from reader.tokens(found.node)
+
+
+def _large(node: "Node", source: bytes) -> bytes:
+    """Return a large table of data as text; b"" for anything smaller, however far indented."""
+    if node.end_byte - node.start_byte <= _LARGE_BYTES:
+        return b""
+    text = b"".join(source[node.start_byte : node.end_byte].split())
+    return text if len(text) > _LARGE_BYTES else b""
 
 
 class _Reader:
@@ -104,6 +118,7 @@ class _Reader:
     def _walk(self, top: "Node", *, is_outline: bool) -> Iterator[bytes]:
         strings = self._language.strings
         is_flat = self._language.has_macros
+        normal_forms = self._language.normal_forms
         stack: list[Node | bytes] = [top]
         while stack:
             item = stack.pop()
@@ -111,12 +126,16 @@ class _Reader:
                 yield from _WORDS_OF_C.findall(item) if is_flat else (item,)
             elif is_outline and item != top and self._is_member(item):
                 continue
+            elif (form := normal_forms.get(item.type)) is not None and (
+                parts := form(item, self._source)
+            ) is not None:
+                stack.extend(reversed(parts))
             elif item.child_count == 0:
                 word = self._text(item)
                 if item.type in strings:
                     yield word
                 elif item.type in ("preproc_arg", "jsx_text"):
-                    yield _squeezed(word) if item.type == "preproc_arg" else _jsx(word)
+                    yield from _macro(word) if item.type == "preproc_arg" else (_jsx(word),)
                 elif word.strip():
                     yield from _WORDS_OF_C.findall(word) if is_flat else (word.strip(),)
             else:
@@ -225,9 +244,9 @@ def _has_body(node: "Node", rule: Rule) -> bool:
     )
 
 
-def _squeezed(macro: bytes) -> bytes:
-    """Return what a macro stands for: one blank for all that only separates its words."""
-    return _MACRO.sub(lambda found: found["said"] or b" ", macro).strip()
+def _macro(written: bytes) -> Iterator[bytes]:
+    """Yield the words of what a macro stands for."""
+    yield from _WORDS_OF_C.findall(_MACRO.sub(lambda found: found["said"] or b" ", written))
 
 
 def _jsx(words: bytes) -> bytes:

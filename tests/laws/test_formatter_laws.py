@@ -1,0 +1,133 @@
+"""A formatter changes no definition, in every language: what real tools write, compared.
+
+`tests/formatters` has the sources, and what each tool made of them when it was installed. The tools
+that are installed here write them anew.
+"""
+
+import os
+import subprocess
+
+import pytest
+from repositories import Repo
+
+from tests.formatters.tools import SOURCES, TOOLS, WRITTEN
+from yaadwatch.bench import stale as bench
+from yaadwatch.core.truth.definitions import State, define, names
+
+SOAK = bool(os.environ.get("YAAD_SOAK"))
+RECORDED = [
+    pytest.param(SOURCES / path.name, path, id=f"{path.parent.name}-{path.name}")
+    for path in sorted(WRITTEN.glob("*/*"))
+]
+QUICK = {"black", "black-narrow", "ruff", "ruff-single", "clang-format", "shfmt", "taplo"}
+
+
+def fingerprints(source, path):
+    """Return the fingerprint of each definition of a file; its state where it has none."""
+    found = {one.name for one in names(source, path)}
+    defined = {name: define(source, path, name) for name in found}
+    return {name: one.fingerprint or one.state.value for name, one in defined.items()}
+
+
+@pytest.mark.parametrize(("source", "written"), RECORDED)
+def test_recorded_output_of_a_formatter_changes_no_definition(source, written):
+    before = fingerprints(source.read_bytes(), source.name)
+    after = fingerprints(written.read_bytes(), source.name)
+
+    assert before
+    assert State.BROKEN.value not in before.values()
+    assert after == before
+    assert written.read_bytes() != source.read_bytes(), "the tool changed nothing"
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_installed_formatter_changes_no_definition(tool, tmp_path):
+    if not tool.is_here() or not (SOAK or tool.name in QUICK):
+        pytest.skip("not installed, or left to the long form")
+    for source in tool.files():
+        try:
+            written = tool.write(source, tmp_path)
+        except subprocess.CalledProcessError as error:
+            if error.stderr:
+                pytest.skip(f"{tool.name} does not run here: {error.stderr[:200]!r}")
+            written = tmp_path / source.name  # rubocop says that something is left
+        before = fingerprints(source.read_bytes(), source.name)
+        assert fingerprints(written.read_bytes(), source.name) == before
+
+
+def test_formatting_every_language_flags_no_memory(tmp_path):
+    """The whole engine: a commit in which each file is written by its formatter."""
+    repo = Repo.new(tmp_path / "repo")
+    repo.write("GUIDE.md", "How it works.\n")
+    written = {}
+    for path in sorted(WRITTEN.glob("*/*")):
+        written.setdefault(path.name, path)
+    for name in written:
+        repo.write(f"src/{name}", (SOURCES / name).read_text("utf-8"))
+    base = repo.commit()
+    memories = [
+        bench.Memory(
+            id=f"{name} {symbol}", text=f"`{symbol}` is in `src/{name}`.", base=base, doc="GUIDE.md"
+        )
+        for name in written
+        for symbol in sorted({one.name for one in names((SOURCES / name).read_bytes(), name)})
+    ]
+    for name, path in written.items():
+        repo.write(f"src/{name}", path.read_text("utf-8"))
+    judge = bench.Judge(repo.layout, repo.commit(), frozenset())
+    rests_on = judge.anchor(memories)
+    found = {answer.memory.id: answer.assessed for answer in judge.judge(memories, rests_on)}
+    judge.close()
+
+    assert len(memories) > 100
+    assert sum(any(anchor.fingerprint for anchor in own) for own in rests_on) > 80
+    assert {name: one.worst.reason for name, one in found.items() if one and one.level} == {}
+    wrong = {
+        (name, one.worst.reason)
+        for name, one in found.items()
+        if one and one.worst.verdict.value not in ("fresh", "touched")
+    }
+    assert wrong == set()
+
+
+DIFFERENT = [
+    ("a.js", "const f = () => (a?.b).c", "const f = () => a?.b.c"),
+    ("a.js", "const f = () => 'a\\n'", "const f = () => 'a\\\\n'"),
+    ("a.js", "const f = () => (a || b) && c", "const f = () => a || (b && c)"),
+    ("a.js", "const f = (a) => b", "const f = (a, c) => b"),
+    ("a.js", "const f = (a) => b", "const f = ({a}) => b"),
+    ("a.js", "const f = () => [(a, b)]", "const f = () => [a, b]"),
+    ("a.js", "const f = () => 1.5", "const f = () => 1.05"),
+    ("a.js", "const f = () => /a/g", "const f = () => /a/i"),
+    ("a.js", "const f = { 'a-b': 1 }", "const f = { 'a_b': 1 }"),
+    ("a.jsx", "const f = () => <p>a b</p>", "const f = () => <p>a<b/></p>"),
+    ("a.jsx", "const f = () => <p>a{' '}<b/></p>", "const f = () => <p>a<b/></p>"),
+    ("a.ts", "type f = A | B", "type f = A & B"),
+    ("a.ts", "type f = (A | B)[]", "type f = A | B[]"),
+    ("a.rb", "def f\n 'a\\n'\nend", 'def f\n "a\\n"\nend'),
+    ("a.rb", "def f\n super\nend", "def f\n super()\nend"),
+    ("a.rb", "def f\n 'a'\nend", "def f\n :'a'\nend"),
+    ("a.php", "<?php function f() { return 'a\\n'; }", '<?php function f() { return "a\\n"; }'),
+    ("a.php", "<?php function f() { return '$a'; }", '<?php function f() { return "$a"; }'),
+    ("a.rs", "fn f() { (self.a)() }", "fn f() { self.a() }"),
+    ("a.rs", "fn f() { match a { b => { c; } } }", "fn f() { match a { b => c } }"),
+    ("a.rs", "#[derive(A)] struct f;", "#[derive(B)] struct f;"),
+    ("a.java", 'class f { String s = "a" + b + "c"; }', 'class f { String s = "a" + b + "d"; }'),
+    ("a.kt", "fun f() { return a }", "fun f() { a }"),
+    ("a.c", 'char *f() { return "a" "b"; }', 'char *f() { return "a" "c"; }'),
+    ("a.c", "#define f(x) x - -1", "#define f(x) x --1"),
+    ("a.sh", "f() { cat <<'E'\n$a\nE\n}", "f() { cat <<E\n$a\nE\n}"),
+    (
+        "a.go",
+        "package a\nfunc f() int { return (1 + 2) * 3 }",
+        "package a\nfunc f() int { return 1 + 2 * 3 }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "one", "other"), DIFFERENT)
+def test_what_no_formatter_does_is_a_change(path, one, other):
+    first, second = (define(text.encode(), path, "f") for text in (one, other))
+
+    assert first.state is second.state is State.FOUND
+    assert first.fingerprint != second.fingerprint

@@ -1,0 +1,204 @@
+"""Normal forms of JavaScript and TypeScript: what Prettier and its like write in another way."""
+
+import re
+from typing import TYPE_CHECKING
+
+from yaadwatch.core.truth.normal_forms import strings
+from yaadwatch.core.truth.normal_forms.common import (
+    bare,
+    code,
+    named,
+    text,
+    ungrouped,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tree_sitter import Node
+
+    from yaadwatch.core.truth.normal_forms.common import Rule
+
+_NAME = re.compile(r"[^\W\d][\w$]*|\$[\w$]*|0|[1-9]\d*")
+_LOGICAL = frozenset((b"&&", b"||", b"??"))
+_CHAINS = frozenset(("member_expression", "call_expression", "subscript_expression"))
+_FRACTION = re.compile(rb"(\.\d*?)0*(?=e|$)")
+_EXPONENT = re.compile(rb"e\+?(-?)0*(?=\d)")
+_EMBEDDED = re.compile(
+    rb"(?:css|styled\b.*|createGlobalStyle|keyframes|gql|graphql|html|markdown|sql)"
+)
+_SPACES = re.compile(rb"\s+")
+
+
+def number(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`0XAB` is `0xab`, `1.50` is `1.5`, `1E+05` is `1e5`."""
+    written = text(node, source).lower()
+    if written[:2] in (b"0x", b"0b", b"0o") or written.endswith(b"n"):
+        return [written]
+    if b"." in written:
+        written = _FRACTION.sub(lambda found: found[1].rstrip(b"."), written, count=1)
+        written = b"0" + written if written[:1] in (b".", b"") else written
+    return [_EXPONENT.sub(rb"e\1", written)]
+
+
+def _arrow(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`(a) => b` is `a => b`."""
+    brackets = node.child_by_field_name("parameters")
+    only = named(brackets) if brackets is not None else []
+    if len(only) != 1:
+        return None
+    name = only[0]
+    if name.type == "required_parameter" and name.child_count == 1:
+        name = name.children[0]
+    if name.type != "identifier":
+        return None
+    inside: list[Node | bytes] = [name if one == brackets else one for one in code(node)]
+    return wrapped(b"arrow_function", inside)
+
+
+def _binary(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`a && (b && c)` is `(a && b) && c`."""
+    operator = text(node.child_by_field_name("operator"), source)
+    if operator not in _LOGICAL:
+        return None
+    operands: list[Node | bytes] = []
+    stack = [node]
+    while stack:
+        one = bare(stack.pop())
+        same = one.type == "binary_expression"
+        if same and text(one.child_by_field_name("operator"), source) == operator:
+            sides = (one.child_by_field_name("right"), one.child_by_field_name("left"))
+            stack.extend(side for side in sides if side is not None)
+        else:
+            operands.append(one)
+    return wrapped(b"binary_expression", [operator, *operands])
+
+
+def _awaited(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`await a as T` is `(await a) as T`; the grammar reads `await (a as T)`."""
+    inside = code(node)
+    if len(inside) != 2 or inside[1].type not in ("as_expression", "satisfies_expression"):
+        return None
+    value, *typed = code(inside[1])
+    return wrapped(
+        inside[1].type.encode(), [*wrapped(b"await_expression", [inside[0], value]), *typed]
+    )
+
+
+def _chain(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`(a?.b).c` is not `a?.b.c`: here brackets do more than to group."""
+    first = node.child_by_field_name("object") or node.child_by_field_name("function")
+    if first is None or first.type != "parenthesized_expression":
+        return None
+    one: Node | None = bare(first)
+    while one is not None and one.type in _CHAINS:
+        if any(child.type in ("optional_chain", "?.") for child in one.children):
+            return wrapped(node.type.encode(), [b"(?.)", *code(node)])
+        one = one.child_by_field_name("object") or one.child_by_field_name("function")
+    return None
+
+
+def _called(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Compare a call; what is written in another language in a template is laid out freely."""
+    does, given = (node.child_by_field_name(name) for name in ("function", "arguments"))
+    if does is not None and given is not None and given.type == "template_string":
+        if _EMBEDDED.fullmatch(text(does, source)):
+            return wrapped(b"call_expression", [does, *_squeezed(given, source)])
+        return None
+    return _chain(node, source)
+
+
+def _squeezed(template: "Node", source: bytes) -> "list[Node | bytes]":
+    """Return a template with its code, and one blank for all white space between its words."""
+    found: list[Node | bytes] = []
+    at = template.start_byte + 1
+    for child in template.children:
+        if child.type == "template_substitution":
+            found += [_SPACES.sub(b"", source[at : child.start_byte]), child]
+            at = child.end_byte
+    return wrapped(b"template", [*found, _SPACES.sub(b"", source[at : template.end_byte - 1])])
+
+
+def _new(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`new A` is `new A()`."""
+    if node.child_by_field_name("arguments") is not None:
+        return None
+    return wrapped(b"new_expression", [*code(node), b"<arguments", b"(", b")", b">"])
+
+
+def _keyed(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'a': 1` is `a: 1`."""
+    fields = map(node.child_by_field_name, ("key", "name", "property"))
+    key = next((one for one in fields if one is not None), None)
+    if key is None or key.type not in ("string", "number"):
+        return None
+    inside: list[Node | bytes] = [_key(key, source) if one == key else one for one in code(node)]
+    return wrapped(node.type.encode(), inside)
+
+
+def _key(key: "Node", source: bytes) -> bytes:
+    written = text(key, source)
+    plain = strings.unquoted(written) if key.type == "string" else written
+    return plain if _NAME.fullmatch(plain.decode("utf-8", "replace")) else b"s:" + plain
+
+
+def _enum(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`enum A { 'b' }` is `enum A { b }`."""
+    if not any(one.type == "string" for one in node.children):
+        return None
+    inside: list[Node | bytes] = [
+        _key(one, source) if one.type == "string" else one for one in code(node) if one.type != ","
+    ]
+    return wrapped(b"enum_body", inside)
+
+
+def _regex(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`/a/ig` is `/a/gi`."""
+    pattern, _, flags = text(node, source).rpartition(b"/")
+    return [pattern + b"/" + bytes(sorted(flags))]
+
+
+def _alternatives(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`| A | (B | C)` is `A | B | C`."""
+    found: list[Node | bytes] = []
+    stack = [node]
+    while stack:
+        one = bare(stack.pop())
+        if one.type == node.type:
+            stack.extend(reversed(named(one)))
+        else:
+            found.append(one)
+    if len(found) == 1:
+        return found
+    return wrapped(node.type.encode(), found)
+
+
+JAVASCRIPT: "Mapping[str, Rule]" = {
+    "string": strings.javascript,
+    "number": number,
+    "arrow_function": _arrow,
+    "parenthesized_expression": ungrouped,
+    "binary_expression": _binary,
+    "member_expression": _chain,
+    "subscript_expression": _chain,
+    "call_expression": _called,
+    "new_expression": _new,
+    "pair": _keyed,
+    "pair_pattern": _keyed,
+    "method_definition": _keyed,
+    "field_definition": _keyed,
+    "regex": _regex,
+}
+TYPESCRIPT: "Mapping[str, Rule]" = {
+    **JAVASCRIPT,
+    "await_expression": _awaited,
+    "parenthesized_type": ungrouped,
+    "property_signature": _keyed,
+    "method_signature": _keyed,
+    "public_field_definition": _keyed,
+    "enum_assignment": _keyed,
+    "enum_body": _enum,
+    "union_type": _alternatives,
+    "intersection_type": _alternatives,
+}

@@ -1,0 +1,295 @@
+"""Normal forms of languages other than JavaScript: what their formatters write differently."""
+
+from typing import TYPE_CHECKING
+
+from yaadwatch.core.truth.normal_forms import strings
+from yaadwatch.core.truth.normal_forms.common import (
+    bare,
+    code,
+    named,
+    nested_once,
+    text,
+    ungrouped,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tree_sitter import Node
+
+    from yaadwatch.core.truth.normal_forms.common import Rule
+
+
+def _lower(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`0XAB`, `1E5` and `1L` are `0xab`, `1e5` and `1l`."""
+    return [text(node, source).lower()]
+
+
+def _one_parameter(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`(a) -> b` is `a -> b`."""
+    brackets = node.child_by_field_name("parameters")
+    only = named(brackets) if brackets is not None else []
+    if brackets is None or len(only) != 1:
+        return None
+    name = only[0].child_by_field_name("name") if only[0].type == "parameter" else only[0]
+    if name is None or text(name, source) != text(only[0], source):
+        return None
+    inside: list[Node | bytes] = [
+        text(name, source) if one == brackets else one for one in code(node)
+    ]
+    return wrapped(node.type.encode(), inside)
+
+
+def _substitution(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`` `a` `` is `$(a)`."""
+    if text(node, source)[:1] != b"`":
+        return None
+    return wrapped(b"command_substitution", [b"$(", *named(node), b")"])
+
+
+def _arm(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`A => { a }` is `A => a,`, and `|x| { a }` is `|x| a`."""
+    field = "value" if node.type == "match_arm" else "body"
+    value = node.child_by_field_name(field)
+    only = _only_expression(value) if value is not None else None
+    if only is None and node.type != "match_arm":
+        return None
+    inside: list[Node | bytes] = [
+        only if one == value and only is not None else one for one in code(node) if one.type != ","
+    ]
+    return wrapped(node.type.encode(), inside)
+
+
+def _only_expression(block: "Node") -> "Node | None":
+    """Return the expression that is all there is in a block, or in blocks in it."""
+    found: Node | None = None
+    while block.type == "block":
+        inside = named(block)
+        only = inside[0] if len(inside) == 1 and block.named_child_count == 1 else None
+        if only is None or only.type.endswith(("_item", "_declaration", "_statement")):
+            if only is None or only.type != "expression_statement" or only.child_count != 1:
+                return found
+            only = only.children[0]
+        if any(child.type in (";", "label") for child in block.children):
+            return found
+        found = block = only
+    return found
+
+
+def _sorted(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`use a::{C, b}` is `use a::{b, C}`."""
+    return wrapped(b"use_list", [*sorted(text(one, source) for one in named(node))])
+
+
+def _with_uses(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Sort `use` declarations that stand one below the other, each with its attributes."""
+    found: list[list[Node]] = []
+    uses: list[list[Node]] = []
+    waiting: list[Node] = []
+
+    def end() -> None:
+        nonlocal uses, waiting
+        found.extend(sorted(uses, key=lambda group: b" ".join(text(one, source) for one in group)))
+        found.extend([one] for one in waiting)
+        uses, waiting = [], []
+
+    for one in code(node):
+        if one.type == "attribute_item":
+            waiting.append(one)
+        elif one.type == "use_declaration":
+            uses.append([*waiting, one])
+            waiting = []
+        else:
+            end()
+            found.append([one])
+    end()
+    if not any(len(group) > 1 or group[0].type == "use_declaration" for group in found):
+        return None
+    return wrapped(node.type.encode(), [one for group in found for one in group])
+
+
+def _derived(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`#[derive(A, B)]` is `#[derive(A)] #[derive(B)]`."""
+    attribute = next((one for one in named(node) if one.type == "attribute"), None)
+    inside = code(attribute) if attribute is not None else []
+    if [text(one, source) for one in inside[:1]] != [b"derive"] or len(inside) != 2:
+        return None
+    words = [text(one, source) for one in code(inside[1])[1:-1]]
+    return [b"derive:" + name for name in b"".join(words).split(b",") if name]
+
+
+def _jump(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`return a;` at the end of a block is `return a`."""
+    inside = code(node)
+    return [inside[0]] if len(inside) == 2 and inside[0].type in _JUMPS else None
+
+
+_JUMPS = frozenset(("return_expression", "break_expression", "continue_expression"))
+
+
+def _c_abi(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`extern "C"` is `extern`."""
+    written = text(node, source).split()
+    return [b"extern"] if written[1:] in ([], [b'"C"']) else None
+
+
+def _created(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`new A` is `new A()` in PHP."""
+    inside = code(node)
+    if len(inside) != 2 or inside[1].type not in ("name", "qualified_name", "variable_name"):
+        return None
+    return wrapped(b"object_creation_expression", [*inside, *wrapped(b"arguments", [b"(", b")"])])
+
+
+def _calls(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`a()` is `a` in Ruby."""
+    given = node.child_by_field_name("arguments")
+    does = node.child_by_field_name("method")
+    if given is None or named(given) or (does is not None and does.type == "super"):
+        return None
+    inside = [one for one in code(node) if one != given]
+    return [inside[0]] if len(inside) == 1 else wrapped(b"call", [*inside])
+
+
+def _method(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`def a()` is `def a` in Ruby."""
+    given = node.child_by_field_name("parameters")
+    if given is None or named(given):
+        return None
+    return wrapped(node.type.encode(), [one for one in code(node) if one != given])
+
+
+def _array(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`array(a)` is `[a]` in PHP."""
+    inside = code(node)
+    if inside[0].type != "array":
+        return None
+    items: list[Node | bytes] = [*inside[2:-1]]
+    while items and getattr(items[-1], "type", "") == ",":
+        items.pop()
+    return wrapped(node.type.encode(), [b"[", *items, b"]"])
+
+
+def _modifiers(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`final static` is `static final` in Java."""
+    inside = code(node)
+    words = sorted(text(one, source) for one in inside if not one.child_count)
+    return wrapped(b"modifiers", [*(one for one in inside if one.child_count), *words])
+
+
+def _members(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`enum A { B; }` is `enum A { B }` in Java."""
+    return None if named(node) else []
+
+
+def _body(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`{ return a }` is `= a` in Kotlin."""
+    block = node.named_children[0] if node.named_child_count == 1 else None
+    only = named(block) if block is not None and block.type == "block" else []
+    if len(only) != 1 or only[0].type not in ("return_expression", "throw_expression"):
+        return None
+    value = named(only[0])
+    if only[0].type == "return_expression" and len(value) == 1 and only[0].child_count == 2:
+        return wrapped(b"function_body", [b"=", value[0]])
+    if only[0].type == "throw_expression":
+        return wrapped(b"function_body", [b"=", only[0]])
+    return None
+
+
+def _no_unit(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`fun a(): Unit` is `fun a()`."""
+    inside = code(node)
+    for at, one in enumerate(inside):
+        if one.type == "user_type" and text(one, source) == b"Unit" and inside[at - 1].type == ":":
+            return wrapped(node.type.encode(), [*inside[: at - 1], *inside[at + 1 :]])
+    return None
+
+
+def _entries(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`enum class A { B, ; }` is `enum class A { B }`."""
+    inside = code(node)
+    end = len(inside) - 1
+    while end and inside[end - 1].type in (";", ","):
+        end -= 1
+    if end == len(inside) - 1:
+        return None
+    return wrapped(b"enum_class_body", [*inside[:end], inside[-1]])
+
+
+def _single(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`(a)` is `a` in Swift, where a tuple of one is no tuple."""
+    inside = named(node)
+    if len(inside) != 1 or any(child.type == ":" for child in node.children):
+        return None
+    return [bare(inside[0])]
+
+
+GO: "Mapping[str, Rule]" = {
+    "parenthesized_expression": ungrouped,
+    "parenthesized_type": ungrouped,
+    "int_literal": _lower,
+    "float_literal": _lower,
+    "imaginary_literal": _lower,
+}
+RUST: "Mapping[str, Rule]" = {
+    "parenthesized_expression": nested_once,
+    "match_arm": _arm,
+    "closure_expression": _arm,
+    "use_list": _sorted,
+    "block": _with_uses,
+    "declaration_list": _with_uses,
+    "attribute_item": _derived,
+    "expression_statement": _jump,
+    "extern_modifier": _c_abi,
+}
+JAVA: "Mapping[str, Rule]" = {
+    "parenthesized_expression": ungrouped,
+    "lambda_expression": _one_parameter,
+    "modifiers": _modifiers,
+    "enum_body_declarations": _members,
+    "string_literal": strings.text_block,
+    "binary_expression": strings.added,
+    "decimal_integer_literal": _lower,
+    "hex_integer_literal": _lower,
+    "decimal_floating_point_literal": _lower,
+}
+KOTLIN: "Mapping[str, Rule]" = {
+    "parenthesized_expression": nested_once,
+    "function_body": _body,
+    "function_declaration": _no_unit,
+    "enum_class_body": _entries,
+    "string_literal": strings.kotlin,
+    "multiline_string_literal": strings.kotlin,
+}
+C_SHARP: "Mapping[str, Rule]" = {
+    "raw_string_literal": strings.text_block,
+    "string_literal": strings.text_block,
+    "binary_expression": strings.added,
+    "parenthesized_expression": ungrouped,
+    "lambda_expression": _one_parameter,
+}
+PHP: "Mapping[str, Rule]" = {
+    "string": strings.php,
+    "encapsed_string": strings.php,
+    "array_creation_expression": _array,
+    "heredoc": strings.heredoc_php,
+    "nowdoc": strings.heredoc_php,
+    "object_creation_expression": _created,
+    "parenthesized_expression": ungrouped,
+}
+RUBY: "Mapping[str, Rule]" = {
+    "string": strings.ruby,
+    "delimited_symbol": strings.ruby,
+    "parenthesized_statements": ungrouped,
+    "call": _calls,
+    "method": _method,
+    "singleton_method": _method,
+    "heredoc_beginning": strings.heredoc_ruby_start,
+    "heredoc_body": strings.heredoc_ruby,
+}
+SWIFT: "Mapping[str, Rule]" = {"tuple_expression": _single}
+SHELL: "Mapping[str, Rule]" = {
+    "command_substitution": _substitution,
+    "heredoc_redirect": strings.heredoc_shell,
+}

@@ -1,0 +1,191 @@
+"""Normal forms of strings: the kind of quotes leaves no trace where it changes nothing."""
+
+import re
+from typing import TYPE_CHECKING
+
+from yaadwatch.core.truth.normal_forms.common import bare, code, named, text, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Node
+
+_QUOTE = re.compile(rb"\\(?:(['\"])|(.))", re.DOTALL)
+_OF_SINGLE = re.compile(rb"\\([\\'])")
+_OF_DOUBLE = re.compile(rb"\\([\\\"$#])")
+_ESCAPED_RUBY = re.compile(rb"\\[^\\\"#]|#\{|#[@$]")
+_ESCAPED_PHP = re.compile(rb"\\[nrtvef0-7xu]")
+
+
+def javascript(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'it\\'s'` is `"it's"`; all other escapes count as they stand."""
+    return [b"s:" + unquoted(text(node, source))]
+
+
+def unquoted(written: bytes) -> bytes:
+    """Return what a string of JavaScript holds, its other escapes as they stand."""
+    return _QUOTE.sub(lambda found: found[1] or found[0], written[1:-1])
+
+
+def ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    return _scripted(node, source, _ESCAPED_RUBY)
+
+
+def _scripted(
+    node: "Node", source: bytes, escaped: "re.Pattern[bytes]"
+) -> "list[Node | bytes] | None":
+    if any(child.type in _CODE for child in node.children):
+        return None
+    written = text(node, source)
+    prefix, quoted = (b":", written[1:]) if written[:1] == b":" else (b"", written)
+    quote, inside = quoted[:1], quoted[1:-1]
+    if quote == b"'" and quoted[-1:] == quote:
+        return [prefix + b"s:" + _OF_SINGLE.sub(rb"\1", inside)]
+    if quote == b'"' and quoted[-1:] == quote and not escaped.search(_OF_DOUBLE.sub(b"", inside)):
+        return [prefix + b"s:" + _OF_DOUBLE.sub(rb"\1", inside)]
+    return None
+
+
+_CODE = frozenset(("interpolation", "variable_name", "dynamic_variable_name"))
+
+
+def php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    return _scripted(node, source, _ESCAPED_PHP)
+
+
+def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a text in three quotes without the indentation that only says where it stands."""
+    written = text(node, source)
+    if written[:3] != b'"""' or b"\n" not in written:
+        return [written]
+    first, *lines = written.split(b"\n")
+    depth = _depth(lines)
+    return [b"\n".join([first.rstrip(), *(line[depth:].rstrip() for line in lines)])]
+
+
+def kotlin(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`"${a} b"` is `"$a b"`; the last three quotes of a text may be indented as one likes."""
+    found: list[Node | bytes] = []
+    said, at = b"", node.start_byte
+    for child in node.children:
+        if child.type != "interpolation":
+            continue
+        said += source[at : child.start_byte]
+        at = child.end_byte
+        inside = named(child)
+        if len(inside) != 1 or inside[0].type != "identifier":
+            found += [said, child]
+            said = b""
+        elif _WORD.match(source[at : at + 1]):
+            said += b"${" + text(inside[0], source) + b"}"
+        else:
+            said += b"$" + text(inside[0], source)
+    return [*found, _LAST_QUOTES.sub(b'\n"""', said + source[at : node.end_byte])]
+
+
+_WORD = re.compile(rb"[\w\x80-\xff]")
+_LAST_QUOTES = re.compile(rb"\n[ \t]*\"\"\"$")
+
+
+def _depth(lines: "list[bytes]") -> int:
+    return min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
+
+
+def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`"a" + "b"` is `"ab"`: a long text may be broken anywhere."""
+    operands: list[Node] = []
+    one = node
+    while one.type == "binary_expression":
+        inside = code(one)
+        if len(inside) != 3 or inside[1].type != "+":
+            break
+        operands.append(bare(inside[2]))
+        one = bare(inside[0])
+    operands.append(one)
+    if not any(map(_is_plain, operands)):
+        return None
+    found: list[Node | bytes] = []
+    for one in reversed(operands):
+        written = text(one, source)
+        last = found[-1] if found else None
+        if not _is_plain(one) or written[:3] == b'"""':
+            found.append(one)
+        elif isinstance(last, bytes):
+            found[-1] = last[:-1] + written[1:]
+        else:
+            found.append(written)
+    return found if len(found) == 1 else wrapped(b"+", found)
+
+
+def _is_plain(node: "Node") -> bool:
+    return node.type == "string_literal"
+
+
+def heredoc_php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a here-document of PHP without the indentation of its end."""
+    body = next((one for one in node.children if one.type in _BODIES), None)
+    if body is None or any(child.child_count for child in body.children):
+        return None
+    end = source.rfind(b"\n", 0, node.end_byte) + 1
+    depth = len(source[end : node.end_byte]) - len(source[end : node.end_byte].lstrip())
+    lines = text(body, source).split(b"\n")
+    return wrapped(
+        body.type.encode(), [b"\n".join(line[depth:] if line.strip() else b"" for line in lines)]
+    )
+
+
+_BODIES = frozenset(("heredoc_body", "nowdoc_body"))
+_BEGINNING = re.compile(rb"<<([-~]?)[\"'`]?(\w+)[\"'`]?")
+
+
+def heredoc_ruby_start(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`<<~A` and `<<-A` begin what the end of the body tells apart."""
+    return [b"<<" + text(node, source).lstrip(b"<-~")]
+
+
+def heredoc_ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a here-document of Ruby without its indentation, where it begins with `<<~`."""
+    if any(child.type not in ("heredoc_content", "heredoc_end") for child in node.children):
+        return None
+    *lines, end = text(node, source).strip(b"\n").split(b"\n")
+    last = end.strip()
+    start = source.rfind(b"\n", 0, max(node.start_byte, 1)) + 1
+    starts = _BEGINNING.findall(source[start : node.start_byte + 1])
+    squiggly = any(mark == b"~" for mark, name in starts if name == last)
+    depth = _depth(lines) if squiggly else 0
+    return [b"\n".join([*(line[depth:] if line.strip() else b"" for line in lines), last])]
+
+
+def heredoc_shell(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`<< A` is `<<A`; behind `<<-` tabs at the start of a line do not count."""
+    found: list[Node | bytes] = []
+    at = node.start_byte
+    for child in node.children:
+        if child.child_count and child.type != "heredoc_body":
+            found += [source[at : child.start_byte], child]
+            at = child.end_byte
+    found.append(source[at : node.end_byte])
+    start = found[0]
+    if isinstance(start, bytes):
+        found[0] = _REDIRECT.sub(rb"<<\1", start)
+    if text(node, source).startswith(b"<<-"):
+        found = [_TABS.sub(b"\n", one) if isinstance(one, bytes) else one for one in found]
+    return found
+
+
+_REDIRECT = re.compile(rb"^<<(-?)[ \t]*")
+_TABS = re.compile(rb"\n\t+")
+
+
+def joined(tokens: "Iterable[bytes]") -> "Iterator[bytes]":
+    """Yield tokens of C with literals that stand side by side as the one that they are."""
+    before = b""
+    for token in tokens:
+        if token[:1] == before[:1] == b'"':
+            before = before[:-1] + token[1:]
+        else:
+            yield from (before,) if before else ()
+            before = token
+    yield from (before,) if before else ()
