@@ -181,9 +181,10 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
     departures = history.departures(since, until)
     if anchor.method is Method.GLOB:
         place = anchor.symbol
-        names = (name for row in departures for name in (row.path, row.to) if name)
-        inside = set(Tree.of(list(dict.fromkeys(names))).matching(place)).__contains__
-        gone = _taken_out(departures, inside)
+        gone = _taken_out(departures, _matches(place, departures))
+        if not gone and anchor.path:  # they went before the newest commits
+            departures = history.departures_in(anchor.path, since, until)
+            gone = _taken_out(departures, _matches(place, departures))
     else:
         place = anchor.path
         gone = _taken_out(departures, _is_in(place))
@@ -201,6 +202,11 @@ def _taken_out(
 ) -> list[Departure]:
     """Return those of what was inside, and was neither renamed nor moved to stay so."""
     return [one for one in departures if is_inside(one.path) and not is_inside(one.to or "")]
+
+
+def _matches(pattern: str, departures: Iterable[Departure]) -> Callable[[str], bool]:
+    names = (name for row in departures for name in (row.path, row.to) if name)
+    return set(Tree.of(list(dict.fromkeys(names))).matching(pattern)).__contains__
 
 
 def _is_in(folder: str) -> Callable[[str], bool]:

@@ -94,6 +94,23 @@ class TestLong:
         assert subjects(repo.doubt(memory)) == ["net is transport", "no more transport"]
 
 
+class TestLongWithPatterns:
+    @pytest.mark.parametrize("folder", ["made/api", "made/api/deep"])
+    def test_the_commit_that_took_all_files_of_a_pattern_is_found(self, both, folder):
+        repo, _ = both
+        for name in ("one", "two"):
+            repo.write(f"{folder}/{name}.gen", f"{name}\n" * 30)
+        repo.commit("made")
+        memory = repo.remember(f"Never edit `{folder}/*.gen` by hand")
+        repo.git("rm", "-q", "-r", folder)
+        repo.commit("nothing is made any more")
+        text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+
+        assert subjects(repo.doubt(memory)) == ["nothing is made any more"]
+
+
 class TestLongWithFolders:
     """What became of a folder before the newest commits of a long history."""
 

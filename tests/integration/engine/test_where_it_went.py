@@ -2,7 +2,10 @@
 
 import pytest
 
+from yaadwatch.model.errors import YaadError
+
 IMAGE = 'FROM node:18\nCOPY . .\nRUN npm ci\nCMD ["node", "."]\n'
+MINIFIED = f"!function(){{{';'.join(f'function f{n}(x){{return x}}' for n in range(60_000))}}}();"
 HANDLER = "import os\n\n\ndef {name}(event):\n    return {value}\n"
 
 
@@ -193,3 +196,135 @@ class TestNamesakes:
         repo.commit("b takes it from a")
 
         assert proposed(repo, memory)["path"] == "fn/a/main.py"
+
+
+class TestFolders:
+    """A text is proposed for a folder only when all of it, as it was, is in the new place."""
+
+    @pytest.fixture
+    def memory(self, repo):
+        for name in ("read", "write", "lock"):
+            repo.write(f"store/sqlite/{name}.py", f"def {name}():\n    return '{name}'\n" * 9)
+        repo.commit("store")
+        return repo.remember("The SQLite store is in `store/sqlite/`")
+
+    def test_a_folder_that_moved_whole_is_proposed(self, repo, memory):
+        repo.move("store/sqlite", "data/sqlite")
+        repo.commit("data")
+
+        assert proposed(repo, memory)["text"] == "The SQLite store is in `data/sqlite/`"
+
+    def test_a_folder_whose_files_were_rewritten_is_proposed_by_place_only(self, repo, memory):
+        repo.move("store/sqlite", "store/lake")
+        for name in ("read", "write", "lock"):
+            path = f"store/lake/{name}.py"
+            repo.write(path, repo.read(path).replace("return", "return lake and", 3))
+        repo.commit("lake")
+
+        assert proposed(repo, memory) == {
+            "path": "store/lake",
+            "text": None,
+            "also_changed": True,
+        }
+
+    def test_a_folder_of_which_a_part_went_elsewhere_is_proposed_by_place_only(self, repo, memory):
+        repo.write("misc/a.py", "a = 1\n")
+        repo.move("store/sqlite", "data/sqlite")
+        repo.move("data/sqlite/lock.py", "misc/lock.py")
+        repo.commit("data")
+
+        assert proposed(repo, memory)["text"] is None
+
+
+class TestNames:
+    def test_a_bare_name_becomes_the_way_from_its_folder(self, repo):
+        repo.write("docs/rules.md", "# Rules\n")
+        repo.write("docs/CLAUDE.md", "- Follow [the rules](rules.md)\n")
+        repo.commit("rules")
+        memory = repo.remember("Follow docs/rules.md and [these](rules.md)")
+
+        repo.move("docs/rules.md", "docs/rules/overview.md")
+        repo.commit("folder")
+
+        text = proposed(repo, memory)["text"]
+        assert text == "Follow docs/rules/overview.md and [these](rules/overview.md)"
+
+    def test_an_escaped_path_is_put_right_with_the_plain_one(self, repo):
+        repo.write("web/_net.ts", "export const a = 1\n")
+        repo.commit("net")
+        memory = repo.remember(r"Calls are in [web/\_net.ts](web/_net.ts)")
+
+        repo.move("web/_net.ts", "app/_net.ts")
+        repo.commit("app")
+
+        assert proposed(repo, memory)["text"] == "Calls are in [app/_net.ts](app/_net.ts)"
+
+
+class TestAnnounced:
+    """What a text says is about to go may go."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "`npm run old` is replaced by `npm run new`",
+            "`npm run old` is deprecated in favour of `npm run new`",
+            "We migrate from `npm run old` to `npm run new`",
+            "`npm run new` replaces `npm run old`",
+            "`npm run old` will be removed; run `npm run new`",
+        ],
+    )
+    def test_it_raises_no_flag_when_it_goes(self, repo, text):
+        repo.write("package.json", '{"scripts": {"old": "a", "new": "b"}}\n')
+        repo.commit("scripts")
+        memory = repo.remember(text)
+
+        repo.write("package.json", '{"scripts": {"new": "b"}}\n')
+        repo.commit("old is gone")
+        assert repo.verdict(memory) == "fresh"
+        repo.write("package.json", '{"scripts": {}}\n')
+        repo.commit("so is new")
+        assert repo.verdict(memory) == "gone"
+
+
+class TestRefusals:
+    """A refusal says why a definition was not found."""
+
+    @pytest.mark.parametrize(
+        ("path", "source"),
+        [
+            ("src/a.ts", "".join(f"export function get(a: {t}): {t};\n" for t in "ABCD")),
+            ("src/a.py", "@overload\ndef get(a): ...\n" * 4),
+            ("src/A.java", f"class A {{ {'int get() {{ return 1; }} ' * 4} }}"),
+            ("conf/a.toml", "".join(f"[s{n}]\nget = {n}\n" for n in range(5))),
+        ],
+    )
+    def test_a_name_that_is_defined_too_often_is_refused_for_that(self, repo, path, source):
+        repo.write(path, source)
+        repo.commit("often")
+
+        with pytest.raises(YaadError) as refused:
+            repo.remember(f"`get` in {path} is what you want", symbols=["get"])
+
+        assert f"{path} defines get more than 3 times" in refused.value.message
+        assert "defined in none" not in refused.value.message
+
+    @pytest.mark.parametrize(
+        ("source", "why"),
+        [(MINIFIED, "cannot be read as JavaScript"), (MINIFIED * 2, "larger than 2 MiB")],
+        ids=["minified", "large"],
+    )
+    def test_a_file_that_cannot_be_read_is_named_as_such(self, repo, source, why):
+        repo.write("dist/app.min.js", source)
+        repo.commit("odd")
+
+        with pytest.raises(YaadError) as refused:
+            repo.remember("It is there", files=["dist/app.min.js"], symbols=["f5000"])
+
+        assert "dist/app.min.js" in refused.value.message
+        assert why in refused.value.message
+
+    def test_a_name_that_is_nowhere_is_still_told_so(self, repo):
+        with pytest.raises(YaadError) as refused:
+            repo.remember("f is in it", files=["src/net.py"], symbols=["nowhere_at_all"])
+
+        assert "defined in none" in refused.value.message

@@ -9,6 +9,7 @@ from yaadwatch.core.references.mentions import mentions
 
 WORDS = (
     *("instead of", "rather than", "using", "the", "`a.b`", "`x`", "y_z", "f()", "src/a.py", ","),
+    *("is replaced by", "is deprecated", "replaces", "migrate from", "to", "goes away"),
     *("or", "does not exist", "are no longer needed", "was removed", "is gone", "if", "Use", "."),
 )
 texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(" ".join)
@@ -57,6 +58,18 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
             {"fetch_all"},
             {"fetch_one"},
         ),
+        ("`fetch_one` is replaced by `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one()` will be superseded by the new `fetch_all()`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` is deprecated in favour of `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` is deprecated; use `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` was renamed to `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` will be removed in 3.0", set(), {"fetch_one"}),
+        ("`fetch_one` goes away soon, `fetch_all` stays", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_all` replaces `fetch_one`", {"fetch_all"}, {"fetch_one"}),
+        ("We are migrating from `fetch_one` to `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("If `fetch_one` is deprecated, call `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("`fetch_all` replaces `fetch_one` with a stub", {"fetch_all", "fetch_one"}, set()),
+        ("`fetch_one` is replaced when it fails", {"fetch_one"}, set()),
         ("Keep `fetch_all`; never swap it out for `fetch_one`", {"fetch_all"}, {"fetch_one"}),
         ("Never switch to `fetch_one`", {"fetch_one"}, set()),
         ("If you do not replace it with `fetch_one`, it hangs", {"fetch_one"}, set()),

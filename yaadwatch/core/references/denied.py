@@ -1,7 +1,8 @@
-"""Which names does a text mention only to say that they are not used, or not there any more?
+"""Which names does a text mention only to say that they are not used, or not there for long?
 
 "Use `fetch()` instead of `requests.get`" stays true when nothing calls `requests.get` any more, and
-so does "`client.on()` does not exist": nothing rests on such a name.
+so does "`client.on()` does not exist": nothing rests on such a name. Nor on what a text says is
+about to go: "`make old` is replaced by `make new`" announces that `make old` goes.
 """
 
 import re
@@ -9,7 +10,8 @@ from typing import Final
 
 _MAY_BE: Final = (
     *("instead of", "rather than", "in place of", "as opposed to", "replace", "swap", "switch"),
-    *("not exist", "n't exist", "no longer", "removed", "gone"),
+    *("not exist", "n't exist", "no longer", "removed", "gone", "goes away", "go away"),
+    *("supersed", "deprecat", "renamed to", "migrat", "phased out", "obsolete"),
 )
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.
 _NAME = (
@@ -46,6 +48,26 @@ _GONE = re.compile(
     r"(?:do(?:es)?(?:\snot|n['’]t)\sexist|no longer exists?"
     rf"|(?:is|are)\s(?:gone|{_NO_MORE})|(?:was|were|has been|have been)\sremoved)\b"
 )
+_BE = r"(?:is|are|was|were|has been|have been|will be|gets?|(?:is|are) (?:to be|being|going to be))"
+_HEIR = rf"(?:(?:the|an?|its|our|new)\s{{1,3}}){{0,3}}{_NAME}"
+_ANNOUNCED = re.compile(
+    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}(?:"
+    rf"{_BE}\s(?:(?:now|soon|gradually|slowly)\s)?(?:"
+    rf"(?:replaced|superseded)\s(?:by|with)\s{{1,3}}{_HEIR}"
+    rf"|(?:renamed|migrated)\sto\s{{1,3}}{_HEIR}"
+    r"|deprecated\b|phased out\b|obsolete\b)"
+    r"|(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)\b"
+    r"|(?:goes|go|will go)\saway\b)"
+)
+"""What is said to go, or to be on its way out."""
+_SUCCEEDED = re.compile(
+    rf"(?i){_NAME}(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}"
+    rf"(?:(?:has|have|will)\s)?(?:replace[sd]?|supersede[sd]?)\s{{1,3}}"
+    rf"(?:(?:the|our|its|old|legacy|former)\s{{1,3}}){{0,3}}({_NAMES})(?!\s{{1,3}}(?:with|by)\b)"
+)
+_MIGRATED = re.compile(
+    rf"(?i)\bmigrat(?:e|es|ed|ing|ion)\s(?:away\s)?from\s{{1,3}}({_NAMES})\s{{1,3}}to\s{{1,3}}{_HEIR}"
+)
 _ONE = re.compile(r"(?i)\b(?:does|exists|is|was|has)\b")
 """What is said of one thing: of `a`, and `b` is gone says nothing of `a`."""
 _LAST_NAME = re.compile(rf".*(?:, ?(?:and )?| and )(?={_NAME}\Z)", re.DOTALL)
@@ -69,14 +91,14 @@ _SENTENCE_MAX = 200
 
 
 def without(text: str) -> str:
-    """Return a text with spaces in place of names of which it says that they are not used.
+    """Return a text with spaces in place of names of which it says that they are not used, or go.
 
     "If `config.toml` does not exist" is no such thing, nor is "never use `a()` instead of `b()`".
     """
     lowered = text.lower()
     if not any(map(lowered.__contains__, _MAY_BE)):
         return text
-    for pattern in (_INSTEAD, _NO_HEIR, _GONE):
+    for pattern in (_INSTEAD, _NO_HEIR, _GONE, _ANNOUNCED, _SUCCEEDED, _MIGRATED):
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
             if pattern is _GONE and _ONE.search(text, end, found.end()):

@@ -215,9 +215,35 @@ def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if found is None or not _is_there(found, view):
         return Seen()
     if found.sure:
-        return Seen(place=found.path)
+        folder = anchor.method is Method.FOLDER
+        return Seen(place=found.path, rewritten=folder and _is_mixed(anchor, found.path, head))
     parts = tuple(part for part in found.parts if view.has_folder(part))
     return Seen(likely=found.path, elsewhere=parts[:ELSEWHERE_MAX] if len(parts) > 1 else ())
+
+
+def _is_mixed(anchor: Anchor, place: str, head: AtHead) -> bool:
+    """Return whether a folder that moved is not, as it was, in one place.
+
+    Some of its files went elsewhere, or most of those that are looked at say something else now.
+    """
+    if not head.knows(anchor):
+        return False
+    inside = f"{anchor.path}/"
+    window = head.window(anchor.commit)
+    old = [one for one in window.changes.listed if one.old and one.old.startswith(inside)]
+    came = [one for one in old if one.new and one.new.startswith(f"{place}/")]
+    if any(one.new and one not in came for one in old):
+        return True
+    read = head.history.read_blob
+    kept = 0
+    for one in old[:PARTS_MAX]:
+        if one.new is None or one not in came:
+            continue
+        same = one.old_blob == one.new_blob
+        then, now = (None, None) if same else (read(one.old_blob), read(one.new_blob))
+        both = then is not None and now is not None
+        kept += same or (both and relocated.says_the_same(then or b"", now or b"", one.new))
+    return 2 * kept < len(old[:PARTS_MAX])
 
 
 def _moved_by_hand(folder: str, view: View) -> Successor | None:

@@ -112,9 +112,15 @@ def _is_named_still(text: str, judged: Judgement) -> bool:
 
 
 def _suggestion(text: str, worst: Judgement, sights: Sequence[Sight]) -> Suggestion | None:
-    """Return what would mend the memory: what `worst` proposes, then what other anchors do."""
+    """Return what would mend the memory: what `worst` proposes, then what other anchors do.
+
+    That others use something else now, or that something calls itself deprecated, does not make the
+    text true with another name in it: nothing is proposed then.
+    """
     every = [sight.judgement for sight in sights]
     valued = any(map(proposals.has_other_value, every))
+    if worst.verdict is Verdict.CHANGED and not valued:
+        return None
     others = sorted(
         (
             one

@@ -14,7 +14,7 @@ from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
+from yaadwatch.model.settings import DEFINITIONS_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import blob_id
 
@@ -100,6 +100,32 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
             return None
     line = _defining_line(data, symbol)
     return (Method.HUNKS, "", line) if line is not None else None
+
+
+def why_untold(view: View, path: str, symbol: str) -> str:
+    """Return why it cannot be told what `path` defines as `symbol`; '' when that can be told."""
+    found = view.find(path)
+    if found is None or is_prose(path):
+        return ""
+    if found.odd:
+        return found.odd
+    data = view.read(path)
+    if data is None or hunks.last_part(symbol).encode() not in data:
+        return ""
+    state = definitions.define(data, path, symbol).state
+    if state is State.AMBIGUOUS:
+        return (
+            f"{as_name(path)} defines {symbol} more than {DEFINITIONS_MAX} times, too often to "
+            "tell which is meant"
+        )
+    if state is State.BROKEN:
+        language = language_of(path)
+        title = language.title if language is not None else "code"
+        return (
+            f"{as_name(path)} names {symbol}, but cannot be read as {title} (it is minified, too "
+            "large or broken), so what it defines is not known"
+        )
+    return ""
 
 
 def _defining_line(data: bytes, symbol: str) -> int | None:

@@ -13,7 +13,7 @@ from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
 from yaadwatch.engine import budget, succession
-from yaadwatch.engine.anchored import anchor_state, anchoring
+from yaadwatch.engine.anchored import anchor_state, anchoring, file_state
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
@@ -408,6 +408,11 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
 
 
 def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree, lacking: str) -> None:
+    """Refuse definitions that the caller gave and that are not there, and say why not.
+
+    Raises:
+        YaadError: NOT_FOUND; REFUSED when it cannot be told; UNAVAILABLE without git.
+    """
     for symbol in draft.symbols:
         if not any(anchor.symbol == symbol for anchor in found):
             if lacking:
@@ -415,6 +420,14 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree, lack
                     Code.UNAVAILABLE,
                     f"{lacking}; {symbol} is in none of them, and nothing was stored.",
                     hint="Name the file that defines it, or install git.",
+                )
+            named = dict.fromkeys((*draft.files, *(anchor.path for anchor in found)))
+            why = (file_state.why_untold(tree, path, symbol) for path in named)
+            if reason := next(filter(None, why), ""):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{reason}; nothing was stored.",
+                    hint="Without --symbol, the memory rests on the file.",
                 )
             nearest = misspelled.nearest_definition(symbol, found, draft.files, tree)
             raise YaadError(

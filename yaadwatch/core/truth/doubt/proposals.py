@@ -57,8 +57,17 @@ def suggest(text: str, judgement: Judgement) -> Suggestion | None:
     rewritten = _renamed(text, old, new, folder=folder, from_top=True)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     if name != new_name and not folder:
-        rewritten = _renamed(rewritten, name, new_name)
+        rewritten = _renamed(rewritten, name, _from_folder_of(old, new))
     return Suggestion(path=new, text=rewritten if rewritten != text else None)
+
+
+def _from_folder_of(old: str, new: str) -> str:
+    """Return how a text that names a file by its bare name may name another place of it.
+
+    The name does for a place in the same folder; of any other one it would say where it is not.
+    """
+    folder = old.rpartition("/")[0]
+    return new.removeprefix(f"{folder}/") if folder else new
 
 
 def proposal(
@@ -248,7 +257,8 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: b
     """
     longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
     before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
-    alone = rf"(?<![\w/\\.~-])({before}){re.escape(old)}(?!{longer})"
+    written = re.escape(old).replace("_", r"\\?_")  # Markdown may have it escaped
+    alone = rf"(?<![\w/\\.~-])({before}){written}(?!{longer})"
     return re.sub(alone, lambda found: found.group(1) + new, text)
 
 

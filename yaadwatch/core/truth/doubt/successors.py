@@ -62,14 +62,14 @@ def of_folder(
                 places[place] += 1
     if places:
         best, count = max(places.items(), key=lambda item: (item[1], item[0]))
+        lost = sum(one.startswith(path + "/") for one in removed)
+        parent = _common_folder(places)
+        if lost < places.total() and parent and was_there is not None and not was_there(parent):
+            return Successor(parent, sure=True)
         if 2 * count > places.total():
             return Successor(best, sure=True)
-        lost = sum(one.startswith(path + "/") for one in removed)
         if lost >= places.total():
             return Successor(best, sure=False)
-        parent = _common_folder(places)
-        if parent and was_there is not None and not was_there(parent):
-            return Successor(parent, sure=True)
         return Successor(best, sure=False, parts=_by_count(places))
     same = _folder_of_same_name(path, added, removed)
     was = same is not None and was_there is not None and was_there(same.path)
