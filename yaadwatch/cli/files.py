@@ -83,6 +83,9 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"To write to it again: yaadwatch files adopt {shlex.quote(answer['path'])}")
     else:
         _tell_files(answer, terminal)
+        if args.action == "adopt" and answer.get("wrote") and args.mode == INLINE:
+            named = shlex.join(answer["wrote"])
+            terminal.line(f"If git tracks them, commit this: git commit {named}")
     return 0 if answer.get("settled", True) else 1
 
 

@@ -69,6 +69,8 @@ def run(
         client = (connect or _client)(args, terminal)
         try:
             status: int = args.run(args, client, terminal)
+            if client.wrote and not getattr(args, "json", False):
+                _announce(list(client.wrote), terminal)
         finally:
             client.close()
         terminal.flush()
@@ -88,6 +90,14 @@ def run(
         _tell(ours, terminal, as_json="--json" in argv, trace=traceback.format_exc())
         return _status(Code.INTERNAL, args)
     return status
+
+
+def _announce(paths: "list[str]", terminal: "Terminal") -> None:
+    """Print which agent files of the person a command wrote, and how to undo that."""
+    import shlex
+
+    named = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
+    terminal.line(f"wrote {', '.join(paths)}; undo: yaadwatch files restore {named}")
 
 
 def _status(code: Code, args: "Namespace | None") -> int:

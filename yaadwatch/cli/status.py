@@ -199,7 +199,9 @@ def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "d
     ]
     if files:
         _title("Agent files", terminal)
-        listed, left = _first(files, lambda file: file[1]["state"] != "synced")
+        listed, left = _first(
+            files, lambda file: file[1]["state"] != "synced" or bool(file[1].get("reason"))
+        )
         terminal.table([(path, str(found["mode"]), _state(found)) for path, found in listed])
         if left:
             waiting = sum(found["state"] != "synced" for _, found in left)

@@ -119,6 +119,8 @@ class Client:
         self._socket: socket.socket | None = None
         self._read = bytearray()
         self._asked = 0
+        self.wrote: dict[str, None] = {}
+        """The agent files that its calls wrote."""
         self._greeted_at = ("", 0.0)
         self.pid: int | None = None
         """Of the daemon, once connected."""
@@ -186,6 +188,7 @@ class Client:
         result = found.get("result")
         if not isinstance(result, dict):
             raise _nonsense(operation)
+        self.wrote |= dict.fromkeys(result.get("wrote", ()))
         return result
 
     def _stream(self, connected: socket.socket) -> "Iterator[dict[str, Any]]":

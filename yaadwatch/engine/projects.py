@@ -103,7 +103,8 @@ def add(
             if chosen:
                 releasing.choose(home, space, chosen)
             stale.check_space(home, space, None)
-            known = {row.path: row for row in tree.sync_space(home, space).files}
+            done = tree.sync_space(home, space)
+            known = {row.path: row for row in done.files}
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)
             shallow = json_views.shallow_row(space)
         undo.pop_all()
@@ -130,6 +131,7 @@ def add(
         "looking": said.looking,
         "shallow": shallow,
         "mode": mode,
+        "wrote": list(done.wrote),
         "backup": str(removed[1]) if removed is not None and not (found.again or restore) else None,
         "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
     }

@@ -136,6 +136,15 @@ VERBS: Final[Mapping[str, Late]] = {
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 
+CAUSES: Final = frozenset(
+    {
+        *("remember", "forget", "erase", "restore", "confirm", "update", "reanchor", "pin"),
+        *("unpin", "link", "unlink", "close_link", "inject", "delete_node", "delete_edge"),
+        *("resolve", "feedback", "upkeep", "import"),
+    }
+)
+"""Operations about memories that may change agent files: a person hears which in the answer."""
+
 AT_ONCE: Final = frozenset({"health"})
 """Verbs that look at nothing but memory: they are answered where they are heard."""
 
@@ -405,6 +414,8 @@ class Dispatcher:
         name = request.operation.name
         try:
             do = verb or self._verbs[name]
+            if name in CAUSES and call.origin == PERSON and isinstance(do, Late):
+                do = partial(_announcing, do)
             return line(request.id, do(self._home, call, **fields_of(request.message)))
         except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
             return line(request.id, self._said(name, error))
@@ -431,6 +442,15 @@ class Dispatcher:
                 },
             )
         return said
+
+
+def _announcing(do: Verb, home: Home, call: Call, **fields: object) -> Answer:
+    """Return what a verb answers, and which agent files it changed."""
+    # Loads what syncs agent files, which most daemons that are just asked something never need.
+    from yaadwatch.engine.syncing.announcing import announced
+
+    began = home.clock.now()
+    return do(home, call, **fields) | announced(home, call, began)
 
 
 def _told_of(home: Home, call: Call, **fields: object) -> Answer:  # noqa: ARG001

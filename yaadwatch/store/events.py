@@ -80,6 +80,25 @@ def about(
     ]
 
 
+def written(conn: apsw.Connection, kind: str, worktree: int, since: datetime) -> list[str]:
+    """Return the files of a work tree that newest events of one kind are about, oldest first.
+
+    Of the last 256 events, those since a time.
+    """
+    rows = conn.execute(
+        """
+        SELECT subject
+          FROM events
+         WHERE seq > (SELECT max(seq) - 256 FROM events) AND kind = ? AND at_ms >= ?
+           AND json_extract(body, '$.worktree') = ?
+         GROUP BY subject
+         ORDER BY min(seq)
+        """,
+        (kind, to_ms(since), worktree),
+    )
+    return [subject for (subject,) in rows]
+
+
 def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
     """Forget at most `limit` events from before a time that every follower has read.
 

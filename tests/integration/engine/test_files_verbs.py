@@ -6,6 +6,7 @@ import pytest
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.syncing import verbs
+from yaadwatch.engine.syncing.announcing import announced
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta
@@ -327,3 +328,52 @@ def test_what_the_one_carrier_of_old_left_is_taken_out_too(world):
 
     assert exclude.read_bytes() == before
     assert not (tree.path / ".claude").exists()
+
+
+class TestAnnounced:
+    """A command that changes agent files says which, also where the daemon was faster."""
+
+    def said(self, tree, act):
+        tree.settle()
+        began = tree.home.clock.now()
+        act()
+        return announced(tree.home, tree.call, began)
+
+    def test_what_a_command_about_a_memory_wrote(self, tree):
+        tree.settle()
+        tree.sync()
+        both = {"wrote": ["CLAUDE.md", "AGENTS.md"]}
+        ids = []
+
+        assert self.said(tree, lambda: ids.append(tree.remember(RULE, kind="convention"))) == both
+        assert self.said(tree, lambda: tree.edit(ids[0], RULE + " and cookies")) == both
+        assert self.said(tree, lambda: tree.remember("The net is slow")) == {}
+        assert self.said(tree, lambda: (tree.forget(ids[0]), tree.sync())) == both
+
+    def test_nothing_is_written_where_the_branch_has_no_block(self, world):
+        tree = world.repo()
+        tree.write("CLAUDE.md", CLAUDE)
+        tree.commit("rules")
+        tree.add()
+        tree.sync()
+
+        assert self.said(tree, lambda: tree.remember(RULE, kind="convention")) == {}
+        assert tree.git("status", "--porcelain") == ""
+
+    def test_a_file_that_an_agent_may_edit_is_not_written(self, tree):
+        tree.settle()
+        tree.sync()
+        verbs.files(tree.home, Call(folder=tree.path, origin="agent:claude"))
+
+        assert self.said(tree, lambda: tree.remember(RULE, kind="convention")) == {}
+        assert RULE not in tree.read("CLAUDE.md")
+
+    def test_adopt_sync_release_and_add_say_it_too(self, tree):
+        added = tree.add(mode="read")
+        tree.remember(RULE, kind="convention")
+        assert added["wrote"] == []
+
+        assert ask(tree, verbs.files_adopt, path="CLAUDE.md")["wrote"] == ["CLAUDE.md"]
+        assert ask(tree, verbs.files_sync)["wrote"] == []
+        assert ask(tree, verbs.files_release, path="CLAUDE.md")["wrote"] == ["CLAUDE.md"]
+        assert tree.add(mode="inline")["wrote"] == ["CLAUDE.md", "AGENTS.md"]

@@ -19,6 +19,7 @@ class RecordingClient:
     def __init__(self, answers=None, events=()):
         self.answers = answers or {}
         self.calls = []
+        self.wrote = {}
         self._events = events
 
     def call(self, operation, /, **fields):
@@ -28,6 +29,7 @@ class RecordingClient:
             answer = answer.pop(0)
         if isinstance(answer, BaseException):
             raise answer
+        self.wrote |= dict.fromkeys(answer.get("wrote", ()))
         return answer
 
     def events(self, after=None):

@@ -211,3 +211,25 @@ def test_a_private_file_is_said_with_the_command_that_changes_it():
     ran = command("add", answers={"add": ADDED | {"files": files}})
 
     assert "  To write a block into them instead: yaadwatch files adopt --mode inline" in ran.lines
+
+
+@pytest.mark.parametrize(
+    ("wrote", "said"),
+    [
+        (["CLAUDE.md"], "wrote CLAUDE.md; undo: yaadwatch files restore CLAUDE.md"),
+        (["CLAUDE.md", "A.md"], "wrote CLAUDE.md, A.md; undo: yaadwatch files restore FILE"),
+    ],
+)
+def test_a_command_says_which_agent_files_it_wrote(wrote, said):
+    ran = command("files", "sync", answers={"files_sync": SYNCED | {"wrote": wrote}})
+    assert ran.lines[-1] == said
+
+    as_json = command("files", "sync", "--json", answers={"files_sync": SYNCED | {"wrote": wrote}})
+    assert "undo" not in as_json.out
+    assert as_json.json["wrote"] == wrote
+
+
+def test_adopting_a_file_asks_for_a_commit():
+    answer = SYNCED | {"wrote": ["CLAUDE.md"]}
+    ran = command("files", "adopt", "CLAUDE.md", answers={"files_adopt": answer})
+    assert "commit this: git commit CLAUDE.md" in ran.out

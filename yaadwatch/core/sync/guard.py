@@ -1,7 +1,7 @@
 """Does this look like an accident? Then nothing is deleted, and the file waits for a person."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -52,6 +52,27 @@ def deletion(
     else:
         return None
     return Paused(reason=f"{reason}; no memory was deleted", lost=lost, total=total)
+
+
+def replaced(agreed: Set[str], said: Set[str], before: Set[str], now: Set[str]) -> Paused | None:
+    """Return why a file is paused that another one was copied over; None if it is still the same.
+
+    Args:
+        agreed: words and lines of its block as it was agreed.
+        said: words and lines of its block now.
+        before: words outside its block as they were read last.
+        now: words outside its block now.
+    """
+    if not (agreed and said and before and now):
+        return None
+    if (agreed | before) & (said | now):
+        return None
+    return Paused(
+        reason="it holds nothing of what it held, and a block of other rules, as if the file of "
+        "another repository was copied over it; nothing was read",
+        lost=len(before),
+        total=len(before),
+    )
 
 
 def conflict_markers(data: bytes) -> Paused | None:

@@ -359,6 +359,19 @@ def spelled(name: str, listed: Collection[str]) -> str:
     return folder + slash + alike[0] if alike else name
 
 
+def spelled_otherwise(root: Path, path: str) -> str:
+    """Return the name of a file that differs from that of a missing one by case only; '' for none.
+
+    A file system that takes both for the same has no such file.
+    """
+    try:
+        listed = [one.name for one in (root / path).parent.iterdir()]
+    except OSError:
+        return ""
+    found = spelled(path, listed)
+    return found if found != path else ""
+
+
 def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
     """Yield the files that a pattern of a format stands for, in the order of their names.
 

@@ -12,6 +12,7 @@ from yaadwatch.engine.stores.store_places import (
     STORE_FOLDER,
     exclude_file,
     has_its_number,
+    is_deinited,
     is_whole,
 )
 from yaadwatch.model.errors import Code, YaadError
@@ -106,7 +107,7 @@ def may_return(project: Project) -> bool:
     try:
         if not has_its_number(project):
             return False
-        if not is_whole(project.common_dir):
+        if not is_whole(project.common_dir) or is_deinited(project):
             return False  # it is being deleted
         if project.store.parent.name != STORE_FOLDER:
             return True

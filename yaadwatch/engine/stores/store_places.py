@@ -2,6 +2,7 @@
 
 import os
 import stat
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -73,7 +74,22 @@ def lacking(project: Project) -> str:
         return f"a link leads from {project.common_dir} to {os.path.realpath(project.common_dir)}"
     if is_anothers(project):
         return f"{project.common_dir} is another repository now"
+    if is_deinited(project):
+        return f"{project.root} is a submodule that is not checked out (git submodule deinit)"
     return ""
+
+
+def is_deinited(project: Project) -> bool:
+    """Return whether a project is a submodule whose work tree was emptied by git.
+
+    Its repository stays in that of the superproject.
+    """
+    below = project.common_dir.parts
+    return (
+        project.common_dir != project.root / ".git"
+        and any(pair == (".git", "modules") for pair in pairwise(below))
+        and not os.path.lexists(project.root / ".git")
+    )
 
 
 def has_its_number(project: Project) -> bool:

@@ -25,6 +25,12 @@ from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
 NO_BLOCK: Final = "no block of ours is committed on this branch, so none is written"
+UNTRACKED: Final = "untracked"
+"""Stands for the adopted version of a file that got its block while git did not track it."""
+TRACKED_SINCE: Final = (
+    "git tracks it now, with our block; keep that: yaadwatch files adopt {path}; keep rules out of"
+    " git: yaadwatch files adopt {path} --mode private"
+)
 UNCOMMITTED: Final = (
     "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
 )
@@ -93,9 +99,11 @@ def is_refused(row: AgentFileRow) -> bool:
     return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))
 
 
-def reason_of(branch: BranchFile, path: str, data: bytes) -> str:
+def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     """Return what a person has to know about the block of a file; '' for nothing."""
-    found = find(data)
+    found, path = find(data), row.path
+    if row.adopted == UNTRACKED and branch.block is not None:
+        return TRACKED_SINCE.format(path=shlex.quote(path))
     if branch.refusal:
         return branch.refusal + (f"; to begin: {adopt_command(path)}" if not branch.filter else "")
     if branch.differs(found.text if isinstance(found, Block) else None):
@@ -106,6 +114,15 @@ def reason_of(branch: BranchFile, path: str, data: bytes) -> str:
 def adopt_command(path: str) -> str:
     """Return the command that writes the first block into a file."""
     return f"yaadwatch files adopt {shlex.quote(path)}"
+
+
+def adopted(branch: BranchFile, row: AgentFileRow) -> str:
+    """Return what `AgentFileRow.adopted` is from now on."""
+    if branch.adopted:
+        return branch.blob
+    if row.mode == INLINE and not branch.blob:
+        return UNTRACKED
+    return UNTRACKED if row.adopted == UNTRACKED and branch.block is not None else ""
 
 
 def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bridges.block import Block
 from yaadwatch.core import privacy
-from yaadwatch.core.sync import inventory, plan
+from yaadwatch.core.sync import guard, inventory, plan
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.inventory import Inventory
 from yaadwatch.core.sync.match import read
@@ -87,6 +87,10 @@ def decide(
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
     known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside, away=away)
     accept_deletions = accept_deletions or seen.committed
+    if not accept_deletions and not seen.from_git:
+        paused = _replaced(known, inside, outside)
+        if paused is not None:
+            return paused
     stock = inventory.take_stock(
         known.then,
         seen.statements,
@@ -114,6 +118,14 @@ def decide(
     if isinstance(done, Paused):
         return done
     return Decided(inventory=stock, plan=done, archived=known.archived)
+
+
+def _replaced(known: _Store, inside: set[str], outside: set[str]) -> Paused | None:
+    """Return why a file waits for a person that was overwritten by another one with a block."""
+    items = known.agreement.items if known.agreement is not None else ()
+    agreed = {text_hash(row.graph) for row in items if row.file and row.graph}
+    before = {text_hash(known.texts[row.node]) for row in known.then if row.line is not None}
+    return guard.replaced(agreed, inside, before, outside)
 
 
 def _look(

@@ -136,7 +136,12 @@ def gather(
                 document = parsed(found.bridge, data)
                 statements = document.statements
                 everywhere = everywhere and document.everywhere
-    if row.adopted and branch.refusal and not from_git and row.branch == head.branch:
+    if (
+        row.adopted not in ("", branch_file.UNTRACKED)
+        and branch.refusal
+        and not from_git
+        and row.branch == head.branch
+    ):
         # A commit of other lines, or of others' work, leaves the block of the person uncommitted.
         branch = replace(branch, adopted=isinstance(block, Block))
     return Gathered(

@@ -8,6 +8,7 @@ from bridges.block import Block
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
+from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.syncing.committing import Committed
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
@@ -63,7 +64,7 @@ class Recorder:
             head=seen.head.commit,
             branch=privacy.mask(seen.head.branch).text,
             written=written,
-            adopted=seen.branch.blob if seen.branch.adopted else "",
+            adopted=branch_file.adopted(seen.branch, seen.row) if data is not None else "",
         )
         agreement = (
             plan.agreement(done.admitted if done else (), digest) if plan is not None else None

@@ -104,19 +104,22 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
 def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
     """Forget a file that is no agent file any more, after our block was taken out of it.
 
-    What it said and no other place says is hidden, as what another branch says.
+    What it said and no other place says is hidden, as what another branch says. Where a link has
+    taken its place, what it said is still a memory, and stays in the blocks.
 
     Raises:
         YaadError: see `release`.
     """
     row = space.db.read(agent_files.of_worktree, space.worktree.id)[path]
+    became_link = (space.root / path).is_symlink()
     _take_block_out(home, space, row, key)
 
     def commit(conn: Connection) -> None:
         agreements.forget(conn, row.worktree, path)
         places = provenance.on_path(conn, row.worktree, path)
         elsewhere = provenance.elsewhere(conn, row.worktree, path)
-        veiled = [replace(one, line=None) for one in places if one.node not in elsewhere]
+        lost = () if became_link else places
+        veiled = [replace(one, line=None) for one in lost if one.node not in elsewhere]
         provenance.put_path(conn, row.worktree, path, veiled)
         agent_files.drop(conn, row.worktree, [path])
 

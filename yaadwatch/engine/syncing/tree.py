@@ -20,7 +20,7 @@ from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.engine import branch_ancestry
-from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.syncing import acting, branch_file, carrier, modes, releasing
@@ -59,6 +59,7 @@ TRIES_MAX: Final = 3
 """A file is looked at again when somebody wrote it meanwhile, so often at most."""
 AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
+SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
 
@@ -73,12 +74,14 @@ class Synced:
         watching: whether somebody may still write to a file that we have just replaced, so that it
             has to be looked at again.
         changed: whether anything was written, in a file or the graph.
+        wrote: the person's files that were written.
     """
 
     files: tuple[AgentFileRow, ...]
     waiting: bool
     watching: bool
     changed: bool
+    wrote: tuple[str, ...] = ()
 
 
 def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Synced:
@@ -192,6 +195,7 @@ class _Work:
         self._terms: Terms = terms_of(self._key)
         self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
         self._away: frozenset[str] = frozenset()
+        self._wrote: dict[str, None] = {}
         self.waiting = False
 
     def round(self) -> bool:
@@ -222,7 +226,11 @@ class _Work:
         rows = self._rows()
         watching = acting.waits(self._home, self._space, rows)
         return Synced(
-            files=tuple(rows.values()), waiting=waiting, watching=watching, changed=changed
+            files=tuple(rows.values()),
+            waiting=waiting,
+            watching=watching,
+            changed=changed,
+            wrote=tuple(self._wrote),
         )
 
     def _rows(self) -> dict[str, AgentFileRow]:
@@ -290,7 +298,8 @@ class _Work:
             accept_deletions=accept,
         )
         if isinstance(decided, Paused):
-            self._recorder.note(row, PAUSED, _with_way_out(decided, path))
+            other = finding.spelled_otherwise(self._space.root, path) if seen.data is None else ""
+            self._recorder.note(row, PAUSED, _with_way_out(decided, path, other))
             return False
         try:
             done = commit(self._home, self._space, seen, decided, away=self._away)
@@ -303,7 +312,9 @@ class _Work:
         """Write a file as it was decided, and the agreement; return whether anything changed."""
         row, path, data = seen.row, seen.path, seen.data
         if data is None or plan is None:
-            reason = branch_file.reason_of(seen.branch, path, data) if data is not None else ""
+            reason = branch_file.reason_of(seen.branch, row, data) if data is not None else ""
+            if data is None and self._space.repository.is_sparse(path):
+                reason = SPARSE
             self._recorder.agreed(seen, data, None, reason)
             return done.changed
         if plan.writes:
@@ -324,7 +335,7 @@ class _Work:
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
-        reasons = (_left_out(plan), branch_file.reason_of(seen.branch, path, data))
+        reasons = (_left_out(plan), branch_file.reason_of(seen.branch, row, data))
         self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
 
@@ -355,6 +366,7 @@ class _Work:
             raise MovingError(seen.path)
         if seen.data is not None and new != seen.data:
             acting.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
+            self._wrote[seen.path] = None
 
     def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
@@ -402,7 +414,10 @@ def _left_out(plan: Plan) -> str:
     return f"{count} hot rules have no room in its block" if count else ""
 
 
-def _with_way_out(paused: Paused, path: str) -> str:
+def _with_way_out(paused: Paused, path: str, other: str = "") -> str:
+    if other:
+        name = shlex.quote(path)
+        return f"it is named {other} now, which agents do not look for; mv {other} {name}"
     if not paused.lost:
         return paused.reason
     mend = f"yaadwatch files sync --accept-deletions {shlex.quote(path)}"

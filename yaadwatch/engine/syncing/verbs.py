@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from bridges import registry
 from bridges.agents import CARRIERS
@@ -30,6 +30,7 @@ from yaadwatch.model.agent_files import (
     AgentFileRow,
 )
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, snapshots
 from yaadwatch.system import files as file_system
 from yaadwatch.system import keys
@@ -97,15 +98,18 @@ def files_sync(
             chosen = [_chosen(home, space, call, path) for path in accept_deletions]
         accepted = frozenset(row.path for row in chosen)
         changed = False
+        wrote: dict[str, None] = {}
         for _ in range(WAITS_MAX):
             done = tree.sync_space(home, space, accept_deletions=accepted, thorough=True)
             changed = changed or done.changed
+            wrote |= dict.fromkeys(done.wrote)
             if not done.waiting:
                 break
             home.clock.pause(WAIT_S)
         return {
             "settled": not done.waiting,
             "changed": changed,
+            "wrote": list(wrote),
             "files": [_row(space, row) for row in done.files if _shown(row)],
         }
 
@@ -140,6 +144,7 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
     """
     with home.space(call) as space:
         tree.sync_space(home, space)
+        before = _contents(space)
         if path is None:
             releasing.choose(home, space, READ)
         else:
@@ -147,7 +152,10 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
                 row = _chosen(home, space, call, path)
                 modes.spare(space, modes.spared(space) - {row.path})
                 releasing.release(home, space, row)
-    return files_sync(home, call)
+        released = [path for path, data in _contents(space).items() if before.get(path) != data]
+    answer = files_sync(home, call)
+    wrote = dict.fromkeys([*released, *cast("list[str]", answer["wrote"])])
+    return answer | {"wrote": list(wrote)}
 
 
 def files_restore(
@@ -179,6 +187,15 @@ def files_restore(
             )
         _put_back(home, space, path, found.data)
         return {"path": path, "snapshot": copy.id, "at": copy.at, "bytes": copy.size, "mode": READ}
+
+
+def _contents(space: Space) -> dict[str, bytes | None]:
+    """Return the bytes of the agent files of a person that may have a block."""
+    return {
+        path: file_system.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+        for path in _rows(space)
+        if path not in CARRIERS
+    }
 
 
 def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:

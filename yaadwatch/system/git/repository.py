@@ -290,7 +290,11 @@ class Repository(Past):
 
         So it is with a sparse checkout, and with a name that the index no longer has.
         """
-        return self.staged_blob(path) is None or path in self.left_out().sparse
+        return self.staged_blob(path) is None or self.is_sparse(path)
+
+    def is_sparse(self, path: str) -> bool:
+        """Return whether the index has a file that git does not check out."""
+        return path in self.left_out().sparse
 
     def is_tracked(self, path: str, *, but: str = "") -> bool:
         """Return whether the index holds `path`, or a file below it that is not `but`."""
