@@ -7,7 +7,7 @@ were put in front of it. Nothing here raises for bytes that are not as we left t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -186,13 +186,22 @@ def put(data: bytes, lines: Sequence[str], *, before_heading: bool = False) -> W
     return replace(data, lines)
 
 
-def outside(data: bytes, found: Absent | Block) -> bytes:
-    """Return what a file says outside its block: the block's lines are blank, none is missing."""
+def outside(data: bytes, found: Absent | Block, *, keep: Collection[int] = ()) -> bytes:
+    """Return what a file says outside its block: the block's lines are blank, none is missing.
+
+    Args:
+        data: the file.
+        found: its block.
+        keep: lines between the markers, from 0, that stay: a person's own section.
+    """
     if isinstance(found, Absent):
         return data
     block = data[found.begin : found.end].splitlines(keepends=True)
     # A blank, for an empty line that ends in LF would be one line with a CR before it.
-    blank = b"".join(b" " + line[len(line.rstrip(b"\r\n")) :] for line in block)
+    blank = b"".join(
+        line if index - 1 in keep else b" " + line[len(line.rstrip(b"\r\n")) :]
+        for index, line in enumerate(block)
+    )
     return data[: found.begin] + blank + data[found.end :]
 
 

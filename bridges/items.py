@@ -1,23 +1,35 @@
-"""Which of the lines in a managed block are rules: list items at the margin, with what they say.
+"""Read and write the rules in a managed block: list items at the margin, each with its body.
 
-Headings, prose, nested items, code and comments that a person typed there are no rules; whoever
-writes the block again leaves them where they are.
+A rule is whole: nested items, code, tables, further paragraphs and lines that go on with it are
+part of it. A list below a label ("Never do these:") is one rule with its label. Headings and prose
+that a person typed are no rules; whoever writes the block again leaves them where they are. What
+stands below a heading that says when it holds is no rule of the block: it would lose the condition.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bridges.block import Absent, find
+from bridges.conditions import restricts
+from bridges.escaping import bare, escaped, escaped_start
 from bridges.rules import STATEMENT_CHARS_MAX
 from bridges.zones import zones
 
 MARKER: Final = "- "
 """What a new rule begins with."""
 
+INDENT: Final = "  "
+"""Put before each line of the body of a rule."""
+
 _ITEM = re.compile(r"(?P<marker> ?(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)(?P<text>\S.*)")
-_GOES_ON = re.compile(r"(?: {2,}|\t)\s*(?![>#|]|(?:[-*+]|\d{1,9}[.)])\s)(?=.*\w)\S")
+_INDENTED = re.compile(r"(?: {2,}|\t)\s*\S")
+_STARTS_BLOCK = re.compile(r"\s*(?:[>|]|#{1,6}(?:\s|$)|(?:[-*+]|\d{1,9}[.)])(?:\s|$)|`{3}|~{3}|<)")
+_PARAGRAPH = re.compile(r"(?=.*\w)\S.*")
+_NO_PARAGRAPH = re.compile(r"\s*(?:[|#<]|`{3}|~{3})")
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<words>.*?))?[ \t]*#*[ \t]*")
+_LABEL_END = re.compile(r"[:：][*_]*$")
 _COMMENT = re.compile(r"<!--.*?-->")
 
 
@@ -27,9 +39,9 @@ class Item:
 
     Args:
         first: index of its first line in the block.
-        last: index of its last line: indented text right below goes on with it.
-        marker: what stands before its words, a task box included.
-        text: its words on one line.
+        last: index of its last line, the body included.
+        marker: what stands before its words, a task box included; "" for a label over a list.
+        text: its words: the first paragraph on one line, the body on the lines below.
         raw: its lines as they stand there, joined by line feeds.
     """
 
@@ -45,44 +57,214 @@ def items(lines: Sequence[str]) -> tuple[Item, ...]:
 
     A comment that nothing closes hides no rule: its author means to go on writing.
     """
+    return tuple(
+        item
+        for item in _Reader(lines).read()
+        if len(item.text) <= STATEMENT_CHARS_MAX  # longer: a text, and no rule
+    )
+
+
+def too_long(lines: Sequence[str]) -> tuple[Item, ...]:
+    """Return the items of a block that are too long to be rules."""
+    return tuple(item for item in _Reader(lines).read() if len(item.text) > STATEMENT_CHARS_MAX)
+
+
+def parts_lines(lines: Sequence[str], item: Item) -> bool:
+    """Return whether the line below a rule would go on with the one above it, were it not there."""
+    above, below = lines[: item.first], lines[item.last + 1 :]
+    return bool(
+        above and below and above[-1].strip() and below[0].strip() and not _ITEM.fullmatch(below[0])
+    )
+
+
+def restricted(lines: Sequence[str]) -> frozenset[int]:
+    """Return the lines of a block that stand below a heading which says when they hold."""
+    return _restricted(lines, _shown(lines))
+
+
+def line_of(text: str, marker: str = MARKER) -> str | None:
+    """Return the lines that say `text` in a block; None if none there can say it.
+
+    They are joined by line feeds. They cannot hold the markers of the block, and are read back as
+    the same words.
+    """
+    whole = text.strip()
+    flat = "" if "```" in whole or "~~~" in whole else " ".join(whole.split())
+    for words in dict.fromkeys((whole, flat)):
+        lines = _lines_of(words, marker or MARKER) if words else []
+        if lines and _says(lines, whole):
+            return "\n".join(lines)
+    return None
+
+
+def _says(lines: Sequence[str], text: str) -> bool:
+    """Tell whether lines are one rule with these words, and nothing of them marks a block."""
+    if not isinstance(find("\n".join(lines).encode("utf-8", "surrogatepass")), Absent):
+        return False
+    return (
+        [(item.last, bare(item.text)) for item in items(lines)] == [(len(lines) - 1, bare(text))]
+        # A fence or comment that nothing closes would take in what stands below.
+        and [(item.first, item.last) for item in items([*lines, "- x"])][1:] == [(len(lines),) * 2]
+    )
+
+
+def _lines_of(text: str, marker: str) -> list[str]:
+    first, *body = text.split("\n")
+    while body and body[0].strip() and not _STARTS_BLOCK.match(body[0]):
+        first += " " + body.pop(0)
+    lines = [marker + escaped_start(" ".join(first.split()))]
+    for line, kind in zip(body, zones(body).kinds, strict=True):
+        if not line.strip():
+            lines.append("")
+        elif kind == "fence":
+            lines.append(INDENT + line.rstrip())
+        else:
+            lines.append(INDENT + _escaped_line(line.rstrip()))
+    return lines
+
+
+def _escaped_line(line: str) -> str:
+    """Return a line of a body as it may stand: lists and tables stay, headings do not."""
+    words = line.lstrip()
+    blanks = line[: len(line) - len(words)]
+    words = escaped(words)
+    return blanks + ("\\" + words if words.startswith("#") else words)
+
+
+class _Reader:
+    """Walks the lines of a block from rule to rule."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._shown = _shown(lines)
+        self._is_restricted = _restricted(lines, self._shown)
+
+    def read(self) -> Iterable[Item]:
+        index = 0
+        while index < len(self._lines):
+            item = self._item(index)
+            if item is None:
+                index += 1
+            else:
+                index = item.last + 1
+                if item.text:
+                    yield item
+
+    def _item(self, first: int) -> Item | None:
+        """Return the rule that begins in a line; one without words is a label without a list."""
+        if not self._shown[first] or first in self._is_restricted:
+            return None
+        found = _ITEM.fullmatch(self._lines[first])
+        if found is None:
+            return self._labelled(first, first + 1, "", self._lines[first].strip())
+        if not _says_something(found["text"]):
+            return None
+        head, after = self._paragraph(first, found["text"])
+        last = self._end(after)
+        if last == after and _LABEL_END.search(head):
+            labelled = self._labelled(first, after, found["marker"], head)
+            return labelled or self._made(first, last, "", "", ())
+        return self._made(first, last, found["marker"], head, self._lines[after:last])
+
+    def _labelled(self, first: int, after: int, marker: str, label: str) -> Item | None:
+        """Return a label with the list below it, as one rule; None if it has none.
+
+        The label of a list is a line of its own, or an item that ends in a colon and has no body.
+        """
+        if not _LABEL_END.search(label) or _STARTS_BLOCK.match(label):
+            return None
+        start = after
+        if not marker and start < len(self._lines) and not self._lines[start].strip():
+            start += 1
+        end = start
+        while end < len(self._lines) and self._shown[end] and _ITEM.fullmatch(self._lines[end]):
+            end = self._end(end + 1)
+        if end == start:
+            return None
+        return self._made(first, end, marker, label, self._lines[start:end])
+
+    def _made(self, first: int, end: int, marker: str, head: str, body: Sequence[str]) -> Item:
+        return Item(
+            first=first,
+            last=end - 1,
+            marker=marker,
+            text="\n".join((head, *_dedented(body))),
+            raw="\n".join(self._lines[first:end]),
+        )
+
+    def _paragraph(self, first: int, words: str) -> tuple[str, int]:
+        """Return the first paragraph of an item on one line, and the index of the line below."""
+        index = first + 1
+        while index < len(self._lines) and self._goes_on(index):
+            index += 1
+        return " ".join(" ".join([words, *self._lines[first + 1 : index]]).split()), index
+
+    def _goes_on(self, index: int) -> bool:
+        """Tell whether a line goes on with the paragraph above it."""
+        line = self._lines[index]
+        return (
+            self._shown[index]
+            and index not in self._is_restricted
+            and not _STARTS_BLOCK.match(line)
+            and _PARAGRAPH.match(line.strip()) is not None
+        )
+
+    def _end(self, index: int) -> int:
+        """Return the index of the line below an item whose first paragraph ends above `index`."""
+        in_paragraph = True
+        end = index
+        while index < len(self._lines):
+            line = self._lines[index]
+            if not line.strip():
+                in_paragraph = False
+            elif _INDENTED.match(line):
+                in_paragraph = self._shown[index] and not _NO_PARAGRAPH.match(line)
+                end = index + 1
+            elif in_paragraph and self._goes_on(index):
+                end = index + 1
+            elif not self._shown[index] and not self._shown[index - 1]:
+                end = index + 1  # code that began in the body, whatever its margin
+            else:
+                break
+            index += 1
+        return end
+
+
+def _shown(lines: Sequence[str]) -> list[bool]:
     known = zones(lines)
     shown = [kind == "text" for kind in known.kinds]
     if known.open_html is not None:
         shown[known.open_html + 1 :] = [True] * (len(lines) - known.open_html - 1)
-    found: list[Item] = []
-    index = 0
-    while index < len(lines):
-        first, index = index, index + 1
-        item = _ITEM.fullmatch(lines[first])
-        if item is None or not shown[first] or not _says_something(item["text"]):
-            continue
-        while index < len(lines) and shown[index] and _GOES_ON.match(lines[index]):
-            index += 1
-        own = [item["text"], *lines[first + 1 : index]]
-        if sum(map(len, own)) > STATEMENT_CHARS_MAX:
-            continue  # a text, and no rule
-        found.append(
-            Item(
-                first=first,
-                last=index - 1,
-                marker=item["marker"],
-                text=" ".join(" ".join(own).split()),
-                raw="\n".join(lines[first:index]),
-            )
-        )
-    return tuple(found)
+    return shown
 
 
-def line_of(text: str, marker: str = MARKER) -> str | None:
-    """Return the line that says `text` in a block; None if no line there can say it.
+def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
+    found: set[int] = set()
+    open_level = 0
+    for index, line in enumerate(lines):
+        heading = _HEADING.fullmatch(line) if shown[index] else None
+        if heading is not None:
+            level = len(heading["marks"])
+            if open_level and level > open_level:
+                found.add(index)
+                continue
+            open_level = level if restricts(heading["words"] or "") else 0
+        if open_level:
+            found.add(index)
+    return frozenset(found)
 
-    A line cannot hold the markers of the block, and it must be read back as the same words.
-    """
-    words = " ".join(text.split())
-    line = marker + words
-    if not isinstance(find(line.encode("utf-8", "surrogatepass")), Absent):
-        return None
-    return line if [item.text for item in items([line])] == [words] else None
+
+def _dedented(body: Sequence[str]) -> list[str]:
+    """Return the body of a rule from its own margin; lines that lag behind join those above."""
+    lines: list[str] = []
+    for line in body:
+        wide = line.expandtabs(4).rstrip()
+        if wide and not wide.startswith(" ") and lines and lines[-1] and not _ITEM.fullmatch(wide):
+            lines[-1] += " " + wide
+        else:
+            lines.append(wide)
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+    return [line[margin:] for line in lines]
 
 
 def _says_something(text: str) -> bool:

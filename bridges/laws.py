@@ -57,7 +57,7 @@ _RULES: Final = st.sampled_from(
 _RULE_LISTS: Final = st.lists(_RULES, min_size=1, max_size=6, unique=True)
 _BLOCK_LINES: Final = st.lists(
     _RULES.map(lambda rule: f"- {rule}")
-    | st.sampled_from(["## Go", "Some prose.", "", "  - nested", "> quoted", "  goes on"]),
+    | st.sampled_from(["## Style", "Some prose.", "", "  - nested", "> quoted", "  goes on"]),
     max_size=6,
 ).map(tuple)
 

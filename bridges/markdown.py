@@ -7,9 +7,10 @@ How words are put on one line:
 
 - White space is collapsed; list marker, task box and inline comments are dropped.
 - What a statement hangs on stands in front of it, so that it still means the same when it is read
-  alone: the label above it (a line that ends in a colon, a line in bold, a short line right above
-  a list), the item it is nested in, and a heading that turns the meaning round ("Never"). After a
-  colon follows a space, otherwise " > ". A label over a list is no statement of its own, an item
+  alone: the label above it (a line that ends in a colon, a line in bold, a short line or a
+  condition right above a list), the item it is nested in, and a heading that turns the meaning
+  round ("Never") or says when it holds ("If you write SQL"). After a colon follows a space,
+  otherwise " > ". A label over a list is no statement of its own, an item
   over another one is.
 - A table row reads `first cell: second cell`; with more columns, or a bare value in the second,
   `header: cell; header: cell`.
@@ -24,6 +25,8 @@ from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from bridges import frontmatter
+from bridges.conditions import restricts
+from bridges.instructing import BODY, TO_DO, Form, why_it_stays
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ BLANKS_MAX: Final = 128
 """Longer runs of blanks in a line are cut to this before parsing; no list nests that deep."""
 LABEL_CHARS_MAX: Final = 60
 """A line without a full stop right above a list is its label up to this length."""
+CONDITION_CHARS_MAX: Final = 120
+"""A line that says when a list holds is its label up to this length."""
 BARE_VALUE_CHARS_MAX: Final = 16
 """A second cell of up to this length says nothing without the name of its column."""
 
@@ -68,14 +73,6 @@ _KIND_PATTERNS: Final = tuple(
     (kind, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _KINDS
 )
 
-# Headings without which the words below them would say the opposite.
-_TURNS_ROUND: Final = re.compile(
-    r"\b(?:don['’]?ts?|do not|does not|never|avoid|forbidden|prohibited|banned|not allowed|not to"
-    r"|must(?:n['’]t| not)|should(?:n['’]t| not)|anti-?patterns?|bad|wrong|mistakes?|deprecated)\b"
-    r"|[❌✗🚫⛔]",
-    re.IGNORECASE,
-)
-
 # Blocks that may hang on the label above them.
 _HANGING: Final = ("list", "table", "paragraph")
 
@@ -87,6 +84,13 @@ _CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
 _LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
 _TASK_BOX = re.compile(r"\A\s*\[[ xX]\]\s+")
+_NUMBERED = re.compile(r"\s*\d{1,9}[.)]\s")
+_OPEN_BOX = re.compile(r"\A\s*\[ \]\s")
+_SHOWS_BELOW = re.compile(
+    r"\b(?:following|below|like this|like so|as follows"
+    r"|this (?:format|template|structure|pattern))\b",
+    re.IGNORECASE,
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COLON_AT_END = re.compile(r"[:：][*_]*$")
 _SENTENCE_INSIDE = re.compile(r"[.!?][*_)\"”`]*\s|[。！？]")
@@ -143,7 +147,8 @@ class _Reader:
         self._sources = sources
         self._headings: tuple[tuple[int, str], ...] = ()
         self._kind: str | None = None
-        self._turning = ""
+        self._restricting = ""
+        self._stays = ""  # why nothing that is read just now is passed on
 
     def read(self, blocks: "Sequence[Block]", lead: str) -> None:
         """Read blocks that stand one below the other and all hang on the words of `lead`.
@@ -174,32 +179,39 @@ class _Reader:
             return None if is_label else lead
         is_title = is_label and below is not None and below.kind != "paragraph"
         if _stands_alone(words, below) and not is_title:
-            self._say_paragraph(block, words, on)
+            stays = BODY if _shows_what_is_below(words, block, below) else ""
+            self._say_paragraph(block, words, on, stays)
         return _join(on, words) if is_label else lead
 
-    def _say_paragraph(self, block: "Block", words: str, lead: str) -> None:
+    def _say_paragraph(self, block: "Block", words: str, lead: str, stays: str) -> None:
         parts = [(words, block.line, block.end_line)]
         if _is_list_of_sentences(block.text):
             lines = enumerate(block.text.split("\n"), block.line)
             parts = [(_one_line(line), number, number) for number, line in lines]
         for part, first, last in parts:
             if len(part) <= PARAGRAPH_CHARS_MAX:
-                self._say(part, first, last, lead)
+                self._say(part, first, last, lead, form="paragraph", stays=stays)
 
     def _item(self, item: "Block", lead: str) -> None:
         """Say a list item, then what is nested in it, which hangs on the item's words."""
-        headings = self._headings
+        headings, stays = self._headings, self._stays
         blocks = self._inside(item)
         if blocks and blocks[0].kind == "paragraph":
             first, nested = blocks[0], blocks[1:]
             words = self._words(first)
             if words is not None:
+                is_open = _OPEN_BOX.match(words) is not None
                 words = _TASK_BOX.sub("", words, count=1)
+                if not _is_whole_in_parts(words, blocks):
+                    self._stays = self._stays or BODY
                 if _stands_alone(words, nested[0] if nested else None):
-                    self._say(words, first.line, first.end_line, lead)
+                    self._say(
+                        words, first.line, first.end_line, lead, stays=TO_DO if is_open else ""
+                    )
                 self.read(nested, _join(lead, words))
         else:
             self.read(blocks, lead)
+        self._stays = stays
         if self._headings is not headings:
             self._stand_below(headings)
 
@@ -223,9 +235,11 @@ class _Reader:
         """Say the rows of a table; one with a pipe too many does not tell which cell is which."""
         names, *rows = table.children
         for row in rows:
-            words = self._words(row)
-            if words is not None and len(row.cells) <= len(names.cells) and "<!--" not in row.text:
-                self._say(_row_words(names.cells, row.cells), row.line, row.line, lead)
+            if self._words(row) is None or "<!--" in row.text:
+                continue
+            if len(row.cells) <= len(names.cells):
+                words = _row_words(names.cells, row.cells)
+                self._say(words, row.line, row.line, lead, form="row")
 
     def _enter(self, heading: "Block") -> None:
         source = self._sources.get(heading.line)
@@ -235,19 +249,38 @@ class _Reader:
 
     def _stand_below(self, headings: tuple[tuple[int, str], ...]) -> None:
         """Let these headings, each with its level, be the ones above what follows."""
-        words = [words for _, words in headings]
         self._headings = headings
-        self._kind = _kind_of(words)
-        self._turning = reduce(_join, filter(_TURNS_ROUND.search, words), "")
+        self._kind = _kind_of([words for _, words in headings])
+        restricting = (words for level, words in headings if restricts(words, is_title=level == 1))
+        self._restricting = reduce(_join, restricting, "")
 
-    def _say(self, words: str, line: int, end_line: int, lead: str) -> None:
+    def _say(
+        self,
+        words: str,
+        line: int,
+        end_line: int,
+        lead: str,
+        *,
+        form: Form = "item",
+        stays: str = "",
+    ) -> None:
         """Add a statement, if these are words and not too many."""
-        text = _join(_join(self._turning, lead), words)
+        hangs_on = _join(self._restricting, lead)
+        text = _join(hangs_on, words)
         if len(text) > STATEMENT_CHARS_MAX or not _says_something(words):
             return
         headings = tuple(words for _, words in self._headings if words)
         self.statements.append(
-            Statement(text=text, line=line, end_line=end_line, headings=headings, kind=self._kind)
+            Statement(
+                text=text,
+                line=line,
+                end_line=end_line,
+                headings=headings,
+                kind=self._kind,
+                stays=self._stays
+                or stays
+                or why_it_stays(words, form, label=hangs_on, kind=self._kind),
+            )
         )
 
     def _words(self, block: "Block") -> str | None:
@@ -321,8 +354,32 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     words = _one_line(block.text)
     if _COLON_AT_END.search(words) or _is_bold(words):
         return True
+    if below.kind == "list" and block.line == block.end_line and restricts(words):
+        return len(words) <= CONDITION_CHARS_MAX and below.line <= block.end_line + 2
     right_above = below.line == block.end_line + 1 and block.line == block.end_line
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
+
+
+def _is_whole_in_parts(words: str, blocks: "Sequence[Block]") -> bool:
+    """Tell whether the statements of a list item say all of it, each by itself.
+
+    A label over a list does: each item below it has the label in front. An item with a body of its
+    own does not, nor does one with code in it, which no statement says.
+    """
+    if len(blocks) == 1:
+        return True
+    is_label = _COLON_AT_END.search(words) is not None or _is_bold(words)
+    return is_label and all(block.kind == "list" for block in blocks[1:])
+
+
+def _shows_what_is_below(words: str, block: "Block", below: "Block | None") -> bool:
+    """Tell whether a paragraph speaks of the code or list right below it."""
+    return (
+        below is not None
+        and below.kind in ("other", "list", "table")
+        and below.line <= block.end_line + 2
+        and _SHOWS_BELOW.search(words) is not None
+    )
 
 
 def _stands_alone(words: str, below: "Block | None") -> bool:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from bridges import frontmatter
-from bridges.block import Malformed, Refused, find, outside
+from bridges.block import Block, Malformed, Refused, find, outside
 from bridges.frontmatter import Fields
+from bridges.items import restricted
 from bridges.markdown import lines_of, scan
 from bridges.rules import Document, Problem
 
@@ -20,6 +21,8 @@ ALL_FILES: Final = ("**", "**/*")
 def parse(content: bytes) -> Document:
     """Return what a markdown file says outside our block.
 
+    What a person put into the block below a heading that restricts it is read like the rest.
+
     Bytes that are not UTF-8 text are not read, nor is a file whose block is damaged: what a person
     wrote and what we did could not be told apart.
     """
@@ -29,7 +32,8 @@ def parse(content: bytes) -> Document:
             return _unread(found, "Save the file as UTF-8 text to have it read.")
         case Malformed():
             return _unread(found, "Mend or delete both marker lines to have it read.")
-    statements = scan(outside(content, found).decode())
+    keep = restricted(found.lines) if isinstance(found, Block) else ()
+    statements = scan(outside(content, found, keep=keep).decode())
     if len(statements) <= STATEMENTS_MAX:
         return Document(statements=statements)
     message = (

@@ -27,6 +27,7 @@ class Statement:
         end_line: last line of its own words, inclusive.
         headings: the headings above it, outermost first.
         kind: what the nearest heading with a telling word says it is, such as `convention`.
+        stays: why it is not passed on to other agents; "" when it may be.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Statement:
     end_line: int
     headings: tuple[str, ...] = ()
     kind: str | None = None
+    stays: str = ""
 
     def __post_init__(self) -> None:
         if not self.text:

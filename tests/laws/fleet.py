@@ -21,7 +21,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def as_stored(text):
-    return " ".join(re.sub(r"s3cret\w*", "[masked:token]", text).split())
+    first, *body = re.sub(r"s3cret\w*", "[masked:token]", text).strip().split("\n")
+    return "\n".join((" ".join(first.split()), *map(str.rstrip, body)))
 
 
 def hashed(line):

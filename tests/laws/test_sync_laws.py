@@ -20,7 +20,12 @@ rules = st.sampled_from(
         *("Token is s3cretA", "Token is s3cretB", "表", "Ask before adding a dependency"),
     ]
 )
-oddments = st.sampled_from(["## Go", "Some prose.", "", "  - nested", "```\n- code\n```", "  more"])
+oddments = st.sampled_from(
+    [
+        *("## Style", "## Never", "Some prose.", "", "  - nested", "```\n- code\n```", "  more"),
+        *("Never do these:", "- Only for Windows:", "  | a | b |", "  ```", "\n  second paragraph"),
+    ]
+)
 places = st.integers(0, 9)
 names = st.integers(0, 4)
 changes = rules | st.sampled_from(["+ on Fridays", "+ at any time", "+."])
@@ -280,6 +285,19 @@ def test_what_anybody_said_is_still_said_somewhere(files, rounds, last):
     world.round(accept_deletions=True)
 
     assert said - world.words() == set()
+
+
+@given(files=starts, rounds=edits, last=one_round)
+def test_a_sync_makes_no_rule_that_nobody_said(files, rounds, last):
+    """No body without its rule, no list without its label: nothing reads otherwise afterwards."""
+    world = live(files, rounds)
+    for action in last:
+        do(world, action)
+    said = world.words()
+
+    world.round(accept_deletions=True)
+
+    assert world.words() - said == set()
 
 
 @given(files=starts, rounds=edits, last=one_round)

@@ -121,6 +121,8 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
     if answer.get("agents"):
         terminal.line()
         terminal.table([_agent(found) for found in answer["agents"]], indent=0)
+        for obstacle in (one for found in answer["agents"] for one in found["obstacles"]):
+            terminal.line(styled(f"{obstacle}; the brief of a session tells the rules", "yellow"))
     for problem in answer.get("problems", ()):
         terminal.line(styled(problem, "yellow"))
     if not answer.get("settled", True):

@@ -73,6 +73,8 @@ class Connection:
         by_project: whether it can be connected for one project only.
         todo: what the person still has to do, at the level of the person.
         todo_project: the same for a project.
+        strict_json: whether it reads its JSON files as strict JSON: one with a comment or a comma
+            before a closing bracket counts for nothing.
     """
 
     agent: str
@@ -82,6 +84,7 @@ class Connection:
     by_project: bool = True
     todo: str = ""
     todo_project: str = ""
+    strict_json: bool = False
 
 
 def _server(program: Program, agent: str, *more: str, **extra: Any) -> dict[str, Any]:
@@ -330,11 +333,13 @@ CONNECTIONS: Final = (
     _row(
         "claude",
         _claude,
+        strict_json=True,
         todo_project="Claude Code asks once, in this folder, whether it may start the server.",
     ),
     _row(
         "codex",
         _codex,
+        strict_json=True,
         todo="Codex runs new hooks only once you trust them: start codex, type /hooks, approve"
         " those of yaadwatch. The MCP server works at once.",
         todo_project="Codex reads this only in a folder that it trusts, and runs hooks only once"

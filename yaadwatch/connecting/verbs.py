@@ -18,6 +18,7 @@ from yaadwatch.connecting.receipts import Entry
 from yaadwatch.connecting.spots import is_ours, starts_unguarded
 from yaadwatch.connecting.table import CONNECTIONS, SKILL, Connection, Place
 from yaadwatch.core.privacy import mask
+from yaadwatch.core.settings_text.jsonc import strict_json_error
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
@@ -103,17 +104,33 @@ def _standing(world: World, row: Connection) -> dict[str, Any]:
         return told | {"state": "refused", "reason": reason, "hint": error.hint}
     edited = [str(plan.found.path) for plan in plans if plan.was_edited]
     outdated = [str(plan.found.path) for plan in plans if plan.change != "same"]
+    odd = _unread(row, plans)
     if not outdated:
-        left = (_left(world, row, plans), *map(_EDITED.format, edited))
+        left = (*odd, _left(world, row, plans), *map(_EDITED.format, edited))
         return told | {"state": "connected", "todo": " ".join(filter(None, left))}
     written = receipts.load(places.receipt())
     if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
         unguarded = [str(plan.found.path) for plan in plans if starts_unguarded(plan.before or "")]
         why = {"reason": _UNGUARDED.format(", ".join(unguarded))} if unguarded else {}
-        return told | {"state": "outdated", "files": outdated} | why
+        return told | {"state": "outdated", "files": outdated, "todo": " ".join(odd)} | why
     trees = ", ".join(written.projects_of(row.agent))
     todo = f"By --project-level it is, in {trees}." if trees else ""
+    todo = " ".join(filter(None, (*odd, todo)))
     return told | {"state": "unconnected", "files": outdated, "todo": todo}
+
+
+def _unread(row: Connection, plans: Sequence[Plan]) -> list[str]:
+    """Return which files we understand and their agent does not, and why.
+
+    We read JSON with comments. An agent that does not takes such a file for none, and says nothing.
+    """
+    return [
+        f"{plan.found.path} is no strict JSON (line {line}): {row.title} ignores all of it, with "
+        "its hooks and servers. Remove comments and last commas from it."
+        for plan in plans
+        if row.strict_json and plan.found.path.suffix == ".json"
+        if (line := strict_json_error(plan.before or ""))
+    ]
 
 
 def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
@@ -169,7 +186,8 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
     else:
         if world.place.project is not None and row.agent != SKILL:
             todo = f"{todo} {_NOT_TO_COMMIT}"
-        todo = " ".join((todo, *map(_EDITED.format, edited))).strip()
+        odd = _unread(row, plans_of(world, row, connects=True))
+        todo = " ".join((*odd, todo, *map(_EDITED.format, edited))).strip()
     return told | {"files": files} | ({"todo": todo} if todo else {})
 
 

@@ -179,7 +179,8 @@ class Facts:
     `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
     it does not answer in time, else ''; `odd_logs`: where something else
     stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
-    puts it aside; `taken`: the paths that stand already where something may be put aside;
+    puts it aside; `obstacles`: projects, and what keeps an agent from loading a file there;
+    `taken`: the paths that stand already where something may be put aside;
     `not_gathered`: what is not known of this machine, and why.
     """
 
@@ -194,6 +195,7 @@ class Facts:
     git_silent: str = ""
     odd_logs: tuple[str, ...] = ()
     receipt: tuple[str, str] | None = None
+    obstacles: tuple[tuple[str, str], ...] = ()
     taken: frozenset[str] = frozenset()
     not_gathered: tuple[tuple[str, str], ...] = ()
 
@@ -398,6 +400,13 @@ def _agents(facts: Facts) -> Found:
             yield "todo", f"{agent.title} needs you", "", agent.todo
 
 
+def _files(facts: Facts) -> Found:
+    for project, why in facts.obstacles:
+        advice = "Until then the brief of each session tells what that file does not."
+        list_files = f"yaadwatch files list {shlex.quote(project)}"
+        yield "todo", f"{project}: {why}.", list_files, advice
+
+
 def _gathered(facts: Facts) -> Found:
     for part, why in facts.not_gathered:
         what = f"Whether anything is wrong with {part} is not known: {why}."
@@ -422,6 +431,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("hooks", _hooks),
     ("logs", _logs),
     ("agents", _agents),
+    ("files", _files),
     ("doctor", _gathered),
 )
 """Each check by its name; what others rest on comes first."""

@@ -36,9 +36,11 @@ from yaadwatch.store.whole import looking
 from yaadwatch.system import config, mounts, redacting
 from yaadwatch.system.receipt_file import UnreadableError
 
-Ask = Callable[[str], dict[str, Any]]
+Ask = Callable[..., dict[str, Any]]
 """Asks the daemon for an operation; raises as `Client.call`."""
 
+PROJECTS_MAX: Final = 20
+"""Projects whose agent files are looked at."""
 GIT_TIME_S: Final = 5.0
 LOG_BYTES: Final = 64 * 1024
 """What is read of the end of a log."""
@@ -62,10 +64,12 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     git, git_silent = _git()
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     odd_logs = _odd_logs()
+    daemon = _daemon(ask)
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
-        daemon=_daemon(ask),
+        daemon=daemon,
+        obstacles=_obstacles(ask) if daemon.state == "answers" else (),
         git=git,
         git_silent=git_silent,
         hooks=_hooks(now),
@@ -151,6 +155,21 @@ def _daemon(ask: Ask) -> DaemonFacts:
         return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
     except (KeyError, TypeError, AttributeError):
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
+
+
+def _obstacles(ask: Ask) -> tuple[tuple[str, str], ...]:
+    """Return what keeps agents from loading agent files, by project."""
+    found = []
+    with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
+        for project in ask("status")["projects"][:PROJECTS_MAX]:
+            with contextlib.suppress(YaadError):
+                agents = ask("files", project=project["path"])["agents"]
+                found += [
+                    (str(project["path"]), mask(str(why)).text)
+                    for agent in agents
+                    for why in agent["obstacles"]
+                ]
+    return tuple(found)
 
 
 def _silent() -> DaemonFacts:

@@ -10,20 +10,19 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from bridges import agents
 from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
 from yaadwatch.engine import branch_ancestry, stale
 from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files.loading import Loading, loading
 from yaadwatch.engine.doubts import ageing, doubting, overlapping
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.syncing import reading as syncing
-from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.truth import contradictions, gaps
 from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
@@ -140,11 +139,12 @@ def compose(
     """
     now = home.clock.now()
     agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
-    read = _read_by(home, space, agent)
+    loaded = _loaded_by(home, space, agent)
+    read = loaded.read if loaded is not None else None
     carried = syncing.carried(
         space,
         space.db.read(agent_files.of_worktree, space.worktree.id),
-        read=read,
+        loaded=loaded,
         formats=agent.reads if agent else None,
     )
     away = branch_ancestry.away(home, space)
@@ -209,13 +209,11 @@ def _is_agent(call: Call) -> bool:
     return call.origin.startswith(AGENT)
 
 
-def _read_by(home: Home, space: Space, agent: Agent | None) -> frozenset[str] | None:
-    """Return the agent files that an agent takes in by itself; None when nobody can tell."""
+def _loaded_by(home: Home, space: Space, agent: Agent | None) -> Loading | None:
+    """Return the agent files that an agent loads by itself; None when nobody can tell."""
     if agent is None:
         return None
-    there = reading.fleet(home, space)
-    read = agents.read_by(agent, there.formats(space.root))
-    return read.union(*(there.taken_in.get(path, ()) for path in read))
+    return loading(space.root, reading.fleet(home, space), agent)
 
 
 def _check(home: Home, space: Space, time_s: float) -> bool:
@@ -272,7 +270,9 @@ def _look(
     ruling += list(nodes.many(conn, sorted(heirs - {node.id for node in ruling})).values())
     newer = overlapping.newer_than(conn, raised, hidden=hidden | gone.keys())
     rules = [
-        node for node in ruling if node.id not in left_out and as_stored(node.text) not in carried
+        node
+        for node in ruling
+        if node.id not in left_out and syncing.words_of(node.text) not in carried
     ]
     last = rows.last_told(conn, worktree, session)
     later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))

@@ -38,6 +38,31 @@ def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()
     return [found[node] for node in order if node in found]
 
 
+def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
+    """Return the memories that nothing but some files of a person has ever said."""
+    rows = conn.execute(
+        """
+        WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?))
+        SELECT id
+          FROM nodes
+         WHERE origin IN (SELECT origin FROM files)
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM provenance
+                WHERE node = nodes.id AND line IS NOT NULL
+                  AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions
+                WHERE node = nodes.id AND actor NOT IN (SELECT origin FROM files)
+                  AND (change = 'created' OR (change = 'confirmed' AND reason = 'said again')))
+         ORDER BY id
+        """,
+        (json_list(paths),),
+    )
+    return {node for (node,) in rows}
+
+
 def is_persons(conn: apsw.Connection, id: str) -> bool:
     """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
     return bool(persons(conn, [id]))

@@ -1,8 +1,12 @@
-"""Which programs does this person use? Told by what they leave in the home folder."""
+"""Which programs does this person use, and how are they set up? Told by their files at home."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
+
+SETTINGS_BYTES_MAX: Final = 1024 * 1024
+"""A longer file of settings is read up to here."""
 
 
 def is_used(homes: Iterable[str]) -> bool:
@@ -16,3 +20,15 @@ def is_used(homes: Iterable[str]) -> bool:
     """
     home = Path.home()
     return any(os.path.lexists(f"{home}/{one}") for one in homes)
+
+
+def settings_text(path: Path) -> str:
+    """Return what a file of another program's settings says; "" when it cannot be read.
+
+    Links are followed, because people keep such files in a repository of their own.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(SETTINGS_BYTES_MAX).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""

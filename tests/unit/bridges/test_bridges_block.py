@@ -168,10 +168,10 @@ def test_rules_in_the_block_are_no_statements_and_lines_still_count():
     assert b"Use tabs" not in outside(written, found)
 
 
-def test_only_list_items_at_the_margin_are_rules():
+def test_list_items_at_the_margin_are_rules_with_their_bodies():
     lines = [
         NOTICE,
-        "## Go",
+        "## Style",
         "- one",
         "* [x] two",
         "  goes on",
@@ -194,8 +194,8 @@ def test_only_list_items_at_the_margin_are_rules():
 
     assert [(i.text, i.marker, i.first, i.last) for i in found] == [
         ("one", "- ", 2, 2),
-        ("two goes on", "* [x] ", 3, 4),
-        ("three", "3. ", 6, 6),
+        ("two goes on\n- nested", "* [x] ", 3, 5),
+        ("three prose", "3. ", 6, 7),
     ]
 
 

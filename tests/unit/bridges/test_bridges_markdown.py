@@ -215,7 +215,7 @@ def test_a_heading_that_turns_the_meaning_round_stands_in_front():
         - wait for a condition
         """
 
-    assert said(text) == ["Don't > sleep", "wait for a condition"]
+    assert said(text) == ["Don't > In tests > sleep", "wait for a condition"]
 
 
 def test_headings_are_told_outermost_first():
@@ -238,7 +238,7 @@ def test_headings_are_told_outermost_first():
         ("a1", ("Title",)),
         ("b1", ("Title", "Deep")),
         ("c1", ("Title", "Less deep")),
-        ("c1 > d1", ("inside an item",)),
+        ("inside an item > c1 > d1", ("inside an item",)),
         ("e1", ("Title", "Less deep")),
         ("f1", ("Title",)),
     ]

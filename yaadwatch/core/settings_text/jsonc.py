@@ -27,6 +27,19 @@ def read(text: str) -> Any:
     return scan(text).value
 
 
+def strict_json_error(text: str) -> int:
+    """Return the line, from 1, where a text stops being strict JSON; 0 when it is, or is empty."""
+    if not text.strip():
+        return 0
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.lineno
+    except (ValueError, RecursionError):
+        return 1
+    return 0
+
+
 def put(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]:
     """Give the object at `path[:-1]` a new member, made with what it stands in if need be.
 

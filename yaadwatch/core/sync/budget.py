@@ -1,11 +1,18 @@
-"""What fits into a block? The limits bind what is added; what stands there stays."""
+"""Decide which rules fit into a block: the best ranks; a rule of a person's hand always stays."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bridges.block import END, NOTICE, is_notice
 from yaadwatch.model.settings import BLOCK_BYTES_MAX, BLOCK_ITEMS_MAX
 
+_FORBIDS = re.compile(
+    r"\b(?:never|do not|don['’]t|must(?: not|n['’]t)|may not|under no circumstances|forbidden"
+    r"|prohibited|not allowed|no \w+ (?:without|unless))\b",
+    re.IGNORECASE,
+)
 _BEGIN_BYTES: Final = len("<!-- yaad:begin v=1 nl=0 -->")
 
 
@@ -22,30 +29,53 @@ def block_bytes(lines: Sequence[str], *, newline: int) -> int:
 
 
 def line_bytes(line: str, *, newline: int) -> int:
-    """Return the bytes of a line with its end."""
-    return len(line.encode("utf-8", "surrogatepass")) + newline
+    """Return the bytes of a rule with its line ends; a body stands on lines of its own."""
+    size = len(line.encode("utf-8", "surrogatepass"))
+    return size + line.count("\n") * (newline - 1) + newline
+
+
+def is_grave(text: str) -> bool:
+    """Return whether a rule forbids something, so that breaking it may do harm."""
+    return _FORBIDS.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule that may stand in a block.
+
+    Args:
+        line: what it says there.
+        rank: lower ones have their place first.
+        stands: whether it is in the block already.
+    """
+
+    line: str
+    rank: int
+    stands: bool = False
 
 
 def fit(
-    standing: Sequence[str], items: int, wanted: Iterable[str], *, newline: int
+    fixed: Sequence[str], items: int, rules: Sequence[Rule], *, newline: int
 ) -> tuple[bool, ...]:
-    """Tell for each of the wanted lines, best first, whether there is room for it.
+    """Tell for each of the rules whether it is in the block.
 
-    A line that is too long does not keep a shorter one after it out. Asked again with what fitted
-    among the standing lines, the answer for the others is the same.
+    The best ranks win. A rule that is too long does not keep a shorter one after it out, and a rule
+    that stands there gives way to a better one only. Asked again with the answer, the answer is the
+    same.
 
     Args:
-        standing: the lines that are in the block whatever comes.
+        fixed: the lines that are in the block whatever comes.
         items: how many rules are among them.
-        wanted: the lines of further rules.
+        rules: the rules that may give way or come in.
         newline: bytes of a line end, 1 or 2.
     """
-    used = block_bytes(standing, newline=newline)
-    fits = []
-    for line in wanted:
-        size = line_bytes(line, newline=newline)
-        has_room = items < BLOCK_ITEMS_MAX and used + size <= BLOCK_BYTES_MAX
-        fits.append(has_room)
-        if has_room:
+    used = block_bytes(fixed, newline=newline)
+    fits = [False] * len(rules)
+    for index in sorted(range(len(rules)), key=lambda index: (rules[index].rank, index)):
+        size = line_bytes(rules[index].line, newline=newline)
+        fits[index] = items < BLOCK_ITEMS_MAX and used + size <= BLOCK_BYTES_MAX
+        if fits[index]:
             items, used = items + 1, used + size
-    return tuple(fits)
+    if any(fit and not rule.stands for fit, rule in zip(fits, rules, strict=True)):
+        return tuple(fits)
+    return tuple(rule.stands for rule in rules)

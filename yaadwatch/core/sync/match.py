@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
 
+from bridges.escaping import bare
 from bridges.items import Item, items
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.text import text_hash
@@ -26,26 +27,41 @@ class Said:
         text: its words as the graph would hold them.
         key: the hash of those words: equal for rules that say the same.
         hash: the keyed hash of its lines.
+        holds_secret: whether the line says more than the graph would hold.
     """
 
     item: Item
     text: str
     key: str
     hash: str
-
-    @property
-    def holds_secret(self) -> bool:
-        """Whether the line says more than the graph would hold."""
-        return text_hash(self.item.text) != self.key
+    holds_secret: bool = False
 
 
-def read(lines: Sequence[str], terms: Terms) -> tuple[Said, ...]:
-    """Return what the lines of a block say, in their order."""
-    return tuple(
-        Said(item=item, text=text, key=text_hash(text), hash=terms.hashed(item.raw))
-        for item in items(lines)
-        for text in (terms.as_stored(item.text),)
-    )
+def read(lines: Sequence[str], terms: Terms, known: Iterable[str] = ()) -> tuple[Said, ...]:
+    """Return what the lines of a block say, in their order.
+
+    Args:
+        lines: of the block.
+        terms: how words compare.
+        known: texts of the graph. A line that differs from one of them in Markdown escapes only, as
+            after a formatter, says that text.
+    """
+    texts = {bare(text): text for text in known}
+    keys = set(map(text_hash, texts.values()))
+    found = []
+    for item in items(lines):
+        stored = terms.as_stored(item.text)
+        text = stored if text_hash(stored) in keys else texts.get(bare(stored), stored)
+        found.append(
+            Said(
+                item=item,
+                text=text,
+                key=text_hash(text),
+                hash=terms.hashed(item.raw),
+                holds_secret=text_hash(stored) != text_hash(item.text),
+            )
+        )
+    return tuple(found)
 
 
 def align(

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bridges.block import NOTICE, is_notice
-from bridges.items import MARKER, line_of
-from bridges.zones import zones
+from bridges.items import MARKER, items, line_of, parts_lines
 from yaadwatch.core.sync import guard
-from yaadwatch.core.sync.budget import fit
+from yaadwatch.core.sync.budget import Rule, fit
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.match import Said, align, read
 from yaadwatch.core.sync.reconcile import Decision, Last, Terms, decide
@@ -53,7 +52,8 @@ class Plan:
         lifted: hashes of words that a person typed again.
         lines: the lines of the block; none when there is nothing to say.
         writes: whether those differ from what the file says.
-        left_out: hot memories that the block has no room for, or that no line can say.
+        left_out: hot memories that the block has no room for.
+        unsayable: hot memories that no line of a block can say.
         rows: what will be agreed; a row whose node is "" stands for the next of `new`.
         held: what is agreed while the file is not written; None when that cannot be told.
     """
@@ -66,6 +66,7 @@ class Plan:
     lines: tuple[str, ...] = ()
     writes: bool = False
     left_out: tuple[str, ...] = ()
+    unsayable: tuple[str, ...] = ()
     rows: tuple[Agreed, ...] = ()
     held: tuple[Agreed, ...] | None = ()
 
@@ -151,7 +152,8 @@ class _Draft:
     def __init__(
         self, rows: Sequence[Agreed], graph: Graph, file: File, terms: Terms, *, union: bool
     ) -> None:
-        self.said = read(file.lines or (), terms)
+        texts = [*(known.text for known in graph.memories), *(row.graph for row in rows)]
+        self.said = read(file.lines or (), terms, texts)
         self._graph = graph
         self._file = file
         self._terms = terms
@@ -178,6 +180,7 @@ class _Draft:
         self._tombstones: dict[str, None] = {}
         self._lifted: dict[str, None] = {}
         self._left_out: list[str] = []
+        self._unsayable: list[str] = []
 
     def present(self) -> dict[str, str]:
         """Return what the block should say: by node, the key of its words."""
@@ -301,6 +304,7 @@ class _Draft:
             lines=lines,
             writes=lines != before if lines else before is not None,
             left_out=tuple(self._left_out),
+            unsayable=tuple(self._unsayable),
             rows=tuple(replace(row, position=position) for position, row in enumerate(rows)),
             held=self._held(),
         )
@@ -419,7 +423,7 @@ class _Draft:
         text = line_of(self._terms.as_stored(known.text), marker)
         self._placed.add(known.node)
         if text is None:
-            self._left_out.append(known.node)
+            self._unsayable.append(known.node)
             return None
         self._spoken.add(text_hash(known.text))
         row = Agreed(position=0, node=known.node, graph=known.text, file=self._terms.hashed(text))
@@ -438,22 +442,40 @@ class _Draft:
         return lines
 
     def _fill(self, added: Sequence[_Line]) -> list[_Line]:
-        """Return those of the new lines that fit; changed lines have their place before them."""
-        changed = {index: line for index, line in self._lines.items() if line.is_added}
-        standing = [line.text for line in self._lines.values() if not line.is_added]
-        wanted = [*changed.values(), *added]
+        """Return those of the new lines that fit; lines that give way to them are taken out."""
+        loose = {index: line for index, line in self._lines.items() if self._may_go(line)}
+        fixed = [line.text for index, line in self._lines.items() if index not in loose]
+        wanted = [*loose.values(), *added]
         fits = fit(
-            [*self._carried().values(), *standing],
-            len(standing),
-            [line.text for line in wanted],
+            [*self._carried().values(), *fixed],
+            len(fixed),
+            [
+                Rule(
+                    line=line.text,
+                    rank=self._rank(line),
+                    stands=index < len(loose) and not line.is_added,
+                )
+                for index, line in enumerate(wanted)
+            ],
             newline=self._file.newline,
         )
-        for index, fitting in zip(changed, fits, strict=False):
+        for index, fitting in zip(loose, fits, strict=False):
             if not fitting:
                 del self._lines[index]
         out = [line.row for line, fitting in zip(wanted, fits, strict=True) if not fitting]
         self._left_out += [row.node for row in out if row is not None]
-        return [line for line, fitting in zip(added, fits[len(changed) :], strict=True) if fitting]
+        return [line for line, fitting in zip(added, fits[len(loose) :], strict=True) if fitting]
+
+    def _may_go(self, line: _Line) -> bool:
+        """Tell whether a line may be taken out for want of room, and is remembered all the same."""
+        if line.is_added:
+            return True
+        known = self._view.get(line.row.node) if line.row is not None else None
+        return known is not None and known.gives_way
+
+    def _rank(self, line: _Line) -> int:
+        known = self._living.get(line.row.node) if line.row is not None else None
+        return known.rank if known is not None else 0
 
     def _carried(self) -> dict[int, str]:
         """Return the lines of the block that are no rules, by their index."""
@@ -470,23 +492,34 @@ class _Draft:
             stays = self._file.committed and self._file.lines is not None
             return tuple(carried.values()) or (NOTICE,) if stays else ()
         woven = {index: [line] for index, line in carried.items()}
-        for number, line in self._lines.items():
-            woven[self.said[number].item.first] = line.text.split("\n")
+        for number, said in enumerate(self.said):
+            line = self._lines.get(number)
+            if line is not None:
+                woven[said.item.first] = line.text.split("\n")
+            elif parts_lines(self._file.lines or (), said.item):
+                woven[said.item.first] = [""]
         below = self._below_rules()
         before = [line for index in sorted(woven) if index < below for line in woven[index]]
         after = [line for index in sorted(woven) if index >= below for line in woven[index]]
-        return (*before, *(line.text for line in tail), *after)
+        added = [line for rule in tail for line in rule.text.split("\n")]
+        if added and self._takes_in_what_follows(before):
+            added.insert(0, "")
+        if added and after and after[0].strip() and not self.said:
+            added.append("")  # what stands below would go on with the last rule
+        return (*before, *added, *after)
+
+    def _takes_in_what_follows(self, above: Sequence[str]) -> bool:
+        """Tell whether a rule right below these lines would be part of the one above it."""
+        found = items([*above, f"{MARKER}rule"]) if above else ()
+        return bool(above) and (not found or found[-1].first < len(above))
 
     def _below_rules(self) -> int:
-        """Return the index of the line below the last rule and what is nested in it."""
+        """Return the index of the line below the last rule; what restricts rules is below it."""
         lines = self._file.lines or ()
-        if not self.said:
-            return len(lines)
-        kinds = zones(lines).kinds
-        index = self.said[-1].item.last + 1
-        while index < len(lines) and (kinds[index] != "text" or _is_nested(lines[index])):
-            index += 1
-        return index
+        if self.said:
+            return self.said[-1].item.last + 1
+        notices = [index + 1 for index, line in enumerate(lines) if is_notice(line)]
+        return max(notices, default=0) if any(not _is_empty(line) for line in lines) else len(lines)
 
 
 def _words(row: Agreed) -> set[str]:
@@ -496,7 +529,3 @@ def _words(row: Agreed) -> set[str]:
 
 def _is_empty(line: str) -> bool:
     return not line.strip() or is_notice(line)
-
-
-def _is_nested(line: str) -> bool:
-    return bool(line.strip()) and line[0] in " \t"

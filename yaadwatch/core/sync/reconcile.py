@@ -38,8 +38,8 @@ class Terms:
     """How words of a file compare with words of the graph.
 
     Args:
-        as_stored: the text that the graph would hold for a text of the file: masked, on one line.
-            Doing it twice changes nothing.
+        as_stored: the text that the graph would hold for a text of the file: masked, its first
+            paragraph on one line. Doing it twice changes nothing.
         hashed: the keyed hash of a line, as agreements hold it.
     """
 

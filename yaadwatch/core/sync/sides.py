@@ -9,13 +9,16 @@ class Known:
     """A living memory: its masked text, and whether it belongs into this file's block by rights.
 
     One that a person's own file says, outside the block, has the words of that file: it is never
-    given others.
+    given others. `rank`: lower ones have their place in the block first. `gives_way`: whether its
+    line may go for one of a lower rank; a line that a person typed into this block never does.
     """
 
     node: str
     text: str
     hot: bool = True
     is_said: bool = False
+    rank: int = 0
+    gives_way: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from yaadwatch.core.text_cache import kept
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.system import files
+from yaadwatch.system.git.repository import Repository
 
 FILES_MAX: Final = 200
 """Files taken for one pattern; whoever has more has something else there than rules."""
@@ -34,6 +35,8 @@ CONVENTIONS: Final = "conventions"
 """The name of the format of files that a person named."""
 IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse, block=False)
 """The format of a file that is none of an agent's, but is taken in by one that is."""
+PERSONAL: Final = "claude-local"
+"""The format of files that are one person's, whether git was told so or not."""
 NO_FILE: Final = "is not a regular file"
 
 VENDORED: Final = frozenset(
@@ -49,6 +52,8 @@ TEXTS: Final = frozenset({"", ".md", ".mdc", ".mdx", ".markdown", ".txt"})
 IMPORTERS: Final = frozenset({"claude", "claude-local", "gemini"})
 """Formats in which '@path' takes a file in. Many agents read others of AGENTS.md without it."""
 
+_SKILL_BUNDLE = re.compile(r"(?:^|/)\.[^/]+/skills/")
+"""Skills that were installed, as in `.agents/skills/`: they are other people's work."""
 _STUB_BYTES_MAX: Final = 256
 _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
@@ -154,6 +159,7 @@ class Formats:
             if self.is_one(path)
             and path not in agents.CARRIERS
             and VENDORED.isdisjoint(path.split("/"))
+            and _SKILL_BUNDLE.search(path) is None
         ]
 
     def of(self, path: str) -> Bridge | None:
@@ -182,6 +188,17 @@ class Formats:
             taken_in={path: frozenset(found) for path, found in search.taken_in.items()},
             sought=frozenset(map(sign, (*self.known, IMPORTED))),
         )
+
+
+def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
+    """Return the agent files that are one person's: git ignores them, or shares them with nobody.
+
+    Raises:
+        YaadError: from git.
+    """
+    own = {path for path, found in fleet.files.items() if found.bridge.name == PERSONAL}
+    ignored = repository.ignored(fleet.files)
+    return ignored | {path for path in own - ignored if not repository.is_tracked(path)}
 
 
 def is_passed(name: str) -> bool:

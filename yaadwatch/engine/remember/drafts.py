@@ -27,7 +27,8 @@ class Draft:
     One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
     the statement is kept under; `expected_version`: the version of the memory under that key that
     it is meant for, any when None. `session`: the id of the session that it is said in, if any.
-    `cleaned`: what `clean` made of `text`, where somebody has asked already.
+    `cleaned`: what `clean` made of `text`, where somebody has asked already. `stays`: it is no rule
+    for other agents, so a new memory of it is not hot.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Draft:
     symbols: tuple[str, ...] = ()
     pinned: bool = False
     baseline: bool = False
+    stays: bool = False
     has_id: bool = False
     session: str | None = None
 

@@ -57,7 +57,8 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
         _refuse_other_key(item.draft, known)
         _refuse_other_sort(conn, item, known)
         return _said_again(conn, home, item, known, now, within=match.how == matching.WITHIN)
-    tier = max(item.tier, HOT + 1) if item.draft.baseline else item.tier
+    is_cool = item.draft.baseline or item.draft.stays
+    tier = max(item.tier, HOT + 1) if is_cool else item.tier
     node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
     return _keep(conn, home, item, node, now)
 

@@ -14,12 +14,12 @@ from bridges.agents import CARRIERS, FIRST
 from bridges.items import line_of
 from bridges.registry import for_path
 from yaadwatch.core.quoting import as_line
-from yaadwatch.core.sync.budget import fit
+from yaadwatch.core.sync.budget import Rule, fit
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import identity
 from yaadwatch.engine.stores.store_places import exclude_file
 from yaadwatch.engine.syncing import acting
-from yaadwatch.engine.syncing.deciding import as_stored
+from yaadwatch.engine.syncing.deciding import as_stored, gravest_first
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
@@ -36,6 +36,7 @@ HEAD: Final = (
 )
 DOUBTED: Final = " (May be out of date: "
 """What stands behind a rule that is in doubt begins so."""
+DOUBTED_END: Final = "; check before relying on it.)"
 _HEAD_BYTES: Final = 1024
 """The first line of ours is within so many bytes: front matter may stand above it."""
 
@@ -145,13 +146,16 @@ def render(
         doubts: what is in doubt about them here.
         said: hashes of what its agents read elsewhere anyway.
     """
+    ranks = {node.id: rank for rank, node in enumerate(sorted(rules, key=gravest_first))}
     lines = []
     for node in rules:
         line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
         if line is not None:
-            lines.append(line + _doubt(doubts.get(node.id)))
+            first, *body = line.split("\n")
+            first += _doubt(doubts.get(node.id))
+            lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
     fits = fit((), 0, lines, newline=1)
-    shown = [line for line, fitting in zip(lines, fits, strict=True) if fitting]
+    shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
     if not shown:
         return b""
     bridge = for_path(path)
@@ -189,7 +193,7 @@ def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node],
 def _doubt(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
-    return f"{DOUBTED}{as_line(flag.reason)}; check before relying on it.)"
+    return f"{DOUBTED}{as_line(flag.reason)}{DOUBTED_END}"
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:

@@ -300,4 +300,5 @@ def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
         headings=place.statement.headings,
         folder=seen.path.rpartition("/")[0],
         baseline=_is_baseline(seen),
+        stays=bool(place.statement.stays),
     )

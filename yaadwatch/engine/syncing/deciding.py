@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bridges.block import Block
 from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard, inventory, plan
+from yaadwatch.core.sync.budget import is_grave
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.inventory import Inventory
 from yaadwatch.core.sync.match import read
@@ -59,8 +60,17 @@ def terms_of(key: bytes) -> Terms:
 
 
 def as_stored(text: str) -> str:
-    """Return the text that the graph would hold for a text of a file."""
-    return " ".join(privacy.kept(text).text.split())
+    """Return the text that the graph would hold for a text of a file: masked.
+
+    The first line is one paragraph; the lines of a body stay lines.
+    """
+    first, *body = privacy.kept(text).text.strip().split("\n")
+    return "\n".join((" ".join(first.split()), *map(str.rstrip, body)))
+
+
+def gravest_first(node: Node) -> tuple[bool, bool, float, str]:
+    """Return where a rule comes when there is no room for all: pinned, grave, then the newest."""
+    return not node.pinned, not is_grave(node.text), -node.created_at.timestamp(), node.id
 
 
 def decide(
@@ -70,6 +80,7 @@ def decide(
     *,
     beside: frozenset[str] = frozenset(),
     away: Set[str] = frozenset(),
+    personal: frozenset[str] = frozenset(),
     accept_deletions: bool = False,
 ) -> Decided | Paused:
     """Return what has to be done about a file, or why a person has to look first.
@@ -80,12 +91,15 @@ def decide(
         terms: how words compare.
         beside: hashes of what its readers read in other files of the person's anyway.
         away: memories of other branches: none of them gets a line; the one that it has stays.
+        personal: files that git does not share; what only they say reaches no other file.
         accept_deletions: a person said that what is missing was meant to go.
     """
     lines = seen.block.lines if isinstance(seen.block, Block) else None
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
-    known = space.db.read(_look, space, seen, terms, inside=inside, outside=outside, away=away)
+    known = space.db.read(
+        _look, space, seen, terms, inside=inside, outside=outside, away=away, personal=personal
+    )
     accept_deletions = accept_deletions or seen.committed
     if not accept_deletions and not seen.from_git:
         paused = _replaced(known, inside, outside)
@@ -137,6 +151,7 @@ def _look(
     inside: set[str],
     outside: set[str],
     away: Set[str],
+    personal: frozenset[str],
 ) -> _Store:
     worktree = space.worktree.id
     then = tuple(provenance.on_path(conn, worktree, seen.path))
@@ -146,10 +161,11 @@ def _look(
     agreed = [row.node for row in items if row.file]
     is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = provenance.hidden(conn, worktree)
+    kept_here = set() if seen.path in personal else hot.only_in(conn, personal)
     rules = {
         node.id: node
         for node in hot.rules(conn, agents=False, hidden=hidden | away)
-        if node.id not in hidden
+        if node.id not in hidden | kept_here
         and (
             node.id not in away
             # What stands in a file is not taken out of it because of a branch.
@@ -182,8 +198,19 @@ def _look(
             old = {text_hash(text): node for text, node in hot.former(conn).items()}
             buried |= old.keys() & unknown
             unused |= {key: old[key] for key in old.keys() & unknown}
+    origin = f"file:{seen.path}"
+    ranks = {node.id: rank for rank, node in enumerate(sorted(rules.values(), key=gravest_first))}
     memories = (
-        *(Known(node=one.id, text=one.text, is_said=one.id in own) for one in rules.values()),
+        *(
+            Known(
+                node=one.id,
+                text=one.text,
+                is_said=one.id in own,
+                rank=ranks[one.id],
+                gives_way=one.origin != origin and not one.pinned,
+            )
+            for one in rules.values()
+        ),
         *(
             Known(node=one.id, text=one.text, hot=False, is_said=one.id in own)
             for one in others.values()

@@ -6,7 +6,7 @@ from functools import cached_property
 from bridges import agents
 from bridges.agents import AGENTS, Agent
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Space
@@ -26,6 +26,11 @@ class Saying:
     def formats(self) -> dict[str, frozenset[str]]:
         """The formats of each file that is there; see `Fleet.formats`."""
         return self._fleet.formats(self._space.root)
+
+    @cached_property
+    def personal(self) -> frozenset[str]:
+        """The files that git does not share; see `finding.personal`."""
+        return finding.personal(self._space.repository, self._fleet)
 
     @cached_property
     def _read_by(self) -> dict[str, frozenset[str]]:

@@ -15,6 +15,7 @@ from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
 from yaadwatch import places
 from yaadwatch.core import privacy
+from yaadwatch.core.quoting import as_line
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
@@ -45,8 +46,10 @@ from yaadwatch.model.agent_files import (
     AgentFileRow,
 )
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
+from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.store import agent_files, worktrees
+from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files, keys
@@ -60,6 +63,9 @@ TRIES_MAX: Final = 3
 AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
+NAMED_MAX: Final = 8
+"""Rules named in one reason."""
+NAMED_CHARS_MAX: Final = 40
 CODEX_BYTES: Final = 28 * 1024
 """Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
 
@@ -295,6 +301,7 @@ class _Work:
             self._terms,
             beside=beside,
             away=self._away,
+            personal=self._saying.personal,
             accept_deletions=accept,
         )
         if isinstance(decided, Paused):
@@ -335,9 +342,21 @@ class _Work:
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
-        reasons = (_left_out(plan), branch_file.reason_of(seen.branch, row, data))
+        reasons = (self._left_out(plan), branch_file.reason_of(seen.branch, row, data))
         self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
+
+    def _left_out(self, plan: Plan) -> str:
+        """Return which rules are not in a block, and why."""
+        known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
+        room = [known[node] for node in plan.left_out if node in known]
+        form = [known[node] for node in plan.unsayable if node in known]
+        said = []
+        if room:
+            said.append(f"no room in its block for {_named(room)}")
+        if form:
+            said.append(f"too long for a block, or of no form that it can hold: {_named(form)}")
+        return "; ".join(said)
 
     def _is_at_work(self) -> bool:
         """Tell whether an agent may edit the files just now, so that they are left alone."""
@@ -409,9 +428,14 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     return new
 
 
-def _left_out(plan: Plan) -> str:
-    count = len(plan.left_out)
-    return f"{count} hot rules have no room in its block" if count else ""
+def _named(rules: Sequence[Node]) -> str:
+    named = [f"{called(one.id)} ({_cut(as_line(one.summary))})" for one in rules[:NAMED_MAX]]
+    more = len(rules) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= NAMED_CHARS_MAX else words[: NAMED_CHARS_MAX - 1] + "…"
 
 
 def _with_way_out(paused: Paused, path: str, other: str = "") -> str:

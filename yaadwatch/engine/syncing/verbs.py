@@ -314,7 +314,7 @@ def _diff(
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
     beside = saying.beside(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, terms_of(key), beside=beside, away=away)
+    done = decide(space, seen, terms_of(key), beside=beside, away=away, personal=saying.personal)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

@@ -303,6 +303,16 @@ class Repository(Past):
         found = self._git.ask(["ls-files", "-z", "--", path])
         return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
 
+    def ignored(self, paths: Iterable[str]) -> frozenset[str]:
+        """Return those of some paths that git ignores; a tracked file is never one."""
+        names = [path for path in paths if not NO_FILE.search(path)]
+        if self.layout.root is None or not names:
+            return frozenset()
+        found = self._git.ask(
+            ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *names]
+        )
+        return frozenset(os.fsdecode(name) for name in found.split(b"\0") if name)
+
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
         return changing.renamed_pairs(self._git.ask(["diff-index", "--cached", *RENAMES, "HEAD"]))

@@ -13,7 +13,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.model.agreements import Agreed, Agreement
 
 TERMS = Terms(
-    as_stored=lambda text: " ".join(text.replace("hunter2", "[masked:password]").split()),
+    as_stored=lambda text: text.replace("hunter2", "[masked:password]").strip(),
     hashed=lambda line: f"#{line}",
 )
 TABS, JOSE, TEST = "Use tabs in Go files", "Use jose, not jsonwebtoken", "Run `make test` first"
@@ -322,15 +322,14 @@ def test_new_rules_come_below_what_is_nested_in_the_last_one():
 def test_what_is_no_rule_is_carried_at_its_place():
     lines = (
         NOTICE,
-        "## Go",
+        "## Style",
         f"- {TABS}",
-        "  - only there",
+        "",
         "Some prose.",
         "```",
         "- code",
         "```",
         f"- {JOSE}",
-        "  - nested",
         "",
         "The end.",
     )
@@ -342,7 +341,6 @@ def test_what_is_no_rule_is_carried_at_its_place():
         *lines[:2],
         *lines[3:8],
         "- Use jose",
-        "  - nested",
         f"- {TEST}",
         "",
         "The end.",
@@ -389,16 +387,19 @@ def test_a_first_block_says_the_hot_tier_in_its_order():
     assert result.writes
 
 
-def test_a_text_of_many_lines_is_said_on_one():
-    assert said(made(None, graph("Use tabs\n\n- in Go"), File(lines=None))) == ["Use tabs - in Go"]
+def test_a_text_of_many_lines_keeps_its_lines():
+    result = made(None, graph("Use tabs\n\n- in Go"), File(lines=None))
+
+    assert result.lines == ("- Use tabs", "", "  - in Go")
 
 
-@pytest.mark.parametrize("text", ["---", "a <!-- yaad:end -->", "nul \0 byte", "\ud800"])
+@pytest.mark.parametrize("text", ["---", "nul \0 byte", "\ud800"])
 def test_what_no_line_can_say_is_left_out_and_said_so(text):
     result = made(None, graph(text, TABS), File(lines=None))
 
     assert said(result) == [TABS]
-    assert result.left_out == ("n0",)
+    assert result.unsayable == ("n0",)
+    assert result.left_out == ()
 
 
 def test_an_unknown_block_is_a_union():
@@ -502,12 +503,12 @@ def test_a_rule_too_long_for_the_block_leaves_room_for_the_others():
     result = made(None, graph("word " * 1000, TABS), File(lines=None))
 
     assert said(result) == [TABS]
-    assert result.left_out == ("n0",)
+    assert result.unsayable == ("n0",)
 
 
 def test_new_words_that_do_not_fit_take_the_old_ones_out():
     result = made(agreed(TABS, JOSE), graph("word " * 1000, JOSE), block(TABS, JOSE))
 
     assert said(result) == [JOSE]
-    assert result.left_out == ("n0",)
+    assert result.unsayable == ("n0",)
     assert [row.node for row in result.agreement([], "").items] == ["n1"]

@@ -1,0 +1,77 @@
+"""Which headings and labels change what the words below them mean.
+
+A rule below "Never", "If you write SQL" or "Windows only" says something else without them, so it
+never travels without them.
+"""
+
+import re
+from typing import Final
+
+_TURNS_ROUND: Final = re.compile(
+    r"\b(?:don['’]?ts?|do not|does not|never|avoid|forbidden|prohibited|banned|not allowed|not to"
+    r"|must(?:n['’]t| not)|should(?:n['’]t| not)|anti-?patterns?|bad|wrong|mistakes?|deprecated)\b"
+    r"|[❌✗🚫⛔]",
+    re.IGNORECASE,
+)
+"""Without these the words below would say the opposite."""
+
+_SAYS_WHEN: Final = re.compile(
+    r"""^\W*(?:\d+[.)]?\s+)?
+        (?:if|when(?:ever)?|while|unless|until|once|before|after|during|only|for|in[ ]case|except
+          |optional(?:ly)?|on|in|inside|under|within|with|without|working[ ](?:on|in|with)
+          |(?:writing|editing|changing|adding|touching|reviewing|creating|updating|modifying
+            |deploying|releasing|committing|debugging|migrating|using|upgrading)\b(?=\s+\S))\b
+      |\b(?:only|specific|specifics|exceptions?)\W*$
+      |\b(?:if[ ]you|when[ ]you|only[ ](?:for|on|in|if|when)|applies[ ]to|not[ ]for|draft
+          |experimental|proposed|legacy|obsolete|superseded)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_PART = r"""(?:windows|mac\s?os|os\s?x|linux|unix|ios|ipados|android|wsl|docker|kubernetes|k8s|ci
+    |production|staging|browsers?|web|mobile|desktop|server(?:[-\s]side)?|client(?:[-\s]side)?
+    |front-?end|back-?end|api|rest|graphql|grpc|database|db|sql|cli|ui|ux|sdk|infra(?:structure)?
+    |python|typescript|javascript|ts|js|go|golang|rust|java|kotlin|swift|ruby|php|c|c\+\+|c\#|csharp
+    |\.net|dart|flutter|elixir|scala|bash|shell|powershell|css|scss|html|react|vue|angular|svelte
+    |next\.?js|django|flask|fastapi|rails|laravel|spring|express|terraform|yaml|json|markdown
+    |(?:unit\s|integration\s|e2e\s)?tests?|migrations?|scripts?|notebooks?|storybook|i18n
+    |accessibility)"""
+_FILLER = r"""(?:code|coding|styles?|guide|guidelines?|rules?|conventions?|standards?|practices?
+    |best|specifics?|development|naming|formatting|files?|components?|modules?|packages?|apps?
+    |services?|layer|side|stack|and|&|/|\+|notes?|the|builds?|users?|environments?|platforms?
+    |projects?)"""
+_ABOUT_A_PART: Final = re.compile(
+    rf"\W*(?:\d+[.)]?\s+)?(?:{_FILLER}[\s/]+)*{_PART}(?:[\s/,&+]+(?:{_PART}|{_FILLER}))*\W*",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A language, platform or layer, with words that say nothing more."""
+
+_FOR_ALL: Final = re.compile(
+    r"""^\W*(?:for|in|with|within|on|using|working[ ](?:on|in|with))\s+
+        (?:general|short|summary|brief|depth|all\b.*|every\w*|any\w*
+          |(?:this|the)[ ](?:file|repo(?:sitory)?|project|code[ ]?base|document|guide)
+          |(?:ai|coding|llm|claude|human|other|new)?\W*
+           (?:agents?|assistants?|contributors?|developers?))\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Headings that begin like a condition and hold for every reader."""
+
+
+def turns_round(words: str) -> bool:
+    """Return whether what stands below a heading would say the opposite without it."""
+    return _TURNS_ROUND.search(words) is not None
+
+
+def restricts(words: str, *, is_title: bool = False) -> bool:
+    """Return whether what stands below a heading holds less often, or not at all, without it.
+
+    Args:
+        words: of the heading.
+        is_title: whether it is one of level 1, which says what the whole file is about.
+    """
+    plain = words.strip().strip("*_`#: ")
+    if turns_round(words):
+        return True
+    if _FOR_ALL.match(plain):
+        return False
+    about_a_part = not is_title and _ABOUT_A_PART.fullmatch(plain) is not None
+    return about_a_part or _SAYS_WHEN.search(plain) is not None

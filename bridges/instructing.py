@@ -1,0 +1,180 @@
+"""Tell rules from the rest of an agent file: what is passed on to other agents, and what stays.
+
+List items are rules unless they only point somewhere, thank, give an example or are to be done.
+Prose is a rule when it instructs. Table rows, and rules whose body does not stand in their words,
+stay in the file that has them; so do statements that say nothing without what stands around them.
+"""
+
+import re
+from typing import Final, Literal
+
+Form = Literal["item", "step", "paragraph", "row"]
+
+LINK: Final = "it points somewhere else"
+TO_DO: Final = "it is still to be done"
+THANKS: Final = "it thanks somebody"
+EXAMPLE: Final = "it is an example"
+PROSE: Final = "it tells about something and instructs nobody"
+ROW: Final = "it is a row of a table"
+STEP: Final = "it is one step of several"
+BODY: Final = "its body cannot be taken along"
+FRAGMENT: Final = "it says nothing without what stands around it"
+
+_LINKS = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)|<?https?://\S+>?|\[[^\]]+\]\[[^\]]*\]|(?<!\S)@\S+")
+_ANCHOR = re.compile(r"^\W*\[[^\[\]]*\]\(#[^()]*\)")
+_PATH = re.compile(r"[\w.@-]*[/.][\w./@*-]+")
+_CODE = re.compile(r"`[^`]*`")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_POINTS = re.compile(
+    r"""^\W*
+        (?:for[ ](?:more|further|full|details|the|additional|complete|examples?)\b[^.]{0,60}?,?[ ])?
+        (?:please[ ])?(?:also[ ])?
+        (?:see|cf\.?|read[ ]more|learn[ ]more|more[ ](?:info|information|details)
+          |details[ ](?:in|are)|documented[ ]in|described[ ]in
+          |(?:source|references?|links?|docs?|documentation)(?=\W*:))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TO_DO = re.compile(
+    r"^\W*(?:TO[D]O|FIX[M]E|TBD|WIP|X{3}|to be (?:written|done|decided))\b", re.IGNORECASE
+)
+_OPEN_BOX = re.compile(r"^\W*\[ \]")
+_THANKS = re.compile(
+    r"^\W*(?:many )?(?:thanks?|thank you|credits?|kudos|courtesy)\b", re.IGNORECASE
+)
+_EXAMPLE = re.compile(
+    r"""^\W*(?:for[ ])?(?:good|bad|examples?|e\.g\.?|correct|incorrect|wrong|right|before|after
+        |input|output|sample|usage)(?:[ ](?:example|usage|code|output|input)s?)?\W*(?::|$)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_INTRODUCES = re.compile(
+    r"""\b(?:the[ ]following|(?:listed|shown|described|given|see)[ ](?:below|above)|as[ ]follows
+        |below[ ](?:is|are)|(?:is|are)[ ]below|here[ ](?:is|are))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ABOUT_ITSELF = re.compile(
+    r"\b(?:this|the) (?:file|document|guide|page|section|list|table|rule set|readme)\b(?! must)"
+    r"|\b(?:is|are|was|were) (?:auto(?:matically)?[- ])?generated\b",
+    re.IGNORECASE,
+)
+_MUST = re.compile(
+    r"""\b(?:must|never|always|should|shall|do[ ]not|don['’]t|avoid|prefer|ensure|make[ ]sure
+        |required|forbidden|prohibited|mandatory|not[ ]allowed|only[ ]use)\b
+      |\bwe[ ](?:always[ ]|only[ ]|never[ ])?
+        (?:use|name|write|keep|put|follow|prefer|avoid|require)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_IMPERATIVE = re.compile(
+    r"""^\W*(?:please[ ]|then[ ]|also[ ]
+          |(?:when|if|before|after|for|to|unless|once|in)\b[^,.;:]{2,80}[,:][ ])?
+        (?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere|stick
+          |treat|respect|reuse|annotate|consider|remember|stay|place|name|document|format|run|import
+          |return|test|update|limit|check|store|group|sort|create|remove|ask|stop|leave|split|declare
+          |handle|log|pin|set|call|pass|build|start|install|execute|verify|review|place|apply|move|make
+          |mark|match|mirror|open|order|organi[sz]e|push|rebase|squash|regenerate|replace|resolve
+          |throw|type|assume|be|bump|cover|delete|deploy|enable|explain|expose|extend|fix|give|implement
+          |inject|inherit|initiali[sz]e|let|lint|load|look|maintain|mock|model|provide|raise|refer
+          |register|release|render|restart|save|separate|ship|skip|specify|sync|tag|translate|try
+          |understand|wait|watch|work|read|confirm|preview|analy[sz]e|propose|suggest|select|stage|pull
+          |close|link|preserve|default|access|activate|search|pick|report|escape|sanitize|quote|catch
+          |drop|emit|exclude|export|fail|filter|flag|fetch|generate|guard|identify|inspect|investigate
+          |invoke|isolate|measure|merge|mention|note|notify|parse|perform|propagate|query|rely|rename
+          |reproduce|request|retry|route|scope|seed|send|share|show|simplify|strip|structure|surface
+          |target|trace|track|trust|unwrap|upgrade|version|wire|copy|cite|break|bind|clean|compare|cast
+          |configure|design|assert|attach|commit|edit|embed|encapsulate|favor|focus|help|hide|link|list
+          |match|minimi[sz]e|maximi[sz]e|reduce|require|represent|design|end|begin|finish|escalate
+          |respond|answer|reply|speak|tell|translate|submit|update|verify|group)\b
+        (?![ ]?[:=(]|[ ](?:runs?|is|are|was|were|has|have|suites?|rules|files?)\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NO = re.compile(r"^\W*(?:no|not|one|only)\b|.*\bonly\W*$", re.IGNORECASE)
+_EXPLAINS = re.compile(
+    r"^\W*(?:why|because|rationale|reasons?|background|context|note that|example|result"
+    r"|benefits?)\b",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(
+    r"^\W*(?:[A-Za-z][\w /-]{0,40}\W{0,4}(?::|with|via|by|is|are)\W*)?`(?![A-Z][A-Z_]{2,})[^`]+`"
+)
+_STAYS: Final = (
+    (TO_DO, _TO_DO),
+    (TO_DO, _OPEN_BOX),
+    (THANKS, _THANKS),
+    (EXAMPLE, _EXAMPLE),
+    (PROSE, _EXPLAINS),
+)
+_FORBIDS_BELOW = re.compile(
+    r"\b(?:never|do not|don['’]ts?|must not|avoid|forbidden|prohibited|not allowed)\b",
+    re.IGNORECASE,
+)
+_LISTS_PARTS = re.compile(
+    r"\b(?:thresholds?|variables?|parameters?|options?|arguments?|fields?|columns?|values|features?|benefits?|types?|tools"
+    r"|components?|includes?|contains?|available|supported|overview)\b\W*$",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_WORDS_MIN: Final = 2
+_FRAGMENT_END = re.compile(
+    r"(?:[,;:]|\b(?:and|or|e\.g\.?|i\.e\.?|such as|like))\W*$", re.IGNORECASE
+)
+
+
+def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = None) -> str:
+    """Return why a statement is not passed on to other agents; "" when it may be.
+
+    Args:
+        words: its own, without those that it hangs on.
+        form: what it is in the text.
+        label: what it hangs on.
+        kind: what its heading says it is.
+    """
+    if form == "row":
+        return ROW
+    for reason, said in _STAYS:
+        if said.match(words):
+            return reason
+    if _EXAMPLE.match(label.rpartition(" > ")[2]):
+        return EXAMPLE
+    if _is_pointer(words):
+        return LINK
+    if _FRAGMENT_END.search(words):
+        return FRAGMENT
+    if form == "paragraph":
+        return "" if instructs(words) else PROSE
+    return _why_an_item_stays(words, form, label, kind)
+
+
+def _why_an_item_stays(words: str, form: Form, label: str, kind: str | None) -> str:
+    if _FORBIDS_BELOW.search(label):
+        return ""
+    if _LISTS_PARTS.search(label):
+        return PROSE
+    if _MUST.search(words):
+        return ""
+    if form == "step":
+        return STEP
+    is_command = kind == "command" and _COMMAND.match(words)
+    return "" if is_command or _NO.match(words) or instructs(words) else PROSE
+
+
+def instructs(words: str) -> bool:
+    """Return whether a piece of prose tells its reader what to do."""
+    if _INTRODUCES.search(words):
+        return False
+    said = [
+        bool(_MUST.search(sentence) or _IMPERATIVE.match(sentence))
+        and not _ABOUT_ITSELF.search(sentence)
+        for sentence in _SENTENCE.split(words)
+    ]
+    return said[0] or sum(said) * 2 >= len(said)
+
+
+def _is_pointer(words: str) -> bool:
+    if _ANCHOR.match(words):
+        return True
+    if _PATH.fullmatch(words.strip("`*_ ")):
+        return True
+    links = _LINKS.search(words)
+    rest = _CODE.sub(" x ", _LINKS.sub(" ", words))
+    if links and len(_WORD.findall(rest)) < _WORDS_MIN:
+        return True
+    return _POINTS.match(words) is not None and not _MUST.search(words)
